@@ -1,0 +1,147 @@
+"""Compare PPL-ST and PPL-DL with the paper's final testing performance, task by task.
+
+    python benchmarks/reproduce_paper.py --out results.jsonl
+
+Runs trials (seeds 0, 1, …) of 250 epochs on the twelve FrozenLake tasks, one process per core, and
+prints our mean ± sd of FTP / OTP beside the paper's. Finished trials are kept in the file given by
+--out, so an interrupted run goes on where it stopped. Where p = 0, our mean should lie within three
+standard errors of the paper's; where p > 0, with the paper's stream noise, within 0.10 (size 4) or
+0.06 (sizes 8 and 12), because one draw of the noise moves a whole task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import statistics
+import time
+from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from ifthen import frozen_lake
+from ifthen.parallel import available_threads
+from ifthen.systems.registry import SYSTEMS
+from ifthen.tasks.tabular import Noise
+
+PAPER = Path(__file__).parent / "paper"
+Job = tuple[str, int, float, int, int, Noise]
+
+
+def run_trial(job: Job) -> dict[str, Any]:
+    """Train one trial and return its final testing performance."""
+    system, size, p_slip, seed, epochs, noise = job
+    task = frozen_lake(size, p_slip)
+    began = time.perf_counter()
+    trained = SYSTEMS[system](task, seed=seed, threads=1, noise=noise).learn(epochs)
+    last = trained.now.records[-1]
+    return {
+        "job": list(job),
+        "performance": last["best_fitness"],
+        "ftp": last["best_fitness"] / task.optimal_performance("sampled", noise),
+        "exact": last["best_exact"] / task.optimal_performance("exact"),
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def finished_trials(path: Path) -> dict[Job, dict[str, Any]]:
+    """Return the trials already in the results file."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {tuple(row["job"]): row for row in map(json.loads, lines)}
+
+
+def run_all(jobs: list[Job], path: Path, workers: int) -> dict[Job, dict[str, Any]]:
+    """Run the jobs that are not in the results file yet, appending each as it ends."""
+    done = finished_trials(path)
+    todo = [job for job in jobs if job not in done]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool, path.open("a") as file:
+        futures = [pool.submit(run_trial, job) for job in todo]
+        for future in track(as_completed(futures), "trials", total=len(futures)):
+            row = future.result()
+            done[tuple(row["job"])] = row
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+    return {job: done[job] for job in jobs}
+
+
+def verdict(size: int, p_slip: float, ours: list[float], paper: dict[str, str]) -> tuple[str, bool]:
+    """Return the distance from the paper's mean in words, and whether it is within the bound."""
+    difference = statistics.mean(ours) - float(paper["mean"])
+    if p_slip == 0 and len(ours) > 1:
+        error = math.hypot(statistics.stdev(ours), float(paper["std"])) / math.sqrt(len(ours))
+        distance = abs(difference) / error if error else 0.0
+        return f"{difference:+.3f} ({distance:.1f} standard errors, bound 3)", distance <= 3
+    bound = 0.10 if size == 4 else 0.06
+    return f"{difference:+.3f} (bound {bound:.2f})", abs(difference) <= bound
+
+
+def report(results: dict[Job, dict[str, Any]], noise: str) -> Table:
+    """Return the table that sets our means beside the paper's."""
+    with (PAPER / "table1.csv").open() as file:
+        paper = {(r["system"], int(r["grid_size"]), float(r["p_slip"])): r for r in csv.DictReader(file)}
+    with (PAPER / "authors_otp.csv").open() as file:
+        otp = {(int(r["grid_size"]), float(r["p_slip"])): float(r["otp"]) for r in csv.DictReader(file)}
+    cells: dict[tuple[str, int, float], list[dict[str, Any]]] = defaultdict(list)
+    for (system, size, p_slip, *_), row in results.items():
+        cells[system, size, p_slip].append(row)
+    table = Table(title=f"Final testing performance as a fraction of OTP ({noise} noise)")
+    for heading in ("task", "system", "trials", "ours", "paper", "ours − paper", "ok",
+                    "absolute, ours", "absolute, paper", "exact, of optimum", "s / trial"):  # fmt: skip
+        table.add_column(heading, justify="left" if heading in ("task", "system") else "right")
+    for (system, size, p_slip), rows in sorted(cells.items(), key=lambda cell: cell[0][1:] + cell[0][:1]):
+        ours, theirs = [row["ftp"] for row in rows], paper[system, size, p_slip]
+        words, ok = verdict(size, p_slip, ours, theirs)
+        table.add_row(
+            f"({size}, {p_slip:g})",
+            system,
+            str(len(rows)),
+            _mean_sd(ours),
+            f"{float(theirs['mean']):.3f} ± {float(theirs['std']):.3f}",
+            words,
+            "yes" if ok else "NO",
+            f"{statistics.mean(row['performance'] for row in rows):.4f}",
+            f"{float(theirs['mean']) * otp[size, p_slip]:.4f}",
+            _mean_sd([row["exact"] for row in rows]),
+            f"{statistics.mean(row['seconds'] for row in rows):.1f}",
+        )
+    return table
+
+
+def _mean_sd(values: list[float]) -> str:
+    deviation = statistics.stdev(values) if len(values) > 1 else math.nan
+    return f"{statistics.mean(values):.3f} ± {deviation:.3f}"
+
+
+def main() -> None:
+    """Read the command line, run what is missing, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="file of finished trials (JSON lines)")
+    parser.add_argument("--trials", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=250)
+    parser.add_argument("--noise", choices=("stream", "aligned"), default="stream")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[4, 8, 12])
+    parser.add_argument("--slips", type=float, nargs="+", default=[0.0, 0.1, 0.3, 0.5])
+    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=["PPL-ST", "PPL-DL"])
+    parser.add_argument("--workers", type=int, default=available_threads())
+    options = parser.parse_args()
+    jobs: list[Job] = [
+        (system, size, p_slip, seed, options.epochs, options.noise)
+        for size in options.sizes
+        for p_slip in options.slips
+        for system in options.systems
+        for seed in range(options.trials)
+    ]
+    results = run_all(jobs, options.out, options.workers)
+    Console(width=170).print(report(results, options.noise))
+
+
+if __name__ == "__main__":
+    main()

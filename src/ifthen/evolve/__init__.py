@@ -1,0 +1,1 @@
+"""Genetic operators on populations kept as arrays."""

@@ -1,0 +1,1 @@
+"""How rules choose an action: one file per kind of ruleset."""

@@ -1,0 +1,210 @@
+"""Strength inference: the strongest matching rule gives the action (paper, section "PPL-ST").
+
+x = (x0, s) is the state with a constant x0 put before it; a rule predicts w·x, and its strength
+is w·x − sqrt(var). Each action in the match set is advocated by its strongest rule, and the
+action with the highest advocated strength wins; ties go to the lowest action index. Taking the
+strongest rule over the whole match set, lowest action first, is the same choice in one pass.
+
+In a population, what rules have learnt is one array `(n, rules, features + 2)`: w, then var.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError
+from ifthen.jit import kernel
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks
+from ifthen.rules.features import Feature
+from ifthen.rules.ruleset import NULL_ACTION, ParsedRule, RuleSet, finite_column
+
+
+class StrengthRules(RuleSet):
+    """Overlapping rules without order; the strongest one that matches decides.
+
+    Args:
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        actions: the actions, `(rules,)`, as indices into `action_names`.
+        features: name and range of each feature.
+        action_names: one name per action of the task.
+        weights: w of each rule, `(rules, features + 1)`, the weight of x0 first.
+        variances: var of each rule, `(rules,)`, not negative.
+        x0: the constant put before the state.
+    """
+
+    kind = "strength"
+
+    def __init__(
+        self,
+        bounds: ArrayLike,
+        actions: ArrayLike,
+        features: Sequence[Feature],
+        action_names: Sequence[str],
+        weights: ArrayLike,
+        variances: ArrayLike,
+        x0: float = 10.0,
+    ) -> None:
+        super().__init__(bounds, actions, features, action_names)
+        self.weights = finite_column(weights, (len(self), len(self.features) + 1), "weights")
+        self.variances = finite_column(variances, (len(self),), "variances")
+        if (self.variances < 0).any():
+            raise RuleError("variances must not be negative.")
+        self.x0 = float(finite_column(x0, (), "x0"))
+
+    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the action and the number of the strongest matching rule, −1 where none matches."""
+        actions = np.empty(len(observations), dtype=np.int64)
+        deciders = np.empty(len(observations), dtype=np.int64)
+        strongest(self.matches(observations), self.actions, self.strengths(observations), actions, deciders)
+        return actions, deciders
+
+    def strengths(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return every rule's strength `(n, rules)` at observations `(n, features)`, matching or not."""
+        out = np.empty((len(observations), len(self)))
+        learnt = np.column_stack([self.weights, self.variances])[None]
+        strengths_at(learnt, self.x0, observations, out)
+        return out
+
+    def extra_columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return w and var of each rule."""
+        return {"weights": self.weights, "variance": self.variances}
+
+    def settings(self) -> dict[str, Any]:
+        """Return x0."""
+        return {"x0": self.x0}
+
+    def rule_in_words(self, rule: int) -> str:
+        """Return rule number `rule` (from 0) as `IF … THEN …`, with the payoff it predicts."""
+        first, *rest = self.weights[rule].tolist()
+        terms = "".join(
+            f" {'-' if weight < 0 else '+'} {abs(weight):.3g}·{feature.name}"
+            for feature, weight in zip(self.features, rest, strict=True)
+        )
+        deviation = math.sqrt(float(self.variances[rule]))
+        return f"{super().rule_in_words(rule)}  (payoff {first * self.x0:.3g}{terms}, ± {deviation:.2g})"
+
+    @classmethod
+    def _from_rules(
+        cls,
+        rules: list[ParsedRule],
+        features: tuple[Feature, ...],
+        action_names: tuple[str, ...],
+        data: Mapping[str, Any],
+    ) -> StrengthRules:
+        return cls(
+            [rule.bounds for rule in rules],
+            [rule.action for rule in rules],
+            features,
+            action_names,
+            [rule.extras["weights"] for rule in rules],
+            [rule.extras["variance"] for rule in rules],
+            data["x0"],
+        )
+
+
+@kernel
+def prediction(
+    learnt: NDArray[np.float64],
+    i: int,
+    r: int,
+    x0: float,
+    points: NDArray[np.float64],
+    s: int,
+) -> float:
+    """Return w·x for rule r of individual i at state s."""
+    total: float = learnt[i, r, 0] * x0
+    for d in range(points.shape[1]):
+        total += learnt[i, r, d + 1] * points[s, d]
+    return total
+
+
+@kernel
+def strengths_at(
+    learnt: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the strength of every rule of individual 0 at every point: `(points, rules)`."""
+    for s in range(points.shape[0]):
+        for r in range(learnt.shape[1]):
+            out[s, r] = prediction(learnt, 0, r, x0, points, s) - math.sqrt(learnt[0, r, -1])
+
+
+@kernel
+def strongest(
+    matching: NDArray[np.bool_],
+    actions: NDArray[np.int32],
+    strengths: NDArray[np.float64],
+    out_actions: NDArray[np.int64],
+    out_rules: NDArray[np.int64],
+) -> None:
+    """Write the winning action and its strongest rule per observation, −1 where nothing matches."""
+    for i in range(matching.shape[0]):
+        best, best_rule = NULL_ACTION, -1
+        top = -math.inf
+        for r in range(matching.shape[1]):
+            if matching[i, r]:
+                tie_won = strengths[i, r] == top and actions[r] < best
+                if best_rule < 0 or strengths[i, r] > top or tie_won:
+                    best, best_rule, top = actions[r], r, strengths[i, r]
+        out_actions[i] = best
+        out_rules[i] = best_rule
+
+
+@kernel
+def strongest_action(
+    masks: NDArray[np.uint64],
+    s: int,
+    actions: NDArray[np.int32],
+    learnt: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    i: int,
+    x0: float,
+    points: NDArray[np.float64],
+) -> int:
+    """Return the action that individual i's match set (a bit mask) chooses in state s."""
+    best = NULL_ACTION
+    top = -math.inf
+    for word in range(masks.shape[1]):
+        mask = masks[s, word]
+        while mask != ZERO:
+            r = word * WORD + lowest_bit(mask)
+            mask &= mask - ONE
+            strength = prediction(learnt, i, r, x0, points, s) - deviations[r]
+            if strength > top or best < 0 or (strength == top and actions[i, r] < best):
+                best, top = actions[i, r], strength
+    return best
+
+
+@kernel
+def strength_tables(
+    first: int,
+    last: int,
+    bounds: NDArray[np.int32],
+    actions: NDArray[np.int32],
+    learnt: NDArray[np.float64],
+    x0: float,
+    states: NDArray[np.int32],
+    points: NDArray[np.float64],
+    lows: NDArray[np.int32],
+    widest: int,
+    out: NDArray[np.int16],
+) -> None:
+    """Write the policy tables `(n, states)` of the strength rulesets `first` to `last − 1`."""
+    rules = bounds.shape[1]
+    words = (rules + WORD - 1) // WORD
+    value_masks = np.empty((states.shape[1], widest, words), dtype=np.uint64)
+    masks = np.empty((states.shape[0], words), dtype=np.uint64)
+    deviations = np.empty(rules)
+    for i in range(first, last):
+        match_masks(bounds, i, states, lows, value_masks, masks)
+        for r in range(rules):
+            deviations[r] = math.sqrt(learnt[i, r, -1])
+        for s in range(states.shape[0]):
+            out[i, s] = strongest_action(masks, s, actions, learnt, deviations, i, x0, points)

@@ -1,0 +1,45 @@
+"""Threads: the same kernel over disjoint slices of a population.
+
+Kernels release the GIL and write only to their own slice of the output, so results do not
+depend on the number of threads. Plain threads keep compilation short and leave the process
+safe to fork and to nest, which Numba's own parallel loops do not.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+CHUNKS_PER_THREAD = 4
+
+
+def available_threads() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """Return the pool of this process: a forked child must not inherit its parent's."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"ifthen-{process}")
+
+
+def for_slices(work: Callable[[int, int], None], n: int, threads: int) -> None:
+    """Call `work(first, last)` over slices that together cover `range(n)`.
+
+    Args:
+        work: writes the results of items `first` (included) to `last` (excluded).
+        n: the number of items.
+        threads: how many threads to use; 1 calls `work(0, n)` directly.
+    """
+    if threads <= 1 or n <= 1:
+        work(0, n)
+        return
+    chunks = min(n, threads * CHUNKS_PER_THREAD)
+    edges = [n * i // chunks for i in range(chunks + 1)]
+    pool = _pool(threads, os.getpid())
+    for done in [pool.submit(work, first, last) for first, last in pairwise(edges)]:
+        done.result()

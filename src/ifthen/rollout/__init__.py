@@ -1,0 +1,1 @@
+"""Playing rules in a task and measuring how well they do."""

@@ -1,0 +1,1 @@
+"""What a rule is: features, boxes over them, and rulesets."""

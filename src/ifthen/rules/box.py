@@ -1,0 +1,86 @@
+"""Boxes: conditions as one closed interval per feature, in unordered-bound representation.
+
+A box is two alleles per feature in any order (Stone and Bull 2003); it matches a state when
+min ≤ s_d ≤ max in every dimension d (paper, section "Design Commonalities").
+
+On tabular tasks the match set of each state is kept as a bit mask, bit r standing for rule r:
+the AND over features of "rules whose interval contains this value". A mask is a row of 64-bit
+words, so that any number of rules fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+
+WORD = 64
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+# A De Bruijn sequence: multiplied by 2**i, its top six bits differ for every i.
+DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+TOP_SIX = np.uint64(58)
+BIT_OF_TOP_SIX = np.empty(WORD, dtype=np.int64)
+for _bit in range(WORD):
+    BIT_OF_TOP_SIX[(int(DE_BRUIJN) << _bit) % 2**64 >> 58] = _bit
+
+
+def decode(bounds: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return boxes `(…, features, 2)` with the smaller bound first."""
+    return np.sort(bounds, axis=-1)
+
+
+def words_for(rules: int) -> int:
+    """Return how many 64-bit words a mask over `rules` rules has."""
+    return (rules + WORD - 1) // WORD
+
+
+@kernel
+def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: NDArray[np.bool_]) -> None:
+    """Write which of the boxes `(rules, features, 2)` match each observation: `(n, rules)`."""
+    for i in range(observations.shape[0]):
+        for r in range(bounds.shape[0]):
+            inside = True
+            for d in range(bounds.shape[1]):
+                value = observations[i, d]
+                a, b = bounds[r, d, 0], bounds[r, d, 1]
+                if value < min(a, b) or value > max(a, b):
+                    inside = False
+                    break
+            out[i, r] = inside
+
+
+@kernel
+def lowest_bit(mask: np.uint64) -> int:
+    """Return the position of the lowest set bit of a non-zero mask."""
+    return int(BIT_OF_TOP_SIX[((mask & (~mask + ONE)) * DE_BRUIJN) >> TOP_SIX])
+
+
+@kernel
+def match_masks(
+    bounds: NDArray[np.int32],
+    individual: int,
+    states: NDArray[np.int32],
+    lows: NDArray[np.int32],
+    value_masks: NDArray[np.uint64],
+    out: NDArray[np.uint64],
+) -> None:
+    """Write the match set of every state `(states, features)` for one individual as bit masks.
+
+    `bounds` is `(n, rules, features, 2)`, `value_masks` scratch of `(features, widest, words)`.
+    """
+    features = states.shape[1]
+    value_masks[:] = ZERO
+    for r in range(bounds.shape[1]):
+        word, bit = r // WORD, ONE << np.uint64(r % WORD)
+        for d in range(features):
+            a, b = bounds[individual, r, d, 0], bounds[individual, r, d, 1]
+            for value in range(min(a, b) - lows[d], max(a, b) - lows[d] + 1):
+                value_masks[d, value, word] |= bit
+    for s in range(states.shape[0]):
+        for word in range(out.shape[1]):
+            mask = value_masks[0, states[s, 0] - lows[0], word]
+            for d in range(1, features):
+                mask &= value_masks[d, states[s, d] - lows[d], word]
+            out[s, word] = mask

@@ -1,0 +1,286 @@
+"""RuleSet: one policy as a fixed, readable list of IF-THEN rules.
+
+A RuleSet is what is taken out of a population: immutable arrays with the names that make them
+readable. How its rules choose an action is the subclass's part (see `ifthen.inference`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError, nearest
+from ifthen.rules import box
+from ifthen.rules.features import Feature, lows_and_highs
+
+if TYPE_CHECKING:
+    import polars
+
+NULL_ACTION = -1
+"""What a ruleset answers where none of its rules matches."""
+
+
+class RuleSet(ABC):
+    """Rules over named features, each proposing one named action.
+
+    Args:
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        actions: the actions, `(rules,)`, as indices into `action_names`.
+        features: name and range of each feature.
+        action_names: one name per action of the task.
+    """
+
+    kind: ClassVar[str]
+    kinds: ClassVar[dict[str, type[RuleSet]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        RuleSet.kinds[cls.kind] = cls
+
+    def __init__(
+        self,
+        bounds: ArrayLike,
+        actions: ArrayLike,
+        features: Sequence[Feature],
+        action_names: Sequence[str],
+    ) -> None:
+        self.features = tuple(features)
+        self.action_names = tuple(str(name) for name in action_names)
+        for what, names in (
+            ("feature", [f.name for f in self.features]),
+            ("action", list(self.action_names)),
+        ):
+            if not names or len(set(names)) != len(names):
+                raise RuleError(f"{what} names must be given and differ from each other, not {names}.")
+        self.bounds = _frozen(box.decode(self._checked_bounds(bounds)))
+        self.actions = _frozen(self._checked_actions(actions))
+
+    def _checked_bounds(self, bounds: ArrayLike) -> NDArray[np.int32]:
+        array = _whole_numbers(bounds, "bounds")
+        if array.ndim != 3 or array.shape[1:] != (len(self.features), 2) or len(array) == 0:
+            raise RuleError(
+                f"bounds must have shape (rules, {len(self.features)}, 2) with at least one rule, "
+                f"not {array.shape}."
+            )
+        lows, highs = lows_and_highs(self.features)
+        outside = (array < lows[:, None]) | (array > highs[:, None])
+        if outside.any():
+            rule, d, _ = (int(i) for i in np.argwhere(outside)[0])
+            feature = self.features[d]
+            raise RuleError(
+                f"rule {rule + 1}: {feature.name} in {array[rule, d].tolist()} leaves the feature's "
+                f"range [{feature.low}, {feature.high}]."
+            )
+        return array
+
+    def _checked_actions(self, actions: ArrayLike) -> NDArray[np.int32]:
+        array = _whole_numbers(actions, "actions")
+        if array.shape != (len(self.bounds),):
+            raise RuleError(
+                f"actions must have shape ({len(self.bounds)},), one per rule, not {array.shape}."
+            )
+        if array.min() < 0 or array.max() >= len(self.action_names):
+            raise RuleError(
+                f"actions must be 0 to {len(self.action_names) - 1} ({', '.join(self.action_names)}), "
+                f"not {array.tolist()}."
+            )
+        return array
+
+    @abstractmethod
+    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
+
+        Both are −1 where no rule matches.
+        """
+
+    def predict(self, observation: ArrayLike) -> Any:
+        """Return the action for one observation `(features,)`, or `(n,)` actions for `(n, features)`.
+
+        `NULL_ACTION` (−1) stands where no rule matches.
+        """
+        batch = self.checked_observations(observation)
+        actions, _ = self.choose(batch)
+        return actions if np.ndim(observation) == 2 else int(actions[0])
+
+    def matches(self, observation: ArrayLike) -> NDArray[np.bool_]:
+        """Return which rules match: `(rules,)` for one observation, `(n, rules)` for a batch."""
+        batch = self.checked_observations(observation)
+        out = np.empty((len(batch), len(self)), dtype=np.bool_)
+        box.matches(self.bounds, batch, out)
+        return out if np.ndim(observation) == 2 else out[0]
+
+    def checked_observations(self, observation: ArrayLike) -> NDArray[np.float64]:
+        """Return one observation or a batch of them as `(n, features)`, or raise if it cannot be."""
+        try:
+            batch = np.atleast_2d(np.asarray(observation, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise RuleError(f"an observation must be numeric, not {observation!r}.") from None
+        names = ", ".join(feature.name for feature in self.features)
+        if batch.ndim != 2 or batch.shape[1] != len(self.features):
+            raise RuleError(
+                f"an observation must have shape ({len(self.features)},) or "
+                f"(n, {len(self.features)}) for ({names}), not {np.shape(observation)}."
+            )
+        if not np.isfinite(batch).all():
+            raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
+        return batch
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleSet):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.bounds.tobytes(), self.actions.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rules over {', '.join(f.name for f in self.features)}>"
+
+    def __str__(self) -> str:
+        from_number = len(str(len(self)))
+        return "\n".join(f"{r + 1:>{from_number}}. {self.rule_in_words(r)}" for r in range(len(self)))
+
+    def rule_in_words(self, rule: int) -> str:
+        """Return rule number `rule` (from 0) as `IF … THEN …`."""
+        conditions = " AND ".join(
+            f"{feature.name} in [{low}, {high}]"
+            for feature, (low, high) in zip(self.features, self.bounds[rule].tolist(), strict=True)
+        )
+        return f"IF {conditions} THEN {self.action_names[self.actions[rule]]}"
+
+    def extra_columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return what each rule carries beyond condition and action, by name: `(rules, …)` arrays."""
+        return {}
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the ruleset as a whole carries beyond its rules, as plain data."""
+        return {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ruleset as plain data that `from_dict` and JSON understand."""
+        extras = {name: column.tolist() for name, column in self.extra_columns().items()}
+        rules = [
+            {
+                "if": {f.name: pair for f, pair in zip(self.features, box_, strict=True)},
+                "then": self.action_names[action],
+                **{name: column[r] for name, column in extras.items()},
+            }
+            for r, (box_, action) in enumerate(zip(self.bounds.tolist(), self.actions.tolist(), strict=True))
+        ]
+        return {
+            "kind": self.kind,
+            "features": [feature.to_dict() for feature in self.features],
+            "actions": list(self.action_names),
+            **self.settings(),
+            "rules": rules,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> RuleSet:
+        """Build a ruleset from `to_dict`'s plain data; a feature left out of a rule is unrestricted."""
+        if not isinstance(data, Mapping) or "kind" not in data:
+            raise RuleError("a ruleset needs 'kind', 'features', 'actions' and 'rules'.")
+        if data["kind"] not in RuleSet.kinds:
+            raise RuleError(
+                f"unknown kind of ruleset {data['kind']!r}.{nearest(str(data['kind']), RuleSet.kinds)}"
+            )
+        try:
+            features = tuple(Feature.from_dict(feature) for feature in data["features"])
+            action_names = tuple(str(name) for name in data["actions"])
+            rules = [
+                ParsedRule.parse(i, rule, features, action_names) for i, rule in enumerate(data["rules"])
+            ]
+            return RuleSet.kinds[data["kind"]]._from_rules(rules, features, action_names, data)
+        except KeyError as missing:
+            raise RuleError(f"a ruleset of kind {data['kind']!r} needs {missing}.") from None
+        except TypeError as wrong:
+            raise RuleError(f"a ruleset must be plain data as to_dict gives it: {wrong}.") from None
+
+    @classmethod
+    def _from_rules(
+        cls,
+        rules: list[ParsedRule],
+        features: tuple[Feature, ...],
+        action_names: tuple[str, ...],
+        data: Mapping[str, Any],
+    ) -> RuleSet:
+        """Build this kind of ruleset from parsed rules and the whole plain `data`."""
+        return cls([rule.bounds for rule in rules], [rule.action for rule in rules], features, action_names)
+
+    def to_table(self) -> polars.DataFrame:
+        """Return one row per rule: its number, both bounds of each feature, action, and what it carries."""
+        import polars
+
+        columns: dict[str, Any] = {"rule": np.arange(1, len(self) + 1)}
+        for d, feature in enumerate(self.features):
+            columns[f"{feature.name}_low"] = self.bounds[:, d, 0]
+            columns[f"{feature.name}_high"] = self.bounds[:, d, 1]
+        columns["action"] = [self.action_names[action] for action in self.actions]
+        for name, column in self.extra_columns().items():
+            columns[name] = column if column.ndim == 1 else column.tolist()
+        return polars.DataFrame(columns)
+
+
+class ParsedRule:
+    """One rule of the plain data, its names looked up."""
+
+    def __init__(self, bounds: list[list[Any]], action: int, extras: Mapping[str, Any]) -> None:
+        self.bounds, self.action, self.extras = bounds, action, extras
+
+    @classmethod
+    def parse(
+        cls, number: int, rule: Mapping[str, Any], features: tuple[Feature, ...], actions: tuple[str, ...]
+    ) -> ParsedRule:
+        """Look up the names in a rule of the plain data, or raise naming the rule and what is unknown."""
+        condition = rule["if"]
+        unknown = set(condition) - {feature.name for feature in features}
+        if unknown:
+            raise RuleError(
+                f"rule {number + 1}: unknown feature {sorted(unknown)[0]!r}."
+                + nearest(sorted(unknown)[0], [feature.name for feature in features])
+            )
+        if rule["then"] not in actions:
+            raise RuleError(
+                f"rule {number + 1}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
+            )
+        bounds = [condition.get(f.name, [f.low, f.high]) for f in features]
+        return cls(bounds, actions.index(rule["then"]), rule)
+
+
+def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
+    """Return `values` as 32-bit integers, or raise if any is not a whole number in that range."""
+    try:
+        array = np.asarray(values)
+        exact = array.astype(np.int32)
+        fits = array.dtype.kind in "iuf" and bool(np.all(exact == array))
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        raise RuleError(f"{what} must be whole numbers in one rectangular array, not {values!r}.")
+    return exact
+
+
+def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    """Return a frozen float column of the given shape, or raise if it has another or is not finite."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise RuleError(f"{what} must be numbers of shape {shape}, not {values!r}.") from None
+    if array.shape != shape:
+        raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
+    if not np.isfinite(array).all():
+        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
+    return _frozen(array)
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a private copy that cannot be written to."""
+    copy = np.array(array, order="C")
+    copy.setflags(write=False)
+    return copy

@@ -1,0 +1,182 @@
+"""Files on disk: archives that cannot execute anything, and writes that are never half done.
+
+An archive is a zip with `manifest.json` and `.npy` members. Reading never unpickles, allocates only what
+the file really holds and at most what the limits below allow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import ModelFileError, OutputError
+
+MANIFEST = "manifest.json"
+MEMBER_LIMIT = 64
+SIZE_LIMIT = 2**30
+JSON_LIMIT = 64 * 2**20
+FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that takes its name only once it is complete and on disk."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = Path(file.name)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as problem:
+        raise OutputError(
+            f"cannot write {path}: {problem.strerror or problem}. "
+            "Nothing that was there before has changed; check the folder, its permissions and the disk."
+        ) from problem
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with atomic_file(path) as file:
+        file.write(text.encode())
+
+
+def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write an archive; the same contents give the same bytes."""
+    with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
+        archive.writestr(_member(MANIFEST), text)
+        for name, array in arrays.items():
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(_member(f"{name}.npy"), buffer.getvalue())
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive's manifest and arrays, or raise ModelFileError saying what is wrong with it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            _check_members(path, members)
+            manifest = _read_json(path, archive.read(MANIFEST))
+            arrays = {
+                member.filename.removesuffix(".npy"): _read_array(path, member.filename, archive.read(member))
+                for member in members
+                if member.filename != MANIFEST
+            }
+    except FileNotFoundError:
+        raise ModelFileError(
+            f"there is no file {path}. Give the path of a model, such as DIR/model.zip."
+        ) from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder, not a model file.") from None
+    except OSError as problem:
+        raise ModelFileError(f"cannot read {path}: {problem.strerror or problem}.") from None
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, RuntimeError) as problem:
+        raise ModelFileError(
+            f"{path} is not a model, or is damaged or cut short ({problem}). "
+            "Models are the .zip files that 'ifthen train' and save() write."
+        ) from None
+    except Exception as problem:  # zlib.error and what else a hostile file may provoke in the decoder
+        raise (
+            problem
+            if isinstance(problem, ModelFileError)
+            else ModelFileError(f"{path} is damaged ({problem}).")
+        ) from None
+    return manifest, arrays
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    """Return a member's header with nothing in it that changes from day to day."""
+    info = zipfile.ZipInfo(name, FIXED_TIME)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    return info
+
+
+def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Raise unless the members are the ones an archive of ours may have, each of bounded size."""
+    names = [member.filename for member in members]
+    if MANIFEST not in names:
+        raise ModelFileError(f"{path} is a zip file but not a model: it has no {MANIFEST}.")
+    if len(names) != len(set(names)) or len(names) > MEMBER_LIMIT:
+        raise ModelFileError(f"{path} is not a model: its members repeat or are more than {MEMBER_LIMIT}.")
+    odd = [name for name in names if name != MANIFEST and not name.endswith(".npy")]
+    if odd:
+        raise ModelFileError(f"{path} is not a model: {odd[0]!r} does not belong in one.")
+    sizes = {member.filename: member.file_size for member in members}
+    if sum(sizes.values()) > SIZE_LIMIT or sizes[MANIFEST] > JSON_LIMIT:
+        raise ModelFileError(
+            f"{path} would unpack to {sum(sizes.values()):,} bytes; at most {SIZE_LIMIT:,} are read."
+        )
+
+
+def _read_json(path: Path, data: bytes) -> dict[str, Any]:
+    """Return the manifest, or raise if it is not a JSON object of finite numbers."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not allowed")
+
+    try:
+        manifest = json.loads(data, parse_constant=refuse)
+    except (ValueError, RecursionError) as problem:
+        raise ModelFileError(f"{path}: {MANIFEST} is not valid JSON ({problem}).") from None
+    if not isinstance(manifest, dict):
+        raise ModelFileError(f"{path}: {MANIFEST} must hold an object.")
+    return manifest
+
+
+def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
+    """Return an array, or raise if its header promises anything but the plain numbers that follow it."""
+    buffer = io.BytesIO(data)
+    try:
+        if np.lib.format.read_magic(buffer) != (1, 0):
+            raise ValueError("not version 1.0 of the .npy format")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
+    except (ValueError, RecursionError, MemoryError, SyntaxError, TypeError) as problem:
+        raise ModelFileError(f"{path}: {name} is not an array ({problem}).") from None
+    rest = data[buffer.tell() :]
+    count = 1
+    for side in shape:
+        count *= side
+    if dtype.kind not in "biuf" or fortran or count * dtype.itemsize != len(rest):
+        raise ModelFileError(
+            f"{path}: {name} promises {shape} of {dtype}, which its {len(rest):,} bytes do not hold."
+        )
+    array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
+    if not np.isfinite(array).all():
+        raise ModelFileError(f"{path}: {name} holds NaN or infinite numbers.")
+    return array
+
+
+def _umask() -> int:
+    """Return the process's file mode mask (which can only be read by setting it)."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make sure a rename in `folder` is on disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,268 @@
+"""What every system is: a learner with parameters, a task, a history, a ruleset and a file.
+
+A system learns by epochs. Its whole state between two epochs is plain arrays and numbers, all its
+random numbers are functions of (seed, epoch, …), so it can be saved and resumed after any epoch.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ifthen.errors import ModelFileError, ParameterError, nearest
+from ifthen.parallel import available_threads
+from ifthen.randomness import check_seed
+from ifthen.rules.ruleset import RuleSet
+from ifthen.systems import model_file
+from ifthen.tasks.tabular import TabularTask
+
+if TYPE_CHECKING:
+    import polars
+
+Record = dict[str, float | int]
+Population = Any
+"""A system's own NamedTuple of arrays."""
+Callback = Callable[["System"], bool | None]
+
+
+class Parameters(BaseModel):
+    """Base of every system's parameters: frozen, and unknown names are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Moment(NamedTuple):
+    """A system's whole state after an epoch; learning replaces it at once, so an interrupt cannot tear it."""
+
+    epoch: int
+    population: Population
+    records: tuple[Record, ...]
+
+
+class System(ABC):
+    """A learner of rules.
+
+    Args:
+        task: a TabularTask, or a Gymnasium environment with a transition table `P`.
+        seed: seed of everything random in training.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        parameters: the system's parameters by name; see its `Parameters`.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Parameters: ClassVar[type[Parameters]]
+
+    def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
+        self.task = task if isinstance(task, TabularTask) else TabularTask.from_env(task)
+        self.seed = check_seed(seed)
+        self.parameters = self.fill_parameters(checked_parameters(self.Parameters, parameters))
+        self.threads = _checked_threads(threads)
+        self._now: Moment | None = None
+
+    @classmethod
+    def list_parameters(cls) -> list[tuple[str, Any, str]]:
+        """Return name, default and meaning of every parameter."""
+        return [
+            (name, field.default, field.description or "")
+            for name, field in cls.Parameters.model_fields.items()
+        ]
+
+    def fill_parameters(self, parameters: Any) -> Any:
+        """Return the parameters with those left to the task filled in."""
+        return parameters
+
+    @abstractmethod
+    def begin(self) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0."""
+
+    @abstractmethod
+    def advance(self, population: Population, before: Record) -> tuple[Population, Record]:
+        """Return the population one epoch on, and its row, given the present one and its row `before`."""
+
+    @property
+    @abstractmethod
+    def ruleset(self) -> RuleSet:
+        """The best ruleset of the present population."""
+
+    @abstractmethod
+    def population_of(self, model: model_file.Model) -> Population:
+        """Return the population that a model file holds, or raise ModelFileError where it does not fit."""
+
+    def learn(
+        self,
+        epochs: int = 250,
+        callback: Callback | None = None,
+        progress_bar: bool = False,
+        *,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 25,
+    ) -> Self:
+        """Learn for `epochs` more epochs.
+
+        Args:
+            epochs: how many; a fresh system first makes its initial population (epoch 0).
+            callback: called with the system after each epoch; learning stops when it returns False.
+            progress_bar: show a bar with the best fitness.
+            checkpoint: a file to save to every `checkpoint_every` epochs and when interrupted;
+                `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
+            checkpoint_every: epochs between two checkpoints.
+        """
+        for label, value in (("epochs", epochs), ("checkpoint_every", checkpoint_every)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < (label != "epochs"):
+                raise ParameterError(f"{label} must be a whole number above 0, not {value!r}.")
+        if self._now is None:
+            population, record = self.begin()
+            self._now = Moment(0, population, (record,))
+        last = self.epoch + epochs
+        with _Progress(self, last, progress_bar) as show:
+            try:
+                while self.epoch < last:
+                    epoch, population, records = self._now
+                    population, record = self.advance(population, records[-1])
+                    self._now = Moment(epoch + 1, population, (*records, record))
+                    show(self)
+                    if checkpoint is not None and self.epoch % checkpoint_every == 0:
+                        self.save(checkpoint)
+                    if callback is not None and callback(self) is False:
+                        break
+            except KeyboardInterrupt:
+                if checkpoint is not None:
+                    self.save(checkpoint)
+                raise
+        return self
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Return (action, state) as Stable-Baselines3 does.
+
+        Args:
+            observation: `(features,)` for one action, `(n, features)` for `(n,)` actions.
+            state: passed through; rules have no memory.
+            episode_start: not used; rules have no memory.
+            deterministic: not used; rules are deterministic.
+
+        Where no rule matches the action is `ifthen.NULL_ACTION` (−1).
+        """
+        return self.ruleset.predict(observation), state
+
+    @property
+    def now(self) -> Moment:
+        """The state after the last epoch; raises where nothing was learnt yet."""
+        if self._now is None:
+            raise ParameterError(f"this {self.name} has learnt nothing yet: call learn(epochs) first.")
+        return self._now
+
+    @property
+    def epoch(self) -> int:
+        """The number of the last epoch."""
+        return self.now.epoch
+
+    @property
+    def history(self) -> polars.DataFrame:
+        """One row per epoch, from 0 (the initial population) on."""
+        import polars
+
+        return polars.DataFrame(list(self.now.records))
+
+    def save(self, path: str | Path) -> None:
+        """Write the system with all it needs to go on learning, in one file, whole or not at all."""
+        epoch, population, records = self.now
+        manifest = {
+            "system": self.name,
+            "seed": self.seed,
+            "epoch": epoch,
+            "parameters": self.parameters.model_dump(),
+            "history": {name: [record[name] for record in records] for name in records[0]},
+        }
+        model_file.write(Path(path), manifest, self.task, population._asdict())
+
+    @classmethod
+    def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
+        """Build the system that a model file describes."""
+        system = cls(model.task, seed=model.seed, threads=threads, **model.parameters)
+        system._now = Moment(model.epoch, system.population_of(model), model.history)
+        return system
+
+    @classmethod
+    def load(cls, path: str | Path, *, threads: int | None = None) -> Self:
+        """Read a system of this kind back from `save`'s file."""
+        from ifthen.systems.registry import load
+
+        system = load(path, threads=threads)
+        if not isinstance(system, cls):
+            raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
+        return system
+
+    def __repr__(self) -> str:
+        epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
+        return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
+
+
+def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters, or raise naming each unknown or impossible one."""
+    try:
+        return kind(**given)
+    except ValidationError as problem:
+        lines = []
+        for error in problem.errors():
+            name = ".".join(map(str, error["loc"])) or "parameters"
+            if error["type"] == "extra_forbidden":
+                lines.append(f"unknown parameter {name!r}.{nearest(name, kind.model_fields)}")
+            else:
+                message = error["msg"].removeprefix("Value error, ")
+                lines.append(f"{name}: {message}, not {error['input']!r}.")
+        raise ParameterError(" ".join(lines)) from None
+
+
+def _checked_threads(threads: int | None) -> int:
+    """Return the number of threads to use."""
+    if threads is None:
+        return available_threads()
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
+        raise ParameterError(f"threads must be a whole number from 1 to 1024, not {threads!r}.")
+    return threads
+
+
+class _Progress:
+    """A progress bar over epochs with the best fitness, or nothing."""
+
+    def __init__(self, system: System, last: int, wanted: bool) -> None:
+        self._bar: Any = None
+        if wanted:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("epochs"),
+                TimeRemainingColumn(),
+                TextColumn("best {task.fields[best]:.4f}"),
+            )
+            self._row = self._bar.add_task(
+                f"{system.name} on {system.task.name}", total=last, completed=system.epoch, best=math.nan
+            )
+
+    def __enter__(self) -> Callable[[System], None]:
+        if self._bar is None:
+            return lambda system: None
+        self._bar.start()
+        return lambda system: self._bar.update(
+            self._row, completed=system.epoch, best=system.now.records[-1]["best_fitness"]
+        )
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

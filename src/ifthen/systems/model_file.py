@@ -1,0 +1,161 @@
+"""Model files: a system, its task and its population in one archive.
+
+The same file is model and checkpoint: whoever loads it can predict, evaluate and go on learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ifthen.errors import ModelFileError, RuleError, TaskError
+from ifthen.provenance import versions
+from ifthen.rules.features import Feature
+from ifthen.store import read_archive, write_archive
+from ifthen.tasks.tabular import TabularTask
+
+FORMAT = "ifthen-model"
+VERSION = 1
+ArraySpec = dict[str, tuple[tuple[int, ...], type]]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _TaskPart(_Strict):
+    name: str
+    features: list[dict[str, str | int]]
+    action_names: list[str]
+    enumerations: int
+    gamma: float
+    t_max: int
+    noise_seed: int
+    layout: list[str] | None
+    preset: dict[str, int]
+    origin: dict[str, str | float | int | None]
+
+
+class _Manifest(_Strict):
+    format: str
+    version: int
+    versions: dict[str, str]
+    system: str
+    seed: int
+    epoch: int
+    parameters: dict[str, bool | int | float | str]
+    task: _TaskPart
+    history: dict[str, list[int | float]]
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a model file holds, checked as far as it can be without knowing the system."""
+
+    path: Path
+    system: str
+    seed: int
+    epoch: int
+    parameters: dict[str, Any]
+    task: TabularTask
+    history: tuple[dict[str, float | int], ...]
+    population: dict[str, NDArray[Any]]
+
+
+def write(
+    path: Path, manifest: Mapping[str, Any], task: TabularTask, population: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a model file."""
+    about_task = _TaskPart(
+        name=task.name,
+        features=[feature.to_dict() for feature in task.features],
+        action_names=list(task.action_names),
+        enumerations=task.enumerations,
+        gamma=float(task.gamma),
+        t_max=task.t_max,
+        noise_seed=task.noise_seed,
+        layout=None if task.layout is None else list(task.layout),
+        preset=dict(task.preset),
+        origin=dict(task.origin),
+    )
+    head = {"format": FORMAT, "version": VERSION, "versions": versions()}
+    arrays = {f"task/{name}": array for name, array in task.arrays().items()}
+    arrays |= {f"population/{name}": array for name, array in population.items()}
+    write_archive(path, {**head, **manifest, "task": about_task.model_dump()}, arrays)
+
+
+def read(path: Path) -> Model:
+    """Read a model file, or raise ModelFileError saying what is wrong with it."""
+    raw, arrays = read_archive(path)
+    if raw.get("format") != FORMAT:
+        raise ModelFileError(f"{path} is an archive, but not an ifthen model.")
+    if raw.get("version") != VERSION:
+        raise ModelFileError(
+            f"{path} has format version {raw.get('version')!r}; this ifthen reads version {VERSION}. "
+            "Train it again, or use the ifthen that wrote it."
+        )
+    try:
+        manifest = _Manifest.model_validate(raw)
+        task = _task(manifest.task, arrays)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
+    except (TaskError, RuleError, KeyError) as problem:
+        raise ModelFileError(f"{path} holds an impossible task: {problem}") from None
+    if not manifest.history or {len(c) for c in manifest.history.values()} != {manifest.epoch + 1}:
+        raise ModelFileError(
+            f"{path}: the history must have one row for each of epochs 0 to {manifest.epoch}."
+        )
+    return Model(
+        path=path,
+        system=manifest.system,
+        seed=manifest.seed,
+        epoch=manifest.epoch,
+        parameters=manifest.parameters,
+        task=task,
+        history=tuple(
+            dict(zip(manifest.history, row, strict=True))
+            for row in zip(*manifest.history.values(), strict=True)
+        ),
+        population={
+            name.removeprefix("population/"): array
+            for name, array in arrays.items()
+            if name.startswith("population/")
+        },
+    )
+
+
+def check_arrays(model: Model, expected: ArraySpec) -> None:
+    """Raise unless the population's arrays have the expected names, shapes and types."""
+    if set(model.population) != set(expected):
+        raise ModelFileError(
+            f"{model.path}: a {model.system} population has {sorted(expected)}, "
+            f"not {sorted(model.population)}."
+        )
+    for name, (shape, dtype) in expected.items():
+        array = model.population[name]
+        if array.shape != shape or array.dtype != dtype:
+            raise ModelFileError(
+                f"{model.path}: {name} must be {np.dtype(dtype)} of shape {shape}, "
+                f"not {array.dtype} of shape {array.shape}."
+            )
+
+
+def _task(part: _TaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask:
+    """Build the task from its part of the manifest and its arrays."""
+    about: dict[str, Any] = part.model_dump(exclude={"features", "action_names", "layout"})
+    names = ("state_features", "next_state", "reward", "done", "probability", "initial_states")
+    about |= {name: arrays[f"task/{name}"] for name in names}
+    return TabularTask(
+        features=tuple(Feature.from_dict(feature) for feature in part.features),
+        action_names=tuple(part.action_names),
+        layout=None if part.layout is None else tuple(part.layout),
+        **about,
+    )

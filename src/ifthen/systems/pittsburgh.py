@@ -1,0 +1,280 @@
+"""What PPL-DL and PPL-ST share: parameters, initial population, breeding and the history's rows.
+
+An individual is a ruleset of fixed size. A generation is popSize/2 breeding rounds, each giving two
+children; children replace the whole population (paper, sections "Design Commonalities" and "Comparison
+Methodology").
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.evolve.crossover import swap_alleles, swap_rules
+from ifthen.evolve.mutation import geometric_tails, mutate
+from ifthen.evolve.selection import tournament
+from ifthen.jit import kernel
+from ifthen.parallel import for_slices
+from ifthen.randomness import below, fold, stream, uniform
+from ifthen.rollout.fitness import Fitness, Measured
+from ifthen.rules.features import lows_and_highs
+from ifthen.systems.base import Parameters, Record
+from ifthen.systems.model_file import Model, check_arrays
+from ifthen.tasks.solve import exact_performances
+from ifthen.tasks.tabular import TabularTask
+
+RULES_PER_STATE = 0.4
+FEWEST_RULES, MOST_RULES = 7, 64
+
+
+class PittsburghParameters(Parameters):
+    """Parameters of both PPL systems; the defaults are the paper's."""
+
+    idv_size: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="Rules per ruleset; 0 takes what suits the task (paper: 7, 21, 42).",
+    )
+    pop_size: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Rulesets in the population, even; 0 takes 16 times idv_size.",
+    )
+    tourn_size: int = Field(
+        default=3, ge=1, le=1000, description="Individuals drawn per selection tournament."
+    )
+    p_cross: float = Field(default=0.7, ge=0, le=1, description="Probability that two parents are crossed.")
+    p_swap: float = Field(
+        default=0.5, ge=0, le=1, description="Probability that a unit is swapped in crossover."
+    )
+    p_mut: float = Field(default=0.01, ge=0, le=1, description="Probability that an allele mutates.")
+    fitness: Literal["sampled", "exact"] = Field(
+        default="sampled",
+        description="Performance on z with common random numbers, or exact policy evaluation.",
+    )
+    noise: Literal["aligned", "stream"] = Field(
+        default="aligned",
+        description="Common random numbers fixed per episode and step, or one stream (paper).",
+    )
+
+
+P = TypeVar("P", bound=PittsburghParameters)
+
+
+class Population(NamedTuple):
+    """n rulesets of equal size, and their fitness."""
+
+    bounds: NDArray[np.int32]
+    """`(n, rules, features, 2)`: conditions as unordered bounds."""
+    actions: NDArray[np.int32]
+    """`(n, rules)`."""
+    learnt: NDArray[np.float64]
+    """`(n, rules, …)`: what each rule has learnt and passes on; nothing in PPL-DL."""
+    fitness: NDArray[np.float64]
+    """`(n,)`."""
+
+
+def fill_sizes(parameters: P, task: TabularTask) -> P:
+    """Return the parameters with the sizes that were left to the task."""
+    idv_size, pop_size = parameters.idv_size, parameters.pop_size
+    if idv_size == 0:
+        suits = round(RULES_PER_STATE * len(task.decision_states))
+        idv_size = task.preset.get("idv_size", min(max(suits, FEWEST_RULES), MOST_RULES))
+    if pop_size == 0:
+        pop_size = 16 * idv_size
+    if pop_size % 2 or pop_size < 2:
+        raise ParameterError(
+            f"pop_size must be even (two children per breeding round), not {pop_size}. "
+            f"Give for example pop_size={pop_size + 1}."
+        )
+    return parameters.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
+
+
+def first_population(
+    parameters: PittsburghParameters, task: TabularTask, seed: int, learns: int
+) -> Population:
+    """Return random rulesets, each rule carrying `learns` zeros."""
+    n, rules, features = parameters.pop_size, parameters.idv_size, len(task.features)
+    population = empty_population(n, rules, features, learns)
+    lows, highs = lows_and_highs(task.features)
+    random_rules(stream(seed, "initial"), lows, highs, task.n_actions, population)
+    return population
+
+
+def empty_population(n: int, rules: int, features: int, learns: int) -> Population:
+    """Return a population whose alleles are not set yet."""
+    return Population(
+        np.empty((n, rules, features, 2), dtype=np.int32),
+        np.empty((n, rules), dtype=np.int32),
+        np.zeros((n, rules, learns)),
+        np.zeros(n),
+    )
+
+
+def next_generation(
+    parameters: PittsburghParameters,
+    task: TabularTask,
+    seed: int,
+    epoch: int,
+    threads: int,
+    parents: Population,
+    whole_rules: bool,
+) -> Population:
+    """Return the children of a population, their fitness not measured yet."""
+    n, rules, features, _ = parents.bounds.shape
+    children = empty_population(n, rules, features, parents.learnt.shape[2])
+    lows, highs = lows_and_highs(task.features)
+    tails = geometric_tails(task.features)
+    key = stream(seed, "breed", epoch)
+
+    def work(first: int, last: int) -> None:
+        breed(
+            first,
+            last,
+            key,
+            parents,
+            parameters.tourn_size,
+            parameters.p_cross,
+            parameters.p_swap,
+            parameters.p_mut,
+            whole_rules,
+            lows,
+            highs,
+            tails,
+            task.n_actions,
+            children,
+        )
+
+    for_slices(work, n // 2, threads)
+    return children
+
+
+def history_row(
+    task: TabularTask,
+    policies: NDArray[np.int16],
+    measured: Measured,
+    fitness: Fitness,
+    trained: tuple[int, int],
+    before: Record | None,
+) -> Record:
+    """Return the history's row of one epoch.
+
+    Args:
+        task: the task.
+        policies: the policy tables of the population, `(n, D)`.
+        measured: what was measured of them.
+        fitness: what measured them.
+        trained: episodes and steps spent on learning inside the epoch.
+        before: the row of the epoch before; None for the initial population.
+    """
+    n, played = len(policies), int((~measured.failed).sum()) * fitness.episodes
+    best = int(measured.performance.argmax())
+    exact = float(exact_performances(task, policies[best : best + 1])[0])
+    return {
+        "epoch": 0 if before is None else int(before["epoch"]) + 1,
+        "best_fitness": float(measured.performance[best]),
+        "mean_fitness": float(measured.performance.mean()),
+        "median_fitness": float(np.median(measured.performance)),
+        "best_exact": task.floor if np.isnan(exact) else exact,
+        "truncated_share": int(measured.truncated.sum()) / played if played else 0.0,
+        "failed_share": float(measured.failed.mean()),
+        "episodes": (0 if before is None else int(before["episodes"])) + played + trained[0],
+        "steps": (0 if before is None else int(before["steps"])) + int(measured.steps.sum()) + trained[1],
+        "ga_invocations": 0 if before is None else int(before["ga_invocations"]) + n // 2,
+    }
+
+
+def population_of(
+    model: Model, parameters: PittsburghParameters, task: TabularTask, learns: int
+) -> Population:
+    """Return the population of a model file, or raise where it does not fit parameters and task."""
+    n, rules, features = parameters.pop_size, parameters.idv_size, len(task.features)
+    check_arrays(
+        model,
+        {
+            "bounds": ((n, rules, features, 2), np.int32),
+            "actions": ((n, rules), np.int32),
+            "learnt": ((n, rules, learns), np.float64),
+            "fitness": ((n,), np.float64),
+        },
+    )
+    population = Population(**model.population)
+    lows, highs = lows_and_highs(task.features)
+    if (population.bounds < lows[:, None]).any() or (population.bounds > highs[:, None]).any():
+        raise ModelFileError(f"{model.path}: some conditions leave the ranges of the features.")
+    if population.actions.min() < 0 or population.actions.max() >= task.n_actions:
+        raise ModelFileError(f"{model.path}: some actions do not exist in the task.")
+    return population
+
+
+@kernel
+def random_rules(
+    key: np.uint64,
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    n_actions: int,
+    out: Population,
+) -> None:
+    """Draw every allele of the population `out` uniformly from its range."""
+    n, rules, features, _ = out.bounds.shape
+    for i in range(n):
+        own = fold(key, i)
+        at = 0
+        for r in range(rules):
+            for d in range(features):
+                for end in range(2):
+                    out.bounds[i, r, d, end] = lows[d] + below(own, at, highs[d] - lows[d] + 1)
+                    at += 1
+            out.actions[i, r] = below(own, at, n_actions)
+            at += 1
+
+
+@kernel
+def breed(
+    first: int,
+    last: int,
+    key: np.uint64,
+    parents: Population,
+    tourn_size: int,
+    p_cross: float,
+    p_swap: float,
+    p_mut: float,
+    whole_rules: bool,
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    tails: NDArray[np.float64],
+    n_actions: int,
+    children: Population,
+) -> None:
+    """Do breeding rounds `first` to `last − 1`: round j gives children 2j and 2j + 1."""
+    for round_ in range(first, last):
+        own = fold(key, round_)
+        i, j = 2 * round_, 2 * round_ + 1
+        for child in range(i, j + 1):
+            parent = tournament(fold(own, child - i), parents.fitness, tourn_size)
+            children.bounds[child] = parents.bounds[parent]
+            children.actions[child] = parents.actions[parent]
+            children.learnt[child] = parents.learnt[parent]
+        if uniform(fold(own, 2), 0) < p_cross:
+            if whole_rules:
+                swap_rules(fold(own, 3), p_swap, children.bounds, children.actions, children.learnt, i, j)
+            else:
+                swap_alleles(fold(own, 3), p_swap, children.bounds, children.actions, i, j)
+        for child in range(i, j + 1):
+            mutate(
+                fold(own, 4 + child - i),
+                p_mut,
+                children.bounds,
+                children.actions,
+                child,
+                lows,
+                highs,
+                tails,
+                n_actions,
+            )

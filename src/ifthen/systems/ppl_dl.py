@@ -1,0 +1,109 @@
+"""PPL-DL: evolves decision lists by a plain genetic algorithm (paper, section "PPL-DL").
+
+Bishop, Gallagher and Browne, "Pittsburgh learning classifier systems for explainable reinforcement
+learning: comparing with XCS", GECCO 2022.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ifthen.inference.decision_list import DecisionList, decision_tables
+from ifthen.parallel import for_slices
+from ifthen.rollout.fitness import Fitness
+from ifthen.systems.base import Record, System
+from ifthen.systems.model_file import Model
+from ifthen.systems.pittsburgh import (
+    PittsburghParameters,
+    Population,
+    fill_sizes,
+    first_population,
+    history_row,
+    next_generation,
+    population_of,
+)
+
+
+class PPLDLParameters(PittsburghParameters):
+    """Parameters of PPL-DL; the defaults are the paper's."""
+
+
+class PPLDL(System):
+    """Evolves decision lists: the first matching rule decides, and fitness is performance.
+
+    Args:
+        task: a TabularTask, or a Gymnasium environment with a transition table `P`.
+        seed: seed of everything random in training.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        parameters: by name; see `PPLDLParameters`.
+    """
+
+    name = "PPL-DL"
+    summary = "Evolves decision lists (the first matching rule decides)."
+    Parameters = PPLDLParameters
+
+    def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
+        super().__init__(task, seed=seed, threads=threads, **parameters)
+        p = self.parameters
+        self._fitness = Fitness(self.task, p.fitness, p.noise, self.threads)
+
+    def fill_parameters(self, parameters: PPLDLParameters) -> PPLDLParameters:
+        """Fill in the sizes left to the task."""
+        return fill_sizes(parameters, self.task)
+
+    def begin(self) -> tuple[Population, Record]:
+        """Return random decision lists."""
+        return self._measured(first_population(self.parameters, self.task, self.seed, 0), None)
+
+    def advance(self, population: Population, before: Record) -> tuple[Population, Record]:
+        """Breed, exchanging single alleles; measure."""
+        children = next_generation(
+            self.parameters,
+            self.task,
+            self.seed,
+            int(before["epoch"]) + 1,
+            self.threads,
+            population,
+            whole_rules=False,
+        )
+        return self._measured(children, before)
+
+    def _measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
+        """Return the population with its fitness, and the history's row."""
+        model = self.task.dynamics
+        policies = np.empty((len(population.bounds), len(model.states)), dtype=np.int16)
+
+        def work(first: int, last: int) -> None:
+            decision_tables(
+                first,
+                last,
+                population.bounds,
+                population.actions,
+                model.states,
+                model.lows,
+                model.widest,
+                policies,
+            )
+
+        for_slices(work, len(policies), self.threads)
+        measured = self._fitness.measure(policies)
+        row = history_row(self.task, policies, measured, self._fitness, (0, 0), before)
+        return population._replace(fitness=measured.performance), row
+
+    @property
+    def ruleset(self) -> DecisionList:
+        """The fittest decision list of the present population."""
+        population = self.now.population
+        best = int(population.fitness.argmax())
+        return DecisionList(
+            population.bounds[best],
+            population.actions[best],
+            self.task.features,
+            self.task.action_names,
+        )
+
+    def population_of(self, model: Model) -> Population:
+        """Return the population that a model file holds."""
+        return population_of(model, self.parameters, self.task, learns=0)

@@ -1,0 +1,35 @@
+"""The systems by name, and loading whatever system a file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
+from ifthen.systems import model_file
+from ifthen.systems.base import System
+from ifthen.systems.ppl_dl import PPLDL
+from ifthen.systems.ppl_st import PPLST
+
+SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST)}
+
+
+def system_by_name(name: str) -> type[System]:
+    """Return the system called `name`, in any case."""
+    for known, system in SYSTEMS.items():
+        if known.lower() == name.lower():
+            return system
+    raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
+
+
+def load(path: str | Path, *, threads: int | None = None) -> System:
+    """Read a trained system back from a model file; nothing in the file is ever executed.
+
+    Args:
+        path: the file that `save` wrote.
+        threads: how many threads further learning may use, all cores where None.
+    """
+    model = model_file.read(Path(path))
+    try:
+        return system_by_name(model.system).from_model(model, threads)
+    except (ParameterError, RuleError) as problem:
+        raise ModelFileError(f"{path} holds an impossible model: {problem}") from None

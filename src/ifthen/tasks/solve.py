@@ -1,0 +1,153 @@
+"""Exact solutions of tabular tasks: value iteration and policy evaluation.
+
+V^π is the infinite-horizon discounted value. With γ = 1, where that need not exist, it is the
+expected return over t_max steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.parallel import for_slices
+from ifthen.tasks.tabular import TabularTask
+
+TOLERANCE = 1e-13
+TIE = 1e-9
+SWEEP_LIMIT = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What value iteration found.
+
+    Args:
+        values: V* of every state, `(S,)`; 0 where the episode is over.
+        action_values: Q* of every state and action, `(S, A)`.
+        policy: an optimal action for every state, `(S,)`, the lowest index among equals.
+        optimal_actions: every action that is optimal, `(S, A)`.
+    """
+
+    values: NDArray[np.float64]
+    action_values: NDArray[np.float64]
+    policy: NDArray[np.int64]
+    optimal_actions: NDArray[np.bool_]
+
+
+@lru_cache(maxsize=64)
+def value_iteration(task: TabularTask) -> Solution:
+    """Return the optimal values and actions of a task."""
+    values = np.zeros(task.n_states)
+    sweeps = task.t_max if task.gamma == 1 else SWEEP_LIMIT
+    for _ in range(sweeps):
+        action_values = _action_values(task, values)
+        change = np.abs(action_values.max(axis=1) - values).max()
+        values = action_values.max(axis=1)
+        if change <= TOLERANCE:
+            break
+    optimal = action_values >= values[:, None] - TIE * max(1.0, float(np.abs(values).max()))
+    return Solution(values, action_values, optimal.argmax(axis=1), optimal)
+
+
+def _action_values(task: TabularTask, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Q `(S, A)` for the values V `(S,)` of the states that follow."""
+    follow = np.where(task.done, 0.0, values[task.next_state])
+    result: NDArray[np.float64] = (task.reward + task.gamma * follow) @ task.probability
+    return result
+
+
+def policy_values(task: TabularTask, policy: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return V^π of every state, `(S,)`: NaN where the policy can meet a null action, or is never asked.
+
+    Args:
+        task: the task.
+        policy: the action in every state, `(S,)`, −1 for none.
+    """
+    states = task.decision_states
+    table = policy[states].astype(np.int16)[None]
+    values = np.empty((1, len(states)))
+    sweep_policies(task, table, values, threads=1)
+    result = np.full(task.n_states, np.nan)
+    result[states] = values[0]
+    return result
+
+
+def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: int = 1) -> NDArray[np.float64]:
+    """Return the mean of V^π over S_I for policy tables `(n, D)`; NaN where a null action can be met."""
+    values = np.empty((len(tables), len(task.decision_states)))
+    sweep_policies(task, tables, values, threads)
+    result: NDArray[np.float64] = values[:, task.dynamics.starts].mean(axis=1)
+    return result
+
+
+def sweep_policies(
+    task: TabularTask, tables: NDArray[np.int16], out: NDArray[np.float64], threads: int
+) -> None:
+    """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
+    model = task.dynamics
+    sweeps = task.t_max if task.gamma == 1 else SWEEP_LIMIT
+
+    def work(first: int, last: int) -> None:
+        evaluate_policies(
+            first,
+            last,
+            tables,
+            model.next_state,
+            model.reward,
+            model.probability,
+            task.gamma,
+            sweeps,
+            TOLERANCE,
+            out,
+        )
+
+    for_slices(work, len(tables), threads)
+
+
+@kernel
+def evaluate_policies(
+    first: int,
+    last: int,
+    tables: NDArray[np.int16],
+    next_state: NDArray[np.int32],
+    reward: NDArray[np.float64],
+    probability: NDArray[np.float64],
+    gamma: float,
+    sweeps: int,
+    tolerance: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write V^π of policies `first` to `last − 1` by sweeping until no value moves by `tolerance`."""
+    n_states = tables.shape[1]
+    outcomes = len(probability)
+    old = np.empty(n_states)
+    for i in range(first, last):
+        for s in range(n_states):
+            out[i, s] = 0.0
+        for _ in range(sweeps):
+            change = 0.0
+            if gamma == 1.0:
+                old[:] = out[i]
+            for s in range(n_states):
+                a = tables[i, s]
+                value = np.nan
+                if a >= 0:
+                    value = 0.0
+                    for k in range(outcomes):
+                        n = next_state[s, a, k]
+                        after = 0.0
+                        if n >= 0:
+                            after = old[n] if gamma == 1.0 else out[i, n]
+                        value += probability[k] * (reward[s, a, k] + gamma * after)
+                moved = abs(value - out[i, s])
+                if moved > change:
+                    change = moved
+                if np.isnan(value) != np.isnan(out[i, s]):
+                    change = np.inf
+                out[i, s] = value
+            if change <= tolerance:
+                break
