@@ -26,6 +26,7 @@ MEMBER_LIMIT = 64
 SIZE_LIMIT = 2**30
 JSON_LIMIT = 64 * 2**20
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those that unpack by bounded pieces
 
 
 @contextlib.contextmanager
@@ -75,9 +76,11 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             _check_members(path, members)
-            manifest = _read_json(path, archive.read(MANIFEST))
+            manifest = _read_json(path, _unpacked(archive, archive.getinfo(MANIFEST)))
             arrays = {
-                member.filename.removesuffix(".npy"): _read_array(path, member.filename, archive.read(member))
+                member.filename.removesuffix(".npy"): _read_array(
+                    path, member.filename, _unpacked(archive, member)
+                )
                 for member in members
                 if member.filename != MANIFEST
             }
@@ -103,6 +106,12 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return manifest, arrays
 
 
+def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """Return a member's bytes, never unpacking more than the size that was checked."""
+    with archive.open(member) as file:
+        return file.read(max(1, member.file_size))
+
+
 def _member(name: str) -> zipfile.ZipInfo:
     """Return a member's header with nothing in it that changes from day to day."""
     info = zipfile.ZipInfo(name, FIXED_TIME)
@@ -121,6 +130,8 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
     odd = [name for name in names if name != MANIFEST and not name.endswith(".npy")]
     if odd:
         raise ModelFileError(f"{path} is not a model: {odd[0]!r} does not belong in one.")
+    if any(member.compress_type not in COMPRESSION for member in members):
+        raise ModelFileError(f"{path} is not a model: its members are not stored or deflated.")
     sizes = {member.filename: member.file_size for member in members}
     if sum(sizes.values()) > SIZE_LIMIT or sizes[MANIFEST] > JSON_LIMIT:
         raise ModelFileError(
@@ -136,6 +147,8 @@ def _read_json(path: Path, data: bytes) -> dict[str, Any]:
 
     try:
         manifest = json.loads(data, parse_constant=refuse)
+        # What could not be written again (1e999, half a surrogate pair) must not be read either.
+        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as problem:
         raise ModelFileError(f"{path}: {MANIFEST} is not valid JSON ({problem}).") from None
     if not isinstance(manifest, dict):

@@ -78,15 +78,11 @@ class StrengthRules(RuleSet):
         """Return x0."""
         return {"x0": self.x0}
 
-    def rule_in_words(self, rule: int) -> str:
-        """Return rule number `rule` (from 0) as `IF … THEN …`, with the payoff it predicts."""
-        first, *rest = self.weights[rule].tolist()
-        terms = "".join(
-            f" {'-' if weight < 0 else '+'} {abs(weight):.3g}·{feature.name}"
-            for feature, weight in zip(self.features, rest, strict=True)
-        )
-        deviation = math.sqrt(float(self.variances[rule]))
-        return f"{super().rule_in_words(rule)}  (payoff {first * self.x0:.3g}{terms}, ± {deviation:.2g})"
+    def rule_notes(self, rule: int) -> str:
+        """Return the payoff that rule number `rule` (from 0) predicts at its centre, ± its deviation."""
+        centre = self.bounds[rule].mean(axis=1)
+        payoff = self.weights[rule, 0] * self.x0 + self.weights[rule, 1:] @ centre
+        return f"{payoff:.2f} ± {math.sqrt(float(self.variances[rule])):.2f}"
 
     @classmethod
     def _from_rules(

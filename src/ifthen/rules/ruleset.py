@@ -143,8 +143,11 @@ class RuleSet(ABC):
         return f"<{type(self).__name__}: {len(self)} rules over {', '.join(f.name for f in self.features)}>"
 
     def __str__(self) -> str:
-        from_number = len(str(len(self)))
-        return "\n".join(f"{r + 1:>{from_number}}. {self.rule_in_words(r)}" for r in range(len(self)))
+        digits, lines = len(str(len(self))), []
+        for r in range(len(self)):
+            notes = self.rule_notes(r)
+            lines.append(f"{r + 1:>{digits}}. {self.rule_in_words(r)}" + (f"  ({notes})" if notes else ""))
+        return "\n".join(lines)
 
     def rule_in_words(self, rule: int) -> str:
         """Return rule number `rule` (from 0) as `IF … THEN …`."""
@@ -153,6 +156,10 @@ class RuleSet(ABC):
             for feature, (low, high) in zip(self.features, self.bounds[rule].tolist(), strict=True)
         )
         return f"IF {conditions} THEN {self.action_names[self.actions[rule]]}"
+
+    def rule_notes(self, rule: int) -> str:
+        """Return what a reader should know of rule number `rule` beyond condition and action."""
+        return ""
 
     def extra_columns(self) -> dict[str, NDArray[np.float64]]:
         """Return what each rule carries beyond condition and action, by name: `(rules, …)` arrays."""
@@ -186,7 +193,7 @@ class RuleSet(ABC):
         """Build a ruleset from `to_dict`'s plain data; a feature left out of a rule is unrestricted."""
         if not isinstance(data, Mapping) or "kind" not in data:
             raise RuleError("a ruleset needs 'kind', 'features', 'actions' and 'rules'.")
-        if data["kind"] not in RuleSet.kinds:
+        if data["kind"] not in list(RuleSet.kinds):  # a list: what came need not be hashable
             raise RuleError(
                 f"unknown kind of ruleset {data['kind']!r}.{nearest(str(data['kind']), RuleSet.kinds)}"
             )
@@ -239,6 +246,8 @@ class ParsedRule:
     ) -> ParsedRule:
         """Look up the names in a rule of the plain data, or raise naming the rule and what is unknown."""
         condition = rule["if"]
+        if not isinstance(condition, Mapping):
+            raise RuleError(f"rule {number + 1}: 'if' must map features to bounds, not {condition!r}.")
         unknown = set(condition) - {feature.name for feature in features}
         if unknown:
             raise RuleError(
@@ -257,7 +266,8 @@ def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     """Return `values` as 32-bit integers, or raise if any is not a whole number in that range."""
     try:
         array = np.asarray(values)
-        exact = array.astype(np.int32)
+        with np.errstate(invalid="ignore"):  # NaN and infinity come out unequal below
+            exact = array.astype(np.int32)
         fits = array.dtype.kind in "iuf" and bool(np.all(exact == array))
     except (TypeError, ValueError, OverflowError):
         fits = False

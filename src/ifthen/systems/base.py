@@ -63,7 +63,7 @@ class System(ABC):
         self.task = task if isinstance(task, TabularTask) else TabularTask.from_env(task)
         self.seed = check_seed(seed)
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, parameters))
-        self.threads = _checked_threads(threads)
+        self.threads = checked_threads(threads)
         self._now: Moment | None = None
 
     @classmethod
@@ -158,6 +158,11 @@ class System(ABC):
         return self.ruleset.predict(observation), state
 
     @property
+    def started(self) -> bool:
+        """Whether there is a population."""
+        return self._now is not None
+
+    @property
     def now(self) -> Moment:
         """The state after the last epoch; raises where nothing was learnt yet."""
         if self._now is None:
@@ -191,6 +196,7 @@ class System(ABC):
     @classmethod
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
+        checked_parameters(cls.Parameters, model.parameters)  # before they become keyword arguments
         system = cls(model.task, seed=model.seed, threads=threads, **model.parameters)
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
@@ -226,7 +232,7 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
         raise ParameterError(" ".join(lines)) from None
 
 
-def _checked_threads(threads: int | None) -> int:
+def checked_threads(threads: int | None) -> int:
     """Return the number of threads to use."""
     if threads is None:
         return available_threads()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ifthen.errors import ModelFileError, RuleError, TaskError
+from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
 from ifthen.provenance import versions
 from ifthen.rules.features import Feature
 from ifthen.store import read_archive, write_archive
@@ -22,6 +22,7 @@ from ifthen.tasks.tabular import TabularTask
 
 FORMAT = "ifthen-model"
 VERSION = 1
+TASK_ARRAYS = ("state_features", "next_state", "reward", "done", "probability", "initial_states")
 ArraySpec = dict[str, tuple[tuple[int, ...], type]]
 
 
@@ -100,6 +101,10 @@ def read(path: Path) -> Model:
             f"{path} has format version {raw.get('version')!r}; this ifthen reads version {VERSION}. "
             "Train it again, or use the ifthen that wrote it."
         )
+    known = {f"task/{name}" for name in TASK_ARRAYS}
+    for name in arrays:
+        if name not in known and not name.startswith("population/"):
+            raise ModelFileError(f"{path} is not a model: {name + '.npy'!r} does not belong in one.")
     try:
         manifest = _Manifest.model_validate(raw)
         task = _task(manifest.task, arrays)
@@ -107,9 +112,14 @@ def read(path: Path) -> Model:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
-    except (TaskError, RuleError, KeyError) as problem:
+    except (TaskError, RuleError, ParameterError, KeyError) as problem:
         raise ModelFileError(f"{path} holds an impossible task: {problem}") from None
-    if not manifest.history or {len(c) for c in manifest.history.values()} != {manifest.epoch + 1}:
+    epochs = manifest.history.get("epoch", [])
+    if (
+        manifest.epoch < 0
+        or {len(column) for column in manifest.history.values()} != {manifest.epoch + 1}
+        or any(epoch != row for row, epoch in enumerate(epochs))
+    ):
         raise ModelFileError(
             f"{path}: the history must have one row for each of epochs 0 to {manifest.epoch}."
         )
@@ -151,8 +161,7 @@ def check_arrays(model: Model, expected: ArraySpec) -> None:
 def _task(part: _TaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask:
     """Build the task from its part of the manifest and its arrays."""
     about: dict[str, Any] = part.model_dump(exclude={"features", "action_names", "layout"})
-    names = ("state_features", "next_state", "reward", "done", "probability", "initial_states")
-    about |= {name: arrays[f"task/{name}"] for name in names}
+    about |= {name: arrays[f"task/{name}"] for name in TASK_ARRAYS}
     return TabularTask(
         features=tuple(Feature.from_dict(feature) for feature in part.features),
         action_names=tuple(part.action_names),

@@ -29,6 +29,18 @@ from ifthen.tasks.tabular import TabularTask
 
 RULES_PER_STATE = 0.4
 FEWEST_RULES, MOST_RULES = 7, 64
+HISTORY = (
+    "epoch",
+    "best_fitness",
+    "mean_fitness",
+    "median_fitness",
+    "best_exact",
+    "truncated_share",
+    "failed_share",
+    "episodes",
+    "steps",
+    "ga_invocations",
+)
 
 
 class PittsburghParameters(Parameters):
@@ -204,6 +216,8 @@ def population_of(
             "fitness": ((n,), np.float64),
         },
     )
+    if set(model.history[0]) != set(HISTORY):
+        raise ModelFileError(f"{model.path}: the history must have the columns {', '.join(HISTORY)}.")
     population = Population(**model.population)
     lows, highs = lows_and_highs(task.features)
     if (population.bounds < lows[:, None]).any() or (population.bounds > highs[:, None]).any():

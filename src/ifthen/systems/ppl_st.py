@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ifthen.errors import ModelFileError
 from ifthen.inference.strength import StrengthRules, prediction, strength_tables, strongest_action
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
@@ -166,7 +167,10 @@ class PPLST(System):
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds."""
-        return population_of(model, self.parameters, self.task, self._learns)
+        population = population_of(model, self.parameters, self.task, self._learns)
+        if (population.learnt[:, :, -1] < 0).any():
+            raise ModelFileError(f"{model.path}: some variances are negative.")
+        return population
 
 
 @kernel

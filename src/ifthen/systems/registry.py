@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
 from ifthen.systems import model_file
-from ifthen.systems.base import System
+from ifthen.systems.base import System, checked_threads
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
 
@@ -28,6 +28,7 @@ def load(path: str | Path, *, threads: int | None = None) -> System:
         path: the file that `save` wrote.
         threads: how many threads further learning may use, all cores where None.
     """
+    checked_threads(threads)
     model = model_file.read(Path(path))
     try:
         return system_by_name(model.system).from_model(model, threads)

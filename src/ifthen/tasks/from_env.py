@@ -68,6 +68,8 @@ def task_from_env(
         raise TaskError(f"{len(names)} feature names {names} for {vectors.shape[1]} features.")
     spec = getattr(env, "spec", None)
     states = initial_states if initial_states is not None else _start_states(base)
+    if t_max is None:
+        t_max = (spec.max_episode_steps if spec else None) or DEFAULT_T_MAX
     if enumerations is None:
         few, many = DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS
         enumerations = few if len(probability) == 1 else many
@@ -86,7 +88,7 @@ def task_from_env(
         initial_states=np.array(list(states), dtype=np.int32),
         enumerations=enumerations,
         gamma=gamma,
-        t_max=t_max or (spec.max_episode_steps if spec else None) or DEFAULT_T_MAX,
+        t_max=t_max,
         noise_seed=noise_seed,
         layout=_layout(base),
         origin={"environment": spec.id if spec else type(base).__name__},

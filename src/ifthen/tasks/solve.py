@@ -6,18 +6,20 @@ expected return over t_max steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.tasks.tabular import TabularTask
 
 TOLERANCE = 1e-13
 TIE = 1e-9
+ALMOST_ONE = 0.99  # with γ = 1, waiting for ever can equal acting: this discount tells them apart
 SWEEP_LIMIT = 1_000_000
 
 
@@ -28,7 +30,8 @@ class Solution:
     Args:
         values: V* of every state, `(S,)`; 0 where the episode is over.
         action_values: Q* of every state and action, `(S, A)`.
-        policy: an optimal action for every state, `(S,)`, the lowest index among equals.
+        policy: an optimal action for every state, `(S,)`, the lowest index among equals (with γ = 1,
+            the one that is rewarded soonest).
         optimal_actions: every action that is optimal, `(S, A)`.
     """
 
@@ -50,7 +53,11 @@ def value_iteration(task: TabularTask) -> Solution:
         if change <= TOLERANCE:
             break
     optimal = action_values >= values[:, None] - TIE * max(1.0, float(np.abs(values).max()))
-    return Solution(values, action_values, optimal.argmax(axis=1), optimal)
+    policy = optimal.argmax(axis=1)
+    if task.gamma == 1:
+        sooner = value_iteration(replace(task, gamma=ALMOST_ONE)).action_values
+        policy = np.where(optimal, sooner, -np.inf).argmax(axis=1)
+    return Solution(values, action_values, policy, optimal)
 
 
 def _action_values(task: TabularTask, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,8 +74,19 @@ def policy_values(task: TabularTask, policy: NDArray[np.int64]) -> NDArray[np.fl
         task: the task.
         policy: the action in every state, `(S,)`, −1 for none.
     """
+    actions = np.asarray(policy)
+    if (
+        actions.dtype.kind not in "iu"
+        or actions.shape != (task.n_states,)
+        or actions.min() < -1
+        or actions.max() >= task.n_actions
+    ):
+        raise TaskError(
+            f"a policy must be one action, -1 (none) to {task.n_actions - 1}, for each of the "
+            f"{task.n_states} states, not {policy!r}."
+        )
     states = task.decision_states
-    table = policy[states].astype(np.int16)[None]
+    table = actions[states].astype(np.int16)[None]
     values = np.empty((1, len(states)))
     sweep_policies(task, table, values, threads=1)
     result = np.full(task.n_states, np.nan)

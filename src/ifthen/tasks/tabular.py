@@ -28,7 +28,7 @@ Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
 
 OUTCOME_LIMIT = 256
-STATE_LIMIT = 10_000_000
+WIDTH_LIMIT = 1_000_000
 DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
 
 
@@ -207,9 +207,10 @@ def common_outcomes(
     for s in range(n_states):
         for a in range(n_actions):
             ends[s, a] = np.round(np.cumsum([outcome[0] for outcome in table[s][a]]), 12)
-            if len(ends[s, a]) == 0 or abs(ends[s, a][-1] - 1) > 1e-9:
+            rises = np.diff(ends[s, a], prepend=0.0) >= 0
+            if len(rises) == 0 or not rises.all() or abs(ends[s, a][-1] - 1) > 1e-9:
                 raise TaskError(
-                    f"the outcomes of state {s}, action {a} must have probabilities adding up to 1, "
+                    f"the outcomes of state {s}, action {a} must have probabilities, adding up to 1, "
                     f"not {[outcome[0] for outcome in table[s][a]]}."
                 )
             ends[s, a][-1] = 1.0
@@ -263,6 +264,15 @@ def _check_arrays(task: TabularTask) -> None:
         array = task.arrays()[name]
         if array.min() < 0 or array.max() >= n_states:
             raise TaskError(f"{name} must hold states from 0 to {n_states - 1}.")
+    for what, labels in (("feature", [f.name for f in task.features]), ("action", list(task.action_names))):
+        if len(set(labels)) != len(labels):
+            raise TaskError(f"{what} names must differ from each other, not {labels}.")
+    for feature in task.features:
+        if feature.width > WIDTH_LIMIT:
+            raise TaskError(
+                f"feature {feature.name!r} can take {feature.width:,} values; at most {WIDTH_LIMIT:,} "
+                "are supported."
+            )
     lows, highs = lows_and_highs(task.features)
     if (task.state_features < lows).any() or (task.state_features > highs).any():
         raise TaskError("state_features must lie within the ranges of the features.")

@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh machine with Python 3.11, git and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint pictures clean
+
+demo: $(VENV)/installed  ## train a policy, print its rules, write a report
+	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
+
+test: lint  ## all checks and tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+pictures: demo  ## the pictures in docs/images
+	$(BIN)/ifthen show runs/demo --png docs/images/policy.png
+	cp runs/demo/learning-curve.png docs/images/learning-curve.png
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ifthen needs Python 3.11 or later: make PYTHON=python3.11 …")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(PIP) --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

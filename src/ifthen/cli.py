@@ -1,0 +1,366 @@
+"""The command `ifthen`: train, resume, evaluate, show, tasks, systems, doctor.
+
+What is slow to import is imported inside the commands, so that `ifthen --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ifthen.errors import IfthenError
+
+if TYPE_CHECKING:
+    from ifthen.rollout.evaluate import Evaluation
+    from ifthen.study.run_folder import RunFolder
+    from ifthen.study.settings import RunSettings
+    from ifthen.systems.base import System
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Train reinforcement-learning policies people can read: short lists of IF-THEN rules.\n\n"
+    "Start with: `ifthen train PPL-ST FrozenLake-8-0.3`",
+)
+out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
+]
+Threads = Annotated[
+    int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
+]
+
+
+@app.command()
+def train(
+    system: Annotated[str | None, typer.Argument(help="The learner: see `ifthen systems`.")] = None,
+    task: Annotated[str | None, typer.Argument(help="What to solve: see `ifthen tasks`.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [default: 0]")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the results.  [default: runs/SYSTEM-TASK-seedN]"),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file of settings; what the command line says wins.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older run in --out.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Train a policy, print its rules and write model, history, pictures and a report.
+
+    For example:
+
+    - `ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/first`
+    - `ifthen train PPL-DL FrozenLake-4-0 --set p_mut=0.02 --set fitness=exact`
+    - `ifthen train --config run.toml`
+
+    A configuration file holds for example:
+
+        system = "PPL-ST"
+        task = "FrozenLake-8-0.3"
+        epochs = 250
+
+        [parameters]
+        noise = "stream"
+    """
+    from ifthen.study.run_folder import RunFolder
+    from ifthen.study.settings import checked_settings, parse_assignment, read_settings
+
+    given: dict[str, Any] = read_settings(config) if config else {}
+    said = {"system": system, "task": task, "epochs": epochs, "seed": seed}
+    given |= {name: value for name, value in said.items() if value is not None}
+    changes = dict(parse_assignment(text) for text in assignments or [])
+    if changes:
+        given["parameters"] = {**given.get("parameters", {}), **changes}
+    settings = checked_settings(given)
+    learner = settings.make_system(threads)
+    default = Path("runs") / f"{learner.name}-{learner.task.name}-seed{learner.seed}"
+    run_folder = RunFolder(folder or default)
+    run_folder.claim(settings, overwrite)
+    _learn_and_report(run_folder, settings, learner)
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
+    threads: Threads = None,
+) -> None:
+    """Go on with a run that was interrupted, to the same result as if it had not been.
+
+    For example:
+
+    - `ifthen resume runs/first`
+    """
+    from ifthen.study.run_folder import RunFolder
+
+    run_folder = RunFolder(folder)
+    settings = run_folder.settings()
+    learner = run_folder.system(settings, threads)
+    at = f"epoch {learner.epoch}" if learner.started else "the beginning"
+    out.print(f"going on from {at} of {settings.epochs} epochs")
+    _learn_and_report(run_folder, settings, learner)
+
+
+@app.command()
+def evaluate(
+    model: ModelPath,
+    noise: Annotated[
+        str | None, typer.Option(help="aligned or stream; as in training by default.", show_default=False)
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Another task with the same features and actions.", show_default=False)
+    ] = None,
+) -> None:
+    """Measure a trained policy: on z with common random numbers, and exactly.
+
+    For example:
+
+    - `ifthen evaluate runs/first`
+    - `ifthen evaluate runs/first/model.zip --task FrozenLake-8-0.1 --noise stream`
+    """
+    from ifthen.rollout.evaluate import evaluate as measure
+    from ifthen.tasks.names import task_by_name
+
+    learner = _load(model)
+    measured_in = task_by_name(task) if task else learner.task
+    how: Any = noise or learner.parameters.noise
+    sampled = measure(learner, measured_in, "sampled", how)
+    exact = measure(learner, measured_in, "exact")
+    out.print(_measured_table(f"{learner.name} on {measured_in.name}", sampled, exact))
+
+
+@app.command()
+def show(
+    model: ModelPath,
+    png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
+) -> None:
+    """Print a policy's rules in words, and draw it on its grid.
+
+    For example:
+
+    - `ifthen show runs/first --png policy.png`
+    """
+    from ifthen.explain.maps import has_grid, policy_figure, policy_text
+    from ifthen.study.figures import write_png
+
+    learner = _load(model)
+    _print_rules(learner)
+    if not has_grid(learner.task):
+        out.print("(this task has no grid to draw the policy on)")
+        return
+    out.print(policy_text(learner.ruleset, learner.task))
+    if png is not None:
+        title = f"{learner.name} on {learner.task.name}"
+        write_png(png, policy_figure(learner.ruleset, learner.task, title))
+        out.print(f"drawn to {png}")
+
+
+@app.command()
+def tasks() -> None:
+    """List the tasks that can be named.
+
+    For example:
+
+    - `ifthen tasks`
+    """
+    from ifthen.tasks.frozen_lake import paper_suite
+    from ifthen.tasks.names import TABULAR_ENVIRONMENTS
+
+    table = Table("task", title="FrozenLake tasks of the paper", title_justify="left")
+    for heading in ("states", "|S_I|", "|z|", "t_max", "optimum, exact"):
+        table.add_column(heading, justify="right")
+    for task in paper_suite():
+        numbers = (task.n_states, len(task.initial_states), len(task.z), task.t_max)
+        table.add_row(task.name, *map(str, numbers), f"{task.optimal_performance('exact'):.4f}")
+    out.print(table)
+    out.print("FrozenLake-SIZE-SLIP-mapSEED is a random map, such as FrozenLake-16-0.1-map7.")
+    out.print(f"Gymnasium environments with a transition table: {', '.join(TABULAR_ENVIRONMENTS)}.")
+    out.print("A map of your own goes into a --config file: see 'desc' in the README.")
+
+
+@app.command()
+def systems() -> None:
+    """List the learners and their parameters.
+
+    For example:
+
+    - `ifthen systems`
+    """
+    from ifthen.systems.registry import SYSTEMS
+
+    for name, system in SYSTEMS.items():
+        table = Table(title=f"[bold]{name}[/]: {system.summary}", title_justify="left")
+        for heading in ("parameter", "default", "meaning"):
+            table.add_column(heading, overflow="fold")
+        for parameter, default, meaning in system.list_parameters():
+            table.add_row(parameter, str(default), escape(meaning))
+        out.print(table)
+    out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")
+
+
+@app.command()
+def doctor(
+    clear_cache: Annotated[
+        bool, typer.Option("--clear-cache", help="Delete all compiled code that was kept.")
+    ] = False,
+) -> None:
+    """Show versions, threads and the cache of compiled code, and check that compiling works.
+
+    For example:
+
+    - `ifthen doctor`
+    """
+    import shutil
+    import time
+
+    from ifthen.jit import cache_folder, cache_root
+    from ifthen.parallel import available_threads
+    from ifthen.provenance import versions
+    from ifthen.systems.registry import SYSTEMS
+    from ifthen.tasks.frozen_lake import frozen_lake
+
+    if clear_cache:
+        shutil.rmtree(cache_root(), ignore_errors=True)
+    table = Table(show_header=False)
+    for name, version in versions().items():
+        table.add_row(name, version)
+    table.add_row("threads", str(available_threads()))
+    began = time.perf_counter()
+    for system in SYSTEMS.values():
+        system(frozen_lake(4, 0.1), idv_size=2, pop_size=2).learn(1)
+    table.add_row("smallest training", f"worked, in {time.perf_counter() - began:.1f} s with compiling")
+    size = sum(file.stat().st_size for file in cache_root().rglob("*") if file.is_file())
+    table.add_row("cache", f"{cache_folder()}\n{size / 2**20:.1f} MiB with older versions")
+    out.print(table)
+
+
+def _load(path: Path) -> System:
+    """Return the system in a model file, or in the folder of a finished run."""
+    from ifthen.study.run_folder import MODEL
+    from ifthen.systems.registry import load
+
+    return load(path / MODEL if path.is_dir() else path)
+
+
+def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
+    """Learn, then write and print everything that a finished run has."""
+    from ifthen.rollout.evaluate import evaluate as measure
+    from ifthen.study.run_folder import REPORT
+
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        run_folder.learn(learner, settings, out.is_terminal, _line_every_tenth(settings.epochs))
+    except KeyboardInterrupt:
+        at = f" at epoch {learner.epoch}" if learner.started else ""
+        err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from the last checkpoint")
+        raise typer.Exit(130) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    _write_pictures(run_folder, settings, learner)
+    _print_rules(learner)
+    sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
+    exact = measure(learner, learner.task, "exact")
+    out.print(_measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
+    out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
+
+
+def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
+    """Write the rules, the pictures and the report."""
+    import json
+
+    from ifthen.explain.maps import has_grid, policy_figure
+    from ifthen.explain.page import report_page
+    from ifthen.store import write_text
+    from ifthen.study import run_folder as files
+    from ifthen.study.figures import learning_curve, write_png
+
+    ruleset, task = learner.ruleset, learner.task
+    write_text(run_folder / files.RULES, f"{ruleset}\n")
+    write_text(run_folder / files.RULESET, json.dumps(ruleset.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    curve = learning_curve(learner)
+    write_png(run_folder / files.CURVE, curve)
+    if has_grid(task):
+        write_png(run_folder / files.POLICY, policy_figure(ruleset, task, f"{learner.name} on {task.name}"))
+    name = settings.task if isinstance(settings.task, str) else None
+    parameters = "".join(f" --set {key}={value}" for key, value in settings.parameters.items())
+    command = (
+        f"ifthen train {settings.system} {name} --epochs {settings.epochs} --seed {settings.seed}{parameters}"
+        if name
+        else f"ifthen train --config {files.SETTINGS}"
+    )
+    write_text(run_folder / files.REPORT, report_page(learner, curve, command))
+
+
+def _print_rules(learner: System) -> None:
+    """Print the rules with the share of states each decides."""
+    from ifthen.explain.words import rules_in_words
+
+    table = Table(title=f"Rules of {learner.name} on {learner.task.name}", title_justify="left")
+    table.add_column("#", justify="right")
+    rules = rules_in_words(learner.ruleset, learner.task)
+    table.add_column("rule", overflow="fold")
+    notes = any(rule.notes for rule in rules)
+    if notes:
+        table.add_column("payoff", justify="right", no_wrap=True)
+    table.add_column("decides", justify="right", no_wrap=True)
+    for rule in rules:
+        cells = [escape(rule.words), *([escape(rule.notes)] if notes else [])]
+        decides = f"{rule.decides} ({rule.share:.0%})"
+        table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
+    out.print(table)
+
+
+def _measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
+    """Return both measurements of a policy, side by side."""
+    table = Table("", title=title, title_justify="left")
+    table.add_column(f"on z ({sampled.noise})", justify="right")
+    table.add_column("exact", justify="right")
+    for name in ("performance", "optimum", "fraction"):
+        table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
+    table.add_row("episodes", f"{sampled.episodes:,}", "–")
+    table.add_row("steps", f"{sampled.steps:,}", "–")
+    table.add_row("truncated", f"{sampled.truncated:.1%}", "–")
+    table.add_row("states with no rule", str(len(sampled.uncovered)), str(len(exact.uncovered)))
+    return table
+
+
+def _line_every_tenth(epochs: int) -> Any:
+    """Return a callback that prints a line now and then where no progress bar can be shown."""
+
+    def callback(learner: System) -> None:
+        if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
+            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.now.records[-1]['best_fitness']:.4f}")
+
+    return callback
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def run() -> None:
+    """Run the command line; errors are one clear line and exit code 2, never a traceback."""
+    try:
+        app()
+    except IfthenError as problem:
+        err.print(f"[bold red]error:[/] {escape(str(problem))}")
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,1 @@
+"""Reading a policy: rules in words, maps and pages."""

@@ -1,0 +1,54 @@
+"""The report of one run: a single HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import io
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from ifthen.explain.maps import has_grid, policy_figure
+from ifthen.explain.words import rules_in_words
+from ifthen.provenance import versions
+from ifthen.rollout.evaluate import evaluate
+from ifthen.systems.base import System
+
+
+def report_page(system: System, curve: Figure, command: str) -> str:
+    """Return the report of a trained system as one HTML text.
+
+    Args:
+        system: a system that has learnt.
+        curve: its learning curve.
+        command: the command that made it, to be shown.
+    """
+    task, ruleset = system.task, system.ruleset
+    noise = system.parameters.noise
+    environment = Environment(
+        loader=PackageLoader("ifthen.explain", "page"), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template("report.html.j2").render(
+        system=system,
+        task=task,
+        command=command,
+        sampled=evaluate(ruleset, task, "sampled", noise),
+        exact=evaluate(ruleset, task, "exact"),
+        rules=rules_in_words(ruleset, task),
+        last=system.now.records[-1],
+        map=_inline(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
+        curve=_inline(curve),
+        parameters=system.parameters.model_dump(),
+        versions=versions(),
+    )
+
+
+def _inline(figure: Figure) -> Markup:
+    """Return a figure as an SVG element, the same bytes for the same figure."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "ifthen"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return Markup(text[text.index("<svg") :])  # ours, made by matplotlib from numbers and checked names

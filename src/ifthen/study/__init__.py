@@ -1,0 +1,1 @@
+"""Running systems and showing how they did."""

@@ -1,0 +1,104 @@
+"""The folder of one training run: what is in it, how it is claimed, interrupted and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ifthen.errors import OutputError, ParameterError
+from ifthen.store import atomic_file, write_text
+from ifthen.study.settings import RunSettings, checked_settings, read_settings
+from ifthen.systems.base import System
+from ifthen.systems.registry import load
+
+SETTINGS = "run.toml"
+CHECKPOINT = "checkpoint.zip"
+MODEL = "model.zip"
+HISTORY = "history.csv"
+CURVE = "learning-curve.png"
+POLICY = "policy.png"
+RULES = "rules.txt"
+RULESET = "ruleset.json"
+REPORT = "report.html"
+FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
+
+
+class RunFolder:
+    """One run's files.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def claim(self, settings: RunSettings, overwrite: bool) -> None:
+        """Take the folder for a new run, or raise if that would lose an older one."""
+        if self.path.exists() and not self.path.is_dir():
+            raise OutputError(f"{self.path} is a file, not a folder. Give another --out.")
+        present = [name for name in FILES if (self / name).exists()]
+        if present and not overwrite:
+            unfinished = MODEL not in present and SETTINGS in present
+            hint = f" 'ifthen resume {self.path}' goes on with it;" if unfinished else ""
+            raise OutputError(
+                f"{self.path} already holds {'an unfinished' if unfinished else 'a'} run:{hint} "
+                "give another --out, or --overwrite to replace it."
+            )
+        for name in present:
+            (self / name).unlink()
+        write_text(self / SETTINGS, settings.to_toml())
+
+    def settings(self) -> RunSettings:
+        """Return the settings of the run that the folder holds."""
+        if not (self / SETTINGS).exists():
+            raise OutputError(f"{self.path} holds no run: there is no {SETTINGS} in it.")
+        return checked_settings(read_settings(self / SETTINGS))
+
+    def system(self, settings: RunSettings, threads: int | None) -> System:
+        """Return the run's system as far as it has got: from its model, its checkpoint, or fresh."""
+        fresh = settings.make_system(threads)
+        for name in (MODEL, CHECKPOINT):
+            if (self / name).exists():
+                system = load(self / name, threads=threads)
+                _check_same(system, fresh, self / name)
+                return system
+        return fresh
+
+    def learn(
+        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], None]
+    ) -> None:
+        """Learn what is left, with checkpoints, then write model and history."""
+        done = system.epoch if system.started else 0
+        system.learn(
+            settings.epochs - done,
+            callback=callback,
+            progress_bar=progress_bar,
+            checkpoint=self / CHECKPOINT,
+            checkpoint_every=settings.checkpoint_every,
+        )
+        with atomic_file(self / HISTORY) as file:
+            system.history.write_csv(file)
+        system.save(self / MODEL)
+        (self / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _check_same(found: System, expected: System, path: Path) -> None:
+    """Raise if a saved system is not the one that the settings describe, naming the difference."""
+    pairs = {
+        "system": (found.name, expected.name),
+        "task": (found.task.name, expected.task.name),
+        "seed": (found.seed, expected.seed),
+        **{
+            name: (getattr(found.parameters, name, None), value)
+            for name, value in expected.parameters.model_dump().items()
+        },
+    }
+    for name, (theirs, ours) in pairs.items():
+        if theirs != ours:
+            raise ParameterError(
+                f"{path} was trained with {name} = {theirs!r}, but {SETTINGS} says {ours!r}."
+            )

@@ -1,0 +1,69 @@
+"""The report: one file, no network, and a real browser shows it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ifthen import PPLDL, PPLST, System, frozen_lake, task_by_name
+from ifthen.explain.page import report_page
+from ifthen.study.figures import learning_curve
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def page_of(system: System) -> str:
+    return report_page(system, learning_curve(system), "ifthen train <somewhere>")
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return page_of(PPLST(frozen_lake(4, 0.1), idv_size=5, pop_size=20).learn(10))
+
+
+def test_the_report_holds_rules_numbers_and_provenance(page: str) -> None:
+    assert page.count(" THEN ") == 5
+    assert page.count("<svg") == 2
+    for part in (
+        "of the optimum, exact",
+        "ifthen train &lt;somewhere&gt;",
+        "num_reinf_rollouts = 10",
+        "numpy",
+    ):
+        assert part in page
+
+
+def test_the_report_loads_nothing_from_anywhere(page: str) -> None:
+    without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
+    assert not re.search(r'(src|href)\s*=\s*"(?!#)', without_names)
+    assert "<script" not in page
+    assert "@import" not in page
+
+
+def test_the_report_of_a_task_without_grid_and_of_a_failing_policy_can_be_made() -> None:
+    page = page_of(PPLDL(task_by_name("Taxi-v4"), idv_size=1, pop_size=2, p_mut=0.0).learn(1))
+    assert page.count("<svg") == 1
+    assert "no matching rule" in page
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_shows_the_report_without_errors(page: str, tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    (tmp_path / "report.html").write_text(page)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--enable-logging=stderr", "--window-size=1200,1600"]
+    command = [CHROMIUM, *flags, f"--user-data-dir={tmp_path / 'profile'}"]
+    where = (tmp_path / "report.html").as_uri()
+    show = [*command, "--dump-dom", where]
+    shown = subprocess.run(show, check=True, capture_output=True, text=True, timeout=120)
+    assert shown.stdout.count(" THEN ") == 5
+    assert "CONSOLE" not in shown.stderr
+    picture = tmp_path / "report.png"
+    subprocess.run([*command, f"--screenshot={picture}", where], check=True, capture_output=True, timeout=120)
+    assert picture.stat().st_size > 20_000

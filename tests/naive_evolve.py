@@ -1,0 +1,248 @@
+"""Plain-Python oracles of what evolves and learns: GA operators, reinforcement, and both PPL systems.
+
+Written like `tests/naive.py`: from the paper, with lists and loops, importing nothing of ifthen.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests import naive
+
+Range = tuple[int, int]
+
+
+@dataclass
+class Individual:
+    bounds: list[list[list[int]]]
+    actions: list[int]
+    learnt: list[list[float]]
+
+
+def individuals(bounds: Any, actions: Any, learnt: Any) -> list[Individual]:
+    """Return the population that arrays hold, one object per individual."""
+    rows = zip(bounds.tolist(), actions.tolist(), learnt.tolist(), strict=True)
+    return [Individual(*row) for row in rows]
+
+
+# GA operators.
+
+
+def random_rules(
+    key: int, n: int, rules: int, ranges: Sequence[Range], n_actions: int, learns: int
+) -> list[Individual]:
+    population = []
+    for i in range(n):
+        own, at = naive.fold(key, i), 0
+        individual = Individual([], [], [[0.0] * learns for _ in range(rules)])
+        for _ in range(rules):
+            condition = []
+            for low, high in ranges:
+                pair = [low + naive.below(own, at + end, high - low + 1) for end in range(2)]
+                condition.append(pair)
+                at += 2
+            individual.bounds.append(condition)
+            individual.actions.append(naive.below(own, at, n_actions))
+            at += 1
+        population.append(individual)
+    return population
+
+
+def tournament(key: int, fitness: Sequence[float], size: int) -> int:
+    drawn = [naive.below(key, draw, len(fitness)) for draw in range(size)]
+    return max(drawn, key=lambda i: fitness[i])  # max keeps the first of equals
+
+
+def swap_alleles(key: int, p_swap: float, one: Individual, other: Individual) -> None:
+    at = 0
+    for r in range(len(one.actions)):
+        for d in range(len(one.bounds[r])):
+            for end in range(2):
+                if naive.uniform(key, at) < p_swap:
+                    a, b = one.bounds[r][d], other.bounds[r][d]
+                    a[end], b[end] = b[end], a[end]
+                at += 1
+        if naive.uniform(key, at) < p_swap:
+            one.actions[r], other.actions[r] = other.actions[r], one.actions[r]
+        at += 1
+
+
+def swap_rules(key: int, p_swap: float, one: Individual, other: Individual) -> None:
+    for r in range(len(one.actions)):
+        if naive.uniform(key, r) < p_swap:
+            for a, b in (
+                (one.bounds, other.bounds),
+                (one.actions, other.actions),
+                (one.learnt, other.learnt),
+            ):
+                a[r], b[r] = b[r], a[r]  # type: ignore[index]  # three lists of different things
+
+
+def geometric(u: float, p_geo: float) -> int:
+    k = 1
+    while u < (1 - p_geo) ** k:
+        k += 1
+    return k
+
+
+def p_geo(width: int) -> float:
+    return 1 - 0.01 ** (1 / max(1, math.floor(width / 2)))
+
+
+def mutate(
+    key: int, p_mut: float, individual: Individual, ranges: Sequence[Range], n_actions: int
+) -> None:
+    at = 0
+    for r in range(len(individual.actions)):
+        for d, (low, high) in enumerate(ranges):
+            for end in range(2):
+                if naive.uniform(key, at) < p_mut:
+                    sign = -1 if naive.uniform(key, at + 1) < 0.5 else 1
+                    far = geometric(naive.uniform(key, at + 2), p_geo(high - low + 1))
+                    moved = individual.bounds[r][d][end] + sign * far
+                    individual.bounds[r][d][end] = max(low, min(high, moved))
+                at += 3
+        if n_actions > 1 and naive.uniform(key, at) < p_mut:
+            others = [a for a in range(n_actions) if a != individual.actions[r]]
+            individual.actions[r] = others[naive.below(key, at + 1, len(others))]
+        at += 3
+
+
+def breed_round(
+    key: int,
+    number: int,
+    parents: Sequence[Individual],
+    fitness: Sequence[float],
+    ranges: Sequence[Range],
+    n_actions: int,
+    parameters: Any,
+    whole_rules: bool,
+) -> tuple[Individual, Individual]:
+    own = naive.fold(key, number)
+    size = parameters.tourn_size
+    one = copy.deepcopy(parents[tournament(naive.fold(own, 0), fitness, size)])
+    other = copy.deepcopy(parents[tournament(naive.fold(own, 1), fitness, size)])
+    if naive.uniform(naive.fold(own, 2), 0) < parameters.p_cross:
+        swap = swap_rules if whole_rules else swap_alleles
+        swap(naive.fold(own, 3), parameters.p_swap, one, other)
+    mutate(naive.fold(own, 4), parameters.p_mut, one, ranges, n_actions)
+    mutate(naive.fold(own, 5), parameters.p_mut, other, ranges, n_actions)
+    return one, other
+
+
+# Reinforcement.
+
+
+def update_action_set(
+    learnt: list[list[float]],
+    action_set: Sequence[int],
+    payoff: float,
+    state: naive.State,
+    eta: float,
+    x0: float,
+) -> None:
+    """The paper's updateActionSet, with the prediction before and the prediction after."""
+    x = [x0, *state]
+    norm = sum(value * value for value in x)
+    for r in action_set:
+        *weights, variance = learnt[r]
+        error = payoff - sum(w * v for w, v in zip(weights, x, strict=True))
+        weights = [w + eta / norm * error * v for w, v in zip(weights, x, strict=True)]
+        after = sum(w * v for w, v in zip(weights, x, strict=True))
+        learnt[r] = [*weights, (1 - eta) * variance + eta * (after - payoff) ** 2]
+
+
+def reinforce(key: int, number: int, individual: Individual, task: Any, parameters: Any) -> int:
+    """Reinforce one individual by the paper's reinforceRules; return the steps it took."""
+    own, taken = naive.fold(key, number), 0
+    starts, probability = task.initial_states.tolist(), task.probability.tolist()
+    vectors = task.state_features.tolist()
+    for rollout in range(parameters.num_reinf_rollouts):
+        noise = naive.fold(own, rollout)
+        state, done = starts[naive.below(noise, 0, len(starts))], False
+        trajectory: list[tuple[int, int, float]] = []
+        while not done and len(trajectory) < task.t_max:
+            action = naive.strongest_action(
+                individual.bounds, individual.actions, individual.learnt, parameters.x0, vectors[state]
+            )
+            if action == naive.NULL:
+                break
+            k = naive.outcome(noise, probability, len(trajectory) + 1)
+            trajectory.append((state, action, float(task.reward[state, action, k])))
+            done = bool(task.done[state, action, k])
+            state = int(task.next_state[state, action, k])
+        taken += len(trajectory)
+        r_sum = returned = 0.0
+        for j, (s, a, reward) in enumerate(reversed(trajectory)):
+            r_sum += reward
+            returned = reward + task.gamma * returned
+            payoff = task.gamma**j * r_sum if parameters.payoff == "paper" else returned
+            matching = naive.match_set(individual.bounds, vectors[s])
+            action_set = [r for r in matching if individual.actions[r] == a]
+            update_action_set(
+                individual.learnt, action_set, payoff, vectors[s], parameters.eta, parameters.x0
+            )
+    return taken
+
+
+# Whole systems.
+
+
+@dataclass
+class Generation:
+    population: list[Individual]
+    fitness: list[float]
+    steps: int
+
+
+def run_system(task: Any, parameters: Any, seed: int, epochs: int, strength: bool) -> list[Generation]:
+    """Run PPL-ST (`strength`) or PPL-DL; return the initial population and every generation."""
+    ranges = [(f.low, f.high) for f in task.features]
+    n_actions = len(task.action_names)
+    learns = len(ranges) + 2 if strength else 0
+    population = random_rules(
+        naive.stream(seed, "initial"), parameters.pop_size, parameters.idv_size, ranges, n_actions, learns
+    )
+    generations = [_measured(task, parameters, seed, 0, population, strength)]
+    for epoch in range(1, epochs + 1):
+        before, key = generations[-1], naive.stream(seed, "breed", epoch)
+        children: list[Individual] = []
+        for number in range(parameters.pop_size // 2):
+            children += breed_round(
+                key, number, before.population, before.fitness, ranges, n_actions, parameters, strength
+            )
+        generations.append(_measured(task, parameters, seed, epoch, children, strength))
+    return generations
+
+
+def policy_of(individual: Individual, task: Any, x0: float | None) -> list[int]:
+    """Return the action of every state: of the strongest rule, or of the first where x0 is None."""
+    bounds, actions = individual.bounds, individual.actions
+    if x0 is None:
+        return [naive.first_match(bounds, actions, s)[0] for s in task.state_features.tolist()]
+    learnt = individual.learnt
+    return [naive.strongest_action(bounds, actions, learnt, x0, s) for s in task.state_features.tolist()]
+
+
+def _measured(
+    task: Any, parameters: Any, seed: int, epoch: int, population: list[Individual], strength: bool
+) -> Generation:
+    fitness, steps = [], 0
+    for number, individual in enumerate(population):
+        if strength:
+            key = naive.stream(seed, "reinforce", epoch)
+            steps += reinforce(key, number, individual, task, parameters)
+        policy = policy_of(individual, task, parameters.x0 if strength else None)
+        if parameters.fitness == "exact":
+            values = naive.policy_values(task, policy)
+            mean = sum(values[s] for s in task.initial_states) / len(task.initial_states)
+            fitness.append(0.0 if math.isnan(mean) else mean)
+        else:
+            played = naive.play(task, policy, parameters.noise)
+            fitness.append(0.0 if played is None else played.performance)
+            steps += 0 if played is None else played.steps
+    return Generation(population, fitness, steps)

@@ -1,0 +1,230 @@
+"""The command line: what it writes, what it refuses, and that nothing is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ifthen import load
+from ifthen.study import run_folder as files
+from tests.commands import Finished, Runner, start_command
+
+SMALL = ("--set", "idv_size=3", "--set", "pop_size=8")
+
+
+@pytest.fixture
+def ifthen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(monkeypatch, capsys)
+
+
+def refused(finished: Finished, *parts: str) -> None:
+    """Assert that a command ended with one clear error that holds all `parts`."""
+    assert finished.code == 2
+    assert "Traceback" not in finished.err
+    words = " ".join(finished.err.split())
+    assert words.startswith("error: ")
+    for part in parts:
+        assert part in words
+
+
+@pytest.mark.parametrize("system", ["PPL-DL", "PPL-ST"])
+def test_train_prints_rules_and_writes_every_file(ifthen: Runner, tmp_path: Path, system: str) -> None:
+    done = ifthen("train", system, "FrozenLake-4-0.1", "--epochs", "3", "--out", tmp_path / "run", *SMALL)
+    assert done.code == 0, done.err
+    assert done.out.count(" THEN ") == 3
+    written = {path.name for path in (tmp_path / "run").iterdir()}
+    assert written == set(files.FILES) - {files.CHECKPOINT}
+    trained = load(tmp_path / "run" / files.MODEL)
+    assert (trained.name, trained.epoch, len(trained.ruleset)) == (system, 3, 3)
+    assert (tmp_path / "run" / files.RULES).read_text() == f"{trained.ruleset}\n"
+    assert len((tmp_path / "run" / files.HISTORY).read_text().splitlines()) == 5
+
+
+def test_train_gives_the_same_bytes_for_any_number_of_threads(ifthen: Runner, tmp_path: Path) -> None:
+    for threads in ("1", "2"):
+        out = tmp_path / threads
+        arguments = ("--epochs", "4", "--seed", "7", "--threads", threads, "--out", out, *SMALL)
+        assert ifthen("train", "PPL-ST", "FrozenLake-4-0.3", *arguments).code == 0
+    for name in set(files.FILES) - {files.CHECKPOINT}:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+def test_a_folder_that_holds_a_run_is_replaced_only_when_asked(ifthen: Runner, tmp_path: Path) -> None:
+    command = ("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", tmp_path, *SMALL)
+    (tmp_path / "notes.txt").write_text("mine")
+    assert ifthen(*command).code == 0
+    before = (tmp_path / files.MODEL).read_bytes()
+    refused(ifthen(*command, "--seed", "5"), "already holds a run", "--overwrite")
+    assert (tmp_path / files.MODEL).read_bytes() == before
+    assert ifthen(*command, "--seed", "5", "--overwrite").code == 0
+    assert (tmp_path / files.MODEL).read_bytes() != before
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a file is there while the process goes on."""
+    for _ in range(1200):
+        if path.exists():
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    pytest.fail(f"{path} did not appear within a minute")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bytes(
+    ifthen: Runner, tmp_path: Path, how: signal.Signals
+) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text(
+        'system = "PPL-ST"\ntask = "FrozenLake-4-0.1"\nepochs = 400\ncheckpoint_every = 5\n'
+        "[parameters]\nidv_size = 7\npop_size = 112\n"
+    )
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    process = start_command("train", "--config", settings, "--out", stopped)
+    wait_for(stopped / files.CHECKPOINT, process)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    assert not (stopped / files.MODEL).exists(), "the run ended before it could be stopped"
+    if how is not signal.SIGKILL:
+        assert process.returncode == 130
+        assert "ifthen resume" in err
+        assert "Traceback" not in err
+    refused(ifthen("train", "--config", settings, "--out", stopped), "unfinished", "ifthen resume")
+    assert ifthen("resume", stopped).code == 0
+    assert ifthen("train", "--config", settings, "--out", whole).code == 0
+    for name in set(files.FILES) - {files.CHECKPOINT}:
+        assert (stopped / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_resume_refuses_a_checkpoint_of_other_settings_and_names_the_difference(
+    ifthen: Runner, tmp_path: Path
+) -> None:
+    assert ifthen("train", "PPL-ST", "FrozenLake-4-0", "--epochs", "1", "--out", tmp_path, *SMALL).code == 0
+    text = (tmp_path / files.SETTINGS).read_text()
+    (tmp_path / files.SETTINGS).write_text(text.replace("pop_size = 8", "pop_size = 10"))
+    refused(ifthen("resume", tmp_path), "pop_size = 8", "10")
+
+
+def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: Path) -> None:
+    refused(ifthen("resume", tmp_path), "holds no run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("PPL-SD", "FrozenLake-4-0"), ("unknown system 'PPL-SD'", "Did you mean")),
+        (("PPL-ST", "FrozenLak-8-0.3"), ("unknown task", "Did you mean 'FrozenLake-8-0.3'?")),
+        (("PPL-ST", "FrozenLake-9-0.3"), ("built-in map for sizes 4, 8, 12", "map_seed=0")),
+        (("PPL-ST", "FrozenLake-4-1.5"), ("p_slip must be a probability from 0 to 1",)),
+        (("PPL-ST", "CartPole-v1"), ("no transition table",)),
+        (("PPL-ST", "FrozenLake-4-0", "--epochs", "0"), ("epochs",)),
+        (("PPL-ST", "FrozenLake-4-0", "--seed", "-1"), ("seed must be a whole number",)),
+        (("PPL-ST", "FrozenLake-4-0", "--threads", "0"), ("threads must be",)),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "pop_size=7"), ("pop_size must be even",)),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "pmut=0.1"), ("unknown parameter 'pmut'", "'p_mut'")),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "p_mut=lots"), ("p_mut", "lots")),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "p_mut"), ("--set takes name=value",)),
+        (("PPL-ST",), ("'task' is missing",)),
+        (("PPL-ST", "FrozenLake-4-0", "--config", "nowhere.toml"), ("no configuration file nowhere.toml",)),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_written(
+    ifthen: Runner, tmp_path: Path, arguments: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    refused(ifthen("train", *arguments, "--out", tmp_path / "run"), *parts)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ('sytem = "PPL-DL"\ntask = "FrozenLake-4-0"', ("unknown setting 'sytem'", "'system'")),
+        ('system = "PPL-DL"\n[task]\nsize = 4\np_slp = 0.1', ("task.p_slp", "'p_slip'")),
+        ('system = "PPL-DL"\ntask = "FrozenLake-4-0"\nepochs = "many"', ("epochs", "many")),
+        ('system = "PPL-DL"\n[task]\ndesc = ["SF", "FFG"]', ("same length",)),
+        ('system = "PPL-DL"\n[task]\ndesc = ["SHG"]', ("no path from the start",)),
+        ("system = ", ("not valid TOML",)),
+    ],
+)
+def test_a_bad_configuration_is_refused_by_name(
+    ifthen: Runner, tmp_path: Path, text: str, parts: tuple[str, ...]
+) -> None:
+    (tmp_path / "run.toml").write_text(text)
+    refused(ifthen("train", "--config", tmp_path / "run.toml", "--out", tmp_path / "run"), *parts)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_command_line_wins_over_the_configuration(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(
+        'system = "PPL-DL"\nepochs = 9\nseed = 3\n[task]\ndesc = ["SFF", "FHG"]\np_slip = 0.2\n'
+        "[parameters]\nidv_size = 4\npop_size = 8\n"
+    )
+    arguments = ("--config", tmp_path / "run.toml", "--epochs", "2", "--set", "pop_size=6")
+    assert ifthen("train", *arguments, "--out", tmp_path / "run").code == 0
+    trained = load(tmp_path / "run" / files.MODEL)
+    assert (trained.epoch, trained.seed, trained.task.layout) == (2, 3, ("SFF", "FHG"))
+    assert (trained.parameters.idv_size, trained.parameters.pop_size) == (4, 6)
+
+
+def test_evaluate_and_show_take_a_folder_or_a_file(ifthen: Runner, tmp_path: Path) -> None:
+    assert ifthen("train", "PPL-ST", "FrozenLake-4-0", "--epochs", "20", "--out", tmp_path).code == 0
+    for model in (tmp_path, tmp_path / files.MODEL):
+        measured = ifthen("evaluate", model, "--noise", "stream")
+        assert measured.code == 0
+        assert "0.8761" in measured.out  # the optimum of FrozenLake-4-0
+        shown = ifthen("show", model, "--png", tmp_path / "policy.png")
+        assert shown.code == 0
+        assert shown.out.count(" THEN ") == 7
+        assert "★" in shown.out
+        assert (tmp_path / "policy.png").read_bytes().startswith(b"\x89PNG")
+    other = ifthen("evaluate", tmp_path, "--task", "FrozenLake-4-0.5")
+    assert "0.3602" in other.out  # the optimum of FrozenLake-4-0.5
+    refused(ifthen("evaluate", tmp_path, "--task", "FrozenLake-8-0"), "x in [0, 7]")
+    refused(ifthen("evaluate", tmp_path, "--noise", "loud"), "noise must be 'aligned' or 'stream'")
+
+
+def test_show_says_so_where_a_task_has_no_grid(ifthen: Runner, tmp_path: Path) -> None:
+    assert ifthen("train", "PPL-DL", "Taxi-v4", "--epochs", "1", "--out", tmp_path, *SMALL).code == 0
+    shown = ifthen("show", tmp_path)
+    assert shown.code == 0
+    assert "passenger in [" in shown.out
+    assert "no grid" in shown.out
+
+
+def test_files_that_are_no_models_are_refused(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "notes.zip").write_text("not a model")
+    for command in ("evaluate", "show"):
+        refused(ifthen(command, tmp_path / "notes.zip"), "not a model")
+        refused(ifthen(command, tmp_path / "missing.zip"), "there is no file")
+        refused(ifthen(command, tmp_path), "there is no file")
+
+
+def test_tasks_systems_and_doctor_list_what_there_is(ifthen: Runner) -> None:
+    assert ifthen("tasks").out.count("FrozenLake-12-") == 4
+    listed = ifthen("systems").out
+    for word in ("PPL-DL", "PPL-ST", "num_reinf_rollouts", "0.01"):
+        assert word in listed
+    assert "worked" in ifthen("doctor").out
+
+
+@pytest.mark.parametrize("command", ["train", "resume", "evaluate", "show", "tasks", "systems", "doctor"])
+def test_the_help_of_every_command_has_an_example(ifthen: Runner, command: str) -> None:
+    helped = ifthen(command, "--help")
+    assert helped.code == 0
+    assert f"ifthen {command}" in helped.out.split("For example:")[1]
+
+
+def test_help_does_not_wait_for_slow_imports() -> None:
+    program = (
+        "import sys\nfrom ifthen import cli\nsys.argv = ['ifthen', '--help']\n"
+        "try:\n    cli.run()\nexcept SystemExit:\n    pass\n"
+        "slow = {'numba', 'polars', 'matplotlib', 'jinja2', 'pydantic'} & set(sys.modules)\n"
+        "assert not slow, slow\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)
