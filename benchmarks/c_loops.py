@@ -20,6 +20,7 @@ from ifthen.tasks.tabular import Noise
 SOURCES = Path(__file__).parent / "c"
 # Without contraction into fused operations, as in our kernels: strengths must tie where ours tie.
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC")
+Arrays = tuple[NDArray[Any], ...]
 POINTER, WHOLE, REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
 
@@ -85,13 +86,19 @@ class CWalk:
         n = self.outcomes.size
         draw(int(shared.key), address(shared.cuts), len(shared.cuts), n, address(self.outcomes))
         # Kept, so that they outlive the addresses in the arguments.
-        self._arrays = (model.next_state, model.reward, shared.starts, self.outcomes, shared.discounts)
+        self._arrays: Arrays = (
+            model.next_state,
+            model.reward,
+            shared.starts,
+            self.outcomes,
+            shared.discounts,
+        )
         self._arguments = WalkArguments(
             *model.next_state.shape,
             shared.distinct_starts,
             len(task.z) if episodes is None else episodes,
             task.t_max,
-            *map(address, self._arrays),
+            *(address(array) for array in self._arrays),
         )
 
     def __call__(
@@ -126,7 +133,14 @@ class CReinforce:
         self._reinforce = library.reinforce_all
         self._reinforce.argtypes = [POINTER, WHOLE, ctypes.c_uint64, POINTER, POINTER, POINTER, POINTER]
         self._reinforce.restype = None
-        self._arrays = (model.next_state, model.reward, model.starts, model.states, model.points, cuts)
+        self._arrays: Arrays = (
+            model.next_state,
+            model.reward,
+            model.starts,
+            model.states,
+            model.points,
+            cuts,
+        )
         self._arguments = LessonArguments(
             *model.next_state.shape,
             len(model.starts),
@@ -137,7 +151,7 @@ class CReinforce:
             p.eta,
             p.x0,
             task.gamma,
-            *map(address, self._arrays),
+            *(address(array) for array in self._arrays),
         )
 
     def __call__(self, population: Population, key: np.uint64) -> NDArray[np.int64]:

@@ -143,10 +143,10 @@ def reinforcement_speeds(
 
         return run
 
-    seconds = best_interleaved(
+    our_seconds, c_seconds = best_interleaved(
         effort.repeats, fresh(lambda each: reinforce(system, each, key)), fresh(lambda each: in_c(each, key))
     )
-    return len(steps), int(steps.sum()), *seconds
+    return len(steps), int(steps.sum()), our_seconds, c_seconds
 
 
 def reinforcement_table(effort: Effort) -> Table:

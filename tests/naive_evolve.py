@@ -74,12 +74,9 @@ def swap_alleles(key: int, p_swap: float, one: Individual, other: Individual) ->
 def swap_rules(key: int, p_swap: float, one: Individual, other: Individual) -> None:
     for r in range(len(one.actions)):
         if naive.uniform(key, r) < p_swap:
-            for a, b in (
-                (one.bounds, other.bounds),
-                (one.actions, other.actions),
-                (one.learnt, other.learnt),
-            ):
-                a[r], b[r] = b[r], a[r]  # type: ignore[index]  # three lists of different things
+            one.bounds[r], other.bounds[r] = other.bounds[r], one.bounds[r]
+            one.actions[r], other.actions[r] = other.actions[r], one.actions[r]
+            one.learnt[r], other.learnt[r] = other.learnt[r], one.learnt[r]
 
 
 def geometric(u: float, p_geo: float) -> int:
@@ -90,12 +87,10 @@ def geometric(u: float, p_geo: float) -> int:
 
 
 def p_geo(width: int) -> float:
-    return 1 - 0.01 ** (1 / max(1, math.floor(width / 2)))
+    return 1 - math.pow(0.01, 1 / max(1, math.floor(width / 2)))
 
 
-def mutate(
-    key: int, p_mut: float, individual: Individual, ranges: Sequence[Range], n_actions: int
-) -> None:
+def mutate(key: int, p_mut: float, individual: Individual, ranges: Sequence[Range], n_actions: int) -> None:
     at = 0
     for r in range(len(individual.actions)):
         for d, (low, high) in enumerate(ranges):

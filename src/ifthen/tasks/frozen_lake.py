@@ -21,6 +21,7 @@ from ifthen.tasks.from_env import task_from_env
 from ifthen.tasks.maps import PAPER_MAPS, choose_map
 from ifthen.tasks.tabular import TabularTask
 
+ACTIONS = ("Left", "Down", "Right", "Up")
 PAPER_SLIPS = (0.0, 0.1, 0.3, 0.5)
 PAPER_RULES = {4: 7, 8: 21, 12: 42}
 STEPS_PER_ROW = 37.5  # 150, 300 and 450 steps for the paper's sizes 4, 8 and 12
@@ -53,6 +54,8 @@ class FrozenLakeXY(FrozenLakeEnv):
         if isinstance(p_slip, bool) or not isinstance(p_slip, (int, float)) or not 0 <= p_slip <= 1:
             raise TaskError(f"p_slip must be a probability from 0 to 1, not {p_slip!r}.")
         super().__init__(render_mode=render_mode, desc=list(rows), success_rate=1 - p_slip)
+        if t_max is not None and (isinstance(t_max, bool) or not isinstance(t_max, int) or t_max < 1):
+            raise TaskError(f"t_max must be a whole number from 1 on, not {t_max!r}.")
         self.t_max = t_max if t_max is not None else round(STEPS_PER_ROW * max(len(rows), len(rows[0])))
         self.observation_space = spaces.MultiDiscrete([self.ncol, self.nrow])
         self.frozen_cells = np.flatnonzero(np.isin(list("".join(rows)), ["S", "F"]))
@@ -75,6 +78,11 @@ class FrozenLakeXY(FrozenLakeEnv):
 
     def step(self, a: int) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
         """Take action `a`; return (x, y), reward, terminated, truncated and Gymnasium's info."""
+        if not 0 <= int(a) < len(ACTIONS):
+            raise TaskError(
+                f"an action must be 0 to {len(ACTIONS) - 1} ({', '.join(ACTIONS)}), not {a!r}. "
+                "A ruleset answers -1 where none of its rules matches."
+            )
         state, reward, terminated, _, info = super().step(int(a))  # type: ignore[no-untyped-call]  # Gymnasium's
         self._steps += 1
         truncated = not terminated and self._steps >= self.t_max

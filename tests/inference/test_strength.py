@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ifthen import NULL_ACTION, Feature, StrengthRules
+from ifthen.inference.strength import (
+    prediction,
+    strength_tables,
+    strengths_at,
+    strongest,
+    strongest_action,
+)
+from ifthen.rules.features import lows_and_highs
+from tests import naive
+from tests.rulesets import ACTIONS, FEATURES, LARGEST, all_states, learnt_of, rules
+
+STATES = all_states()
+POINTS = STATES.astype(np.float64)
+LOWS, _ = lows_and_highs(FEATURES)
+X = (Feature("x", 0, 9),)
+
+
+@st.composite
+def strong_rules(draw: st.DrawFn, largest: int = 8) -> StrengthRules:
+    bounds, actions = draw(rules(largest))
+    learnt = draw(learnt_of(len(actions)))
+    return StrengthRules(bounds, actions, FEATURES, ACTIONS, learnt[:, :-1], learnt[:, -1])
+
+
+def expected_actions(ruleset: StrengthRules) -> list[int]:
+    learnt = np.column_stack([ruleset.weights, ruleset.variances]).tolist()
+    bounds, actions = ruleset.bounds.tolist(), ruleset.actions.tolist()
+    return [naive.strongest_action(bounds, actions, learnt, ruleset.x0, s) for s in STATES.tolist()]
+
+
+@given(strong_rules())
+def test_the_action_is_the_double_maximum_of_the_oracle(ruleset: StrengthRules) -> None:
+    chosen, _ = ruleset.choose(POINTS)
+    assert chosen.tolist() == expected_actions(ruleset)
+
+
+@given(strong_rules())
+def test_the_deciding_rule_matches_and_is_the_strongest_for_its_action(ruleset: StrengthRules) -> None:
+    chosen, deciders = ruleset.choose(POINTS)
+    matching, strengths = ruleset.matches(POINTS), ruleset.strengths(POINTS)
+    for s in range(len(POINTS)):
+        if deciders[s] < 0:
+            assert chosen[s] == NULL_ACTION
+            assert not matching[s].any()
+        else:
+            assert ruleset.actions[deciders[s]] == chosen[s]
+            assert strengths[s, deciders[s]] == strengths[s][matching[s]].max()
+
+
+@given(strong_rules(LARGEST))
+def test_policy_tables_equal_the_oracle_for_any_number_of_rules(ruleset: StrengthRules) -> None:
+    learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]
+    out = np.full((1, len(STATES)), 99, dtype=np.int16)
+    widest = max(feature.width for feature in FEATURES)
+    bounds, actions = np.array(ruleset.bounds[None]), np.array(ruleset.actions[None])
+    strength_tables(0, 1, bounds, actions, learnt, ruleset.x0, STATES, POINTS, LOWS, widest, out)
+    assert out[0].tolist() == expected_actions(ruleset)
+
+
+@given(learnt_of(5), st.integers(0, len(STATES) - 1))
+def test_predictions_and_strengths_equal_their_oracles(learnt: NDArray[np.float64], s: int) -> None:
+    out = np.empty((1, 5))
+    strengths_at(learnt[None], 10.0, POINTS[s : s + 1], out)
+    state = STATES[s].tolist()
+    assert out[0].tolist() == [naive.strength(row, 10.0, state) for row in learnt.tolist()]
+    assert prediction(learnt[None], 0, 3, 10.0, POINTS, s) == naive.prediction(
+        learnt[3, :-1].tolist(), 10.0, state
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.integers(0, 3), st.sampled_from([-1e300, -1.0, 0.0, 1.0])), min_size=1
+    )
+)
+def test_ties_go_to_the_lowest_action_index(drawn: list[tuple[bool, int, float]]) -> None:
+    matching = np.array([[m for m, _, _ in drawn]])
+    actions = np.array([a for _, a, _ in drawn], dtype=np.int32)
+    strengths = np.array([[s for _, _, s in drawn]])
+    chosen, deciders = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
+    strongest(matching, actions, strengths, chosen, deciders)
+    members = np.flatnonzero(matching[0]).tolist()
+    assert chosen[0] == naive.double_max(members, actions.tolist(), strengths[0].tolist())
+
+
+def test_the_choice_from_a_bit_mask_is_that_of_the_match_set() -> None:
+    masks = np.array([[0b101, 0b1]], dtype=np.uint64)  # rules 0, 2 and 64 match
+    actions = np.array([[2, 0, 1] + [0] * 62], dtype=np.int32)
+    learnt = np.zeros((1, 65, 3))
+    points, deviations = np.array([[4.0]]), np.zeros(65)
+    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 0
+    deviations[64] = 0.5
+    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 1
+    learnt[0, 0, 1] = 0.1
+    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 2
+    nothing = np.zeros((1, 2), dtype=np.uint64)
+    assert strongest_action(nothing, 0, actions, learnt, deviations, 0, 10.0, points) == NULL_ACTION
+
+
+def test_strength_by_hand_is_the_prediction_less_the_deviation() -> None:
+    ruleset = StrengthRules(
+        [[[0, 9]], [[0, 9]]], [0, 1], X, ("a", "b"), [[0.1, 0.2], [0.0, 0.5]], [0.25, 0.0]
+    )
+    # At x = 3: 0.1·10 + 0.2·3 − 0.5 = 1.1 against 0.5·3 = 1.5; at x = 1: 0.7 against 0.5.
+    np.testing.assert_allclose(ruleset.strengths(np.array([[3.0], [1.0]])), [[1.1, 1.5], [0.7, 0.5]])
+    assert ruleset.predict([[3], [1]]).tolist() == [1, 0]
+
+
+def test_uncertain_rules_yield_to_certain_ones_with_the_same_prediction() -> None:
+    ruleset = StrengthRules([[[0, 9]], [[0, 9]]], [0, 1], X, ("a", "b"), np.full((2, 2), 0.1), [0.01, 0.0])
+    assert ruleset.predict([5]) == 1
+
+
+def test_a_strongly_negative_rule_still_acts_where_it_matches_alone() -> None:
+    ruleset = StrengthRules([[[0, 4]]], [1], X, ("a", "b"), [[-1e300, 0.0]], [0.0])
+    assert ruleset.predict([[2], [7]]).tolist() == [1, NULL_ACTION]

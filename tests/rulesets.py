@@ -1,0 +1,58 @@
+"""Strategies that draw conditions, rules and observations of all kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules
+
+FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6))
+ACTIONS = ("Left", "Down", "Right")
+FINITE = st.floats(-1e6, 1e6)
+LARGEST = 130  # more rules than two words of bits hold
+
+
+def bounds_of(n: int) -> st.SearchStrategy[list[list[list[int]]]]:
+    """Return a strategy for the conditions of n rules over FEATURES, bounds in any order."""
+    pairs = [st.lists(st.integers(f.low, f.high), min_size=2, max_size=2) for f in FEATURES]
+    return st.lists(st.tuples(*pairs).map(list), min_size=n, max_size=n)
+
+
+@st.composite
+def rules(draw: st.DrawFn, largest: int = 8) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw conditions `(rules, 2, 2)` and actions `(rules,)`."""
+    n = draw(st.integers(1, largest))
+    actions = draw(st.lists(st.integers(0, len(ACTIONS) - 1), min_size=n, max_size=n))
+    return np.array(draw(bounds_of(n)), dtype=np.int32), np.array(actions, dtype=np.int32)
+
+
+@st.composite
+def learnt_of(draw: st.DrawFn, n: int) -> NDArray[np.float64]:
+    """Draw w and var of n rules, `(n, 4)`, with many equal ones so that ties happen."""
+    few = st.sampled_from([-1.0, 0.0, 0.0, 0.5])
+    weights = draw(st.lists(st.lists(few, min_size=3, max_size=3), min_size=n, max_size=n))
+    variances = draw(st.lists(st.sampled_from([0.0, 0.0, 0.25, 2.0]), min_size=n, max_size=n))
+    return np.column_stack([np.array(weights), np.array(variances)])
+
+
+@st.composite
+def rulesets(draw: st.DrawFn) -> RuleSet:
+    """Draw a decision list or a set of strength rules."""
+    bounds, actions = draw(rules())
+    if draw(st.booleans()):
+        return DecisionList(bounds, actions, FEATURES, ACTIONS)
+    n = len(actions)
+    weights = draw(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=n, max_size=n))
+    variances = draw(st.lists(st.floats(0, 1e6), min_size=n, max_size=n))
+    return StrengthRules(bounds, actions, FEATURES, ACTIONS, weights, variances, draw(FINITE))
+
+
+def all_states() -> NDArray[np.int32]:
+    """Return every feature vector over FEATURES, `(56, 2)`."""
+    sides = [np.arange(f.low, f.high + 1) for f in FEATURES]
+    grid: NDArray[Any] = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
+    return grid.reshape(-1, len(FEATURES)).astype(np.int32)
