@@ -44,14 +44,19 @@ class LessonArguments(ctypes.Structure):
     )
 
 
-def compiled(name: str) -> ctypes.CDLL:
-    """Compile `name`.c with gcc into a temporary folder and load it."""
+def find_gcc() -> str:
+    """Return the path of gcc, or stop where there is none."""
     gcc = shutil.which("gcc")
     if gcc is None:
         raise SystemExit("The comparison with C needs gcc, which is not on the PATH: install it first.")
+    return gcc
+
+
+def compiled(name: str) -> ctypes.CDLL:
+    """Compile `name`.c with gcc into a temporary folder and load it."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / f"{name}.so"
-        command = [gcc, *FLAGS, "-o", str(library), str(SOURCES / f"{name}.c"), "-lm"]
+        command = [find_gcc(), *FLAGS, "-o", str(library), str(SOURCES / f"{name}.c"), "-lm"]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"gcc could not compile {name}.c:\n{done.stderr}")

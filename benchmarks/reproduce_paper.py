@@ -86,7 +86,7 @@ def verdict(size: int, p_slip: float, ours: list[float], paper: dict[str, str]) 
     if p_slip == 0 and len(ours) > 1:
         error = math.hypot(statistics.stdev(ours), float(paper["std"])) / math.sqrt(len(ours))
         distance = abs(difference) / error if error else 0.0
-        return f"{difference:+.3f} ({distance:.1f} standard errors, bound 3)", distance <= 3
+        return f"{difference:+.3f} ({distance:.1f} s.e., bound 3)", distance <= 3
     bound = 0.10 if size == 4 else 0.06
     return f"{difference:+.3f} (bound {bound:.2f})", abs(difference) <= bound
 

@@ -4,7 +4,9 @@
     python benchmarks/speed.py --quick --only evaluation reinforcement
 
 Evaluation and reinforcement run on one thread. C must give the same results as ours before either is
-timed; then they take turns, and the best of the repeats counts. Needs gcc.
+timed; then they take turns, and the best of the repeats counts. The optimal policy is played many times
+over, which is C's best case: the processor learns by heart where each of its episodes ends. The distinct
+policies of a population are what training plays. Needs gcc.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 import python_loop
-from c_loops import CReinforce, CWalk, compiled
+from c_loops import CReinforce, CWalk, compiled, find_gcc
 from numpy.typing import NDArray
 from phases import breed, copied, policy_tables, reinforce, reinforcement_key
 from rich.console import Console
@@ -211,6 +213,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few repeats and generations: a smoke test")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     options = parser.parse_args()
+    if options.only != ["trials"]:
+        find_gcc()
     console = Console(width=140)
     console.print(machine(), highlight=False)
     warm_up()

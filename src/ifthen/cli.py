@@ -228,7 +228,7 @@ def doctor(
     import shutil
     import time
 
-    from ifthen.jit import cache_folder, cache_root
+    from ifthen.jit import cache_folder, cache_is_usable, cache_root
     from ifthen.parallel import available_threads
     from ifthen.provenance import versions
     from ifthen.systems.registry import SYSTEMS
@@ -245,7 +245,8 @@ def doctor(
         system(frozen_lake(4, 0.1), idv_size=2, pop_size=2).learn(1)
     table.add_row("smallest training", f"worked, in {time.perf_counter() - began:.1f} s with compiling")
     size = sum(file.stat().st_size for file in cache_root().rglob("*") if file.is_file())
-    table.add_row("cache", f"{cache_folder()}\n{size / 2**20:.1f} MiB with older versions")
+    kept = f"{size / 2**20:.1f} MiB with older versions" if cache_is_usable() else "cannot be written to"
+    table.add_row("cache", f"{cache_folder()}\n{kept}")
     out.print(table)
 
 

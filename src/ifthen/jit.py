@@ -46,13 +46,24 @@ def cache_folder() -> Path:
     return cache_root() / sources_hash()
 
 
+@functools.cache
+def cache_is_usable() -> bool:
+    """Return whether compiled code can be kept; without it every process compiles anew."""
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(cache_folder(), os.W_OK)
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba on first use: cached on disk, the GIL released, no fastmath."""
     settings: Any = _config
     previous = settings.CACHE_DIR
     settings.CACHE_DIR = str(cache_folder())
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        decorate = numba.njit(cache=cache_is_usable(), nogil=True, error_model="numpy")
+        compiled: Callable[P, R] = decorate(function)
     finally:
         settings.CACHE_DIR = previous
     return compiled

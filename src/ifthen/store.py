@@ -66,7 +66,7 @@ def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, 
         archive.writestr(_member(MANIFEST), text)
         for name, array in arrays.items():
             buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+            np.lib.format.write_array(buffer, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(_member(f"{name}.npy"), buffer.getvalue())
 
 

@@ -106,7 +106,7 @@ def plan(task: TabularTask) -> Plan:
     """Return what the rollouts of a task share, made once per task."""
     model = task.dynamics
     outcomes = len(model.probability)
-    block = block_length(len(model.states), outcomes)
+    block = min(block_length(len(model.states), outcomes), task.t_max)
     row = max(1, min(task.t_max, MEMO_BYTES // len(task.z)))
     memo = np.empty(len(task.z) * row, dtype=np.uint8)
     key = stream(task.noise_seed, "z")

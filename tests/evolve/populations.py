@@ -1,0 +1,41 @@
+"""Random populations as arrays, with what a mutation needs to know about them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen import Feature
+from ifthen.rules.features import lows_and_highs
+
+FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6), Feature("w", 2, 2))
+RANGES = [(f.low, f.high) for f in FEATURES]
+LOWS, HIGHS = lows_and_highs(FEATURES)
+N_ACTIONS = 4
+
+
+class Arrays(NamedTuple):
+    """Individuals as arrays, as kernels take them."""
+
+    bounds: NDArray[np.int32]
+    actions: NDArray[np.int32]
+    learnt: NDArray[np.float64]
+    fitness: NDArray[np.float64]
+
+    def copy(self) -> Arrays:
+        """Return a copy that may be changed."""
+        return Arrays(self.bounds.copy(), self.actions.copy(), self.learnt.copy(), self.fitness.copy())
+
+
+def random_population(seed: int, n: int = 2, rules: int = 4, learns: int = 5) -> Arrays:
+    """Return n individuals over FEATURES; many share their fitness, so that ties happen."""
+    rng = np.random.default_rng(seed)
+    bounds: Any = np.stack([rng.integers(low, high + 1, (n, rules, 2)) for low, high in RANGES], axis=2)
+    return Arrays(
+        np.ascontiguousarray(bounds.astype(np.int32)),
+        rng.integers(0, N_ACTIONS, (n, rules)).astype(np.int32),
+        rng.normal(size=(n, rules, learns)),
+        rng.integers(0, 3, n) / 2,
+    )

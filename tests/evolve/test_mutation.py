@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifthen import Feature
+from ifthen.evolve.mutation import geometric, geometric_tails, mutate
+from ifthen.randomness import stream, uniform
+from tests import naive_evolve
+from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, Arrays, random_population
+from tests.naive_evolve import individuals
+
+KEYS = st.integers(0, 2**64 - 1)
+RATES = st.sampled_from([0.0, 0.01, 0.2, 1.0])
+SEEDS = st.integers(0, 10**6)
+TAILS = geometric_tails(FEATURES)
+
+
+def mutated(key: int, p_mut: float, before: Arrays, n_actions: int = N_ACTIONS) -> Arrays:
+    after = before.copy()
+    mutate(np.uint64(key), p_mut, after.bounds, after.actions, 1, LOWS, HIGHS, TAILS, n_actions)
+    return after
+
+
+@given(KEYS, RATES, SEEDS)
+def test_alleles_mutate_as_by_the_oracle(key: int, p_mut: float, seed: int) -> None:
+    before = random_population(seed)
+    expected = individuals(*before[:3])
+    naive_evolve.mutate(key, p_mut, expected[1], RANGES, N_ACTIONS)
+    assert individuals(*mutated(key, p_mut, before)[:3]) == expected
+
+
+@given(KEYS, RATES, SEEDS)
+def test_mutation_stays_in_range_and_leaves_other_individuals_and_what_was_learnt_alone(
+    key: int, p_mut: float, seed: int
+) -> None:
+    before = random_population(seed)
+    after = mutated(key, p_mut, before)
+    assert (after.bounds >= LOWS[:, None]).all()
+    assert (after.bounds <= HIGHS[:, None]).all()
+    assert after.actions.min() >= 0
+    assert after.actions.max() < N_ACTIONS
+    assert (after.bounds[0] == before.bounds[0]).all()
+    assert (after.actions[0] == before.actions[0]).all()
+    assert (after.learnt == before.learnt).all()
+
+
+@given(KEYS, SEEDS)
+def test_a_mutated_action_is_always_another_one(key: int, seed: int) -> None:
+    before = random_population(seed)
+    assert (mutated(key, 1.0, before).actions[1] != before.actions[1]).all()
+
+
+@given(KEYS, SEEDS)
+def test_a_mutated_bound_moves_unless_it_is_clipped(key: int, seed: int) -> None:
+    before = random_population(seed)
+    after = mutated(key, 1.0, before)
+    still = after.bounds[1] == before.bounds[1]
+    at_edge = (before.bounds[1] == LOWS[:, None]) | (before.bounds[1] == HIGHS[:, None])
+    assert (at_edge | ~still).all()
+
+
+@given(KEYS, SEEDS)
+def test_nothing_mutates_with_rate_0(key: int, seed: int) -> None:
+    before = random_population(seed)
+    assert individuals(*mutated(key, 0.0, before)[:3]) == individuals(*before[:3])
+
+
+@given(KEYS)
+def test_a_single_action_has_nothing_to_mutate_to(key: int) -> None:
+    before = random_population(0)
+    before.actions[:] = 0
+    assert (mutated(key, 1.0, before, n_actions=1).actions == 0).all()
+
+
+@given(st.floats(0, 1, exclude_max=True), st.sampled_from(FEATURES), st.integers(1, 20))
+def test_geometric_variates_equal_their_oracle_up_to_the_cap(u: float, feature: Feature, most: int) -> None:
+    p_geo = naive_evolve.p_geo(feature.width)
+    expected = math.inf if u == 0 else naive_evolve.geometric(u, p_geo)
+    assert geometric(u, 1 - p_geo, most) == min(expected, most)
+
+
+@pytest.mark.parametrize("width", [4, 8, 12, 100])
+def test_99_percent_of_the_geometric_mass_lies_within_half_of_the_width(width: int) -> None:
+    tail = float(geometric_tails((Feature("x", 0, width - 1),))[0])
+    assert 1 - tail ** (width // 2) == pytest.approx(0.99)
+    assert 1 - tail == pytest.approx(naive_evolve.p_geo(width))
+
+
+def test_geometric_variates_have_the_mean_of_their_distribution() -> None:
+    p_geo, key = naive_evolve.p_geo(12), stream(0, "test")
+    numbers = [geometric(uniform(key, i), 1 - p_geo, 1000) for i in range(4000)]
+    deviation = (1 - p_geo) ** 0.5 / p_geo
+    assert abs(np.mean(numbers) - 1 / p_geo) < 5 * deviation / 4000**0.5
+
+
+def test_alleles_mutate_as_often_as_the_rate_says_both_ways() -> None:
+    before = random_population(0, rules=3000)
+    before.bounds[1, :, 0], before.bounds[1, :, 1] = 0, 3
+    after = mutated(9, 0.2, before)
+    moved = after.bounds[1, :, 0] - 0
+    assert abs((moved != 0).mean() - 0.2) < 5 * 0.4 / moved.size**0.5
+    assert abs((moved[moved != 0] > 0).mean() - 0.5) < 5 * 0.5 / (moved != 0).sum() ** 0.5
+    assert abs((after.actions[1] != before.actions[1]).mean() - 0.2) < 5 * 0.4 / 3000**0.5
+
+
+def test_a_mutated_action_is_each_of_the_others_equally_often() -> None:
+    before = random_population(0, rules=3000)
+    before.actions[1] = 2
+    times = np.bincount(mutated(4, 1.0, before).actions[1], minlength=4)
+    assert times[2] == 0
+    np.testing.assert_allclose(times[[0, 1, 3]] / 3000, 1 / 3, atol=5 * (2 / 9 / 3000) ** 0.5)

@@ -1,0 +1,41 @@
+"""What the contract tests need to know of each system: small parameters, and a task it learns quickly.
+
+A new system joins by its entry in SMALL; every test in `test_contract*.py` then holds it to the contract.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ifthen import System, TabularTask, frozen_lake
+from ifthen.systems.registry import SYSTEMS
+
+SMALL: dict[str, dict[str, Any]] = {
+    "PPL-DL": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05},
+    "PPL-ST": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05, "num_reinf_rollouts": 2},
+}
+MEADOW = ("SFF", "FFH", "FFG")
+every_system = pytest.mark.parametrize("name", sorted(SYSTEMS))
+
+
+def meadow(**options: Any) -> TabularTask:
+    """Return a 3x3 lake that a handful of rules can solve."""
+    return frozen_lake(**{"desc": MEADOW, "p_slip": 0.2, "enumerations": 3, "t_max": 25, **options})
+
+
+def make(name: str, *, seed: int = 7, threads: int = 1, task: Any = None, **parameters: Any) -> System:
+    """Return a small fresh system of the given name."""
+    if name not in SMALL:
+        pytest.fail(f"give {name} small parameters in SMALL of {Path(__file__).name}")
+    where = meadow() if task is None else task
+    return SYSTEMS[name](where, seed=seed, threads=threads, **{**SMALL[name], **parameters})
+
+
+def saved_bytes(system: System, folder: Path) -> bytes:
+    """Return the bytes of the file that a system saves."""
+    path = folder / "saved.zip"
+    system.save(path)
+    return path.read_bytes()

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import copy
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ifthen import ModelFileError, System, load
+from ifthen.provenance import versions
+from tests.archives import MANIFEST, manifest, members, npy, write
+from tests.systems.contract import make
+
+Members = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file of a small trained PPL-ST, which has all that a model can have."""
+    path = tmp_path_factory.mktemp("models") / "model.zip"
+    make("PPL-ST").learn(2).save(path)
+    return path
+
+
+def changed(model: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """Write the model with its manifest changed."""
+    contents = members(model)
+    about = manifest(contents)
+    change(about)
+    return write(tmp_path / "changed.zip", {**contents, MANIFEST: json.dumps(about)})
+
+
+def with_array(model: Path, tmp_path: Path, name: str, change: Callable[[Any], Any]) -> Path:
+    """Write the model with one of its arrays changed."""
+    contents = members(model)
+    array = np.load(io.BytesIO(contents[f"{name}.npy"]))
+    contents[f"{name}.npy"] = npy(np.asarray(change(array)))
+    return write(tmp_path / "changed.zip", contents)
+
+
+def poke(array: Any, value: Any) -> Any:
+    """Return the array with its first number replaced."""
+    array.flat[0] = value
+    return array
+
+
+def test_a_model_rewritten_without_change_loads(model: Path, tmp_path: Path) -> None:
+    again = load(changed(model, tmp_path, lambda m: None))
+    assert again.ruleset == load(model).ruleset
+    assert load(with_array(model, tmp_path, "population/bounds", lambda a: a)).epoch == 2
+
+
+def test_a_model_tells_what_made_it(model: Path) -> None:
+    about = manifest(members(model))
+    assert (about["format"], about["version"], about["system"]) == ("ifthen-model", 1, "PPL-ST")
+    assert about["versions"] == versions()
+    assert {"python", "ifthen", "numpy", "numba", "gymnasium"} <= set(about["versions"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.update(format="other"), "not an ifthen model"),
+        (lambda m: m.pop("format"), "not an ifthen model"),
+        (lambda m: m.update(version=2), "version 2; this ifthen reads version 1"),
+        (lambda m: m.update(version="1"), "version '1'"),
+        (lambda m: m.pop("seed"), "in the manifest, seed"),
+        (lambda m: m.update(seed="0"), "in the manifest, seed"),
+        (lambda m: m.update(seed=-1), "seed must be a whole number"),
+        (lambda m: m.update(extra=1), "in the manifest, extra"),
+        (lambda m: m.update(system="PPL-XX"), "unknown system 'PPL-XX'"),
+        (lambda m: m.update(system="PPL-DL"), "unknown parameter|population has"),
+        (lambda m: m.update(epoch=3), "one row for each of epochs 0 to 3"),
+        (lambda m: m.update(epoch=-1, history={"epoch": []}), "one row for each"),
+        (lambda m: m.update(history={}), "one row for each"),
+        (lambda m: m["history"].update(epoch=[0, 1, 1]), "one row for each"),
+        (lambda m: m["history"].pop("steps"), "must have the columns"),
+        (lambda m: m["history"].update(best=[0, 0, 0]), "must have the columns"),
+        (lambda m: m["history"].update(steps=[0, 0]), "one row for each"),
+        (lambda m: m["parameters"].update(p_mut=1.5), "p_mut"),
+        (lambda m: m["parameters"].update(p_mutt=0.5), "Did you mean 'p_mut'"),
+        (lambda m: m["parameters"].update(seed=1), "unknown parameter 'seed'"),
+        (lambda m: m["parameters"].update(task="x"), "unknown parameter 'task'"),
+        (lambda m: m["parameters"].update(self=1), "unknown parameter 'self'"),
+        (lambda m: m["parameters"].update(pop_size=7), "must be even"),
+        (lambda m: m["parameters"].update(pop_size=10**6), "bounds must be int32 of shape"),
+        (lambda m: m["parameters"].update(idv_size=9), "bounds must be int32 of shape"),
+        (lambda m: m["task"].update(gamma=1.5), "gamma"),
+        (lambda m: m["task"].update(t_max=0), "t_max"),
+        (lambda m: m["task"].update(enumerations=10**9), "enumerations"),
+        (lambda m: m["task"].update(noise_seed=-1), "noise_seed"),
+        (lambda m: m["task"].update(action_names=["Left"]), "impossible task"),
+        (lambda m: m["task"].update(action_names=["a", "a", "b", "c"]), "must differ"),
+        (lambda m: m["task"].update(features=[]), "impossible task"),
+        (lambda m: m["task"]["features"][0].update(name="y"), "must differ"),
+        (lambda m: m["task"]["features"][0].update(high=1), "within the ranges"),
+        (lambda m: m["task"]["features"][0].update(high=2**31 - 1, low=-(2**31) + 1), "at most 1,000,000"),
+        (lambda m: m["task"]["features"][0].update(high=2**40), "32-bit"),
+        (lambda m: m["task"]["features"][0].update(kind="real"), "kind"),
+        (lambda m: m["task"].pop("layout"), "in the manifest, task.layout"),
+    ],
+)
+def test_a_manifest_with_one_thing_wrong_is_refused_naming_it(
+    change: Callable[[dict[str, Any]], Any], message: str, model: Path, tmp_path: Path
+) -> None:
+    path = changed(model, tmp_path, change)
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("population/bounds", lambda a: a[:-1], "bounds must be int32 of shape"),
+        ("population/bounds", lambda a: a.astype(np.int64), "bounds must be int32"),
+        ("population/bounds", lambda a: a.astype(">i4"), "bounds must be int32"),
+        ("population/bounds", lambda a: poke(a, -1), "conditions leave the ranges"),
+        ("population/bounds", lambda a: poke(a, 3), "conditions leave the ranges"),
+        ("population/actions", lambda a: poke(a, 4), "actions do not exist"),
+        ("population/actions", lambda a: poke(a, -1), "actions do not exist"),
+        ("population/learnt", lambda a: a[..., :-1], "learnt must be float64 of shape"),
+        ("population/learnt", lambda a: poke(a, np.nan), "NaN"),
+        ("population/learnt", lambda a: a - 1000, "variances are negative"),
+        ("population/fitness", lambda a: a[None], "fitness must be float64 of shape"),
+        ("task/next_state", lambda a: poke(a, 9), "states from 0 to 8"),
+        ("task/next_state", lambda a: a[:, :2], "impossible task"),
+        ("task/reward", lambda a: poke(a, np.inf), "infinite"),
+        ("task/done", lambda a: a.astype(np.uint8), "done must be bool"),
+        ("task/probability", lambda a: a / 2, "add up to 1"),
+        ("task/initial_states", lambda a: a[:0], "must not be empty"),
+        ("task/state_features", lambda a: poke(a, 99), "within the ranges"),
+    ],
+)
+def test_an_array_with_one_thing_wrong_is_refused_naming_it(
+    name: str, change: Callable[[Any], Any], message: str, model: Path, tmp_path: Path
+) -> None:
+    path = with_array(model, tmp_path, name, change)
+    with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["population/bounds", "population/fitness", "task/done", "task/reward"])
+def test_a_model_without_one_of_its_arrays_is_refused(name: str, model: Path, tmp_path: Path) -> None:
+    contents = members(model)
+    del contents[f"{name}.npy"]
+    path = write(tmp_path / "less.zip", contents)
+    with pytest.raises(ModelFileError, match=name.split("/")[1]):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "name", ["extra", "task/extra", "population/extra", "../../evil", "/evil", "population/../../evil"]
+)
+def test_a_model_with_one_array_more_is_refused_and_nothing_is_written(
+    name: str, model: Path, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "more.zip", {**members(model), f"{name}.npy": npy(np.zeros(3))})
+    with pytest.raises(ModelFileError, match=r"belong|population has"):
+        load(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["more.zip"]
+
+
+def assert_loads_or_is_refused(path: Path) -> None:
+    """Load a file: either it is refused, or all that was in it can be used."""
+    try:
+        system = load(path, threads=1)
+    except ModelFileError:
+        return
+    assert isinstance(system, System)
+    assert len(system.history) == system.epoch + 1
+    system.predict(system.task.state_features)
+
+
+@given(data=st.data())
+def test_flipped_bits_are_refused_or_do_no_harm(model: Path, data: st.DataObject) -> None:
+    content = bytearray(model.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "flipped.zip"
+        path.write_bytes(bytes(content))
+        assert_loads_or_is_refused(path)
+
+
+def test_a_flipped_bit_at_any_sixteenth_byte_is_refused_or_does_no_harm(model: Path, tmp_path: Path) -> None:
+    content = bytearray(model.read_bytes())
+    for at in range(0, len(content), 16):
+        content[at] ^= 1 << at % 8
+        (tmp_path / "flipped.zip").write_bytes(bytes(content))
+        assert_loads_or_is_refused(tmp_path / "flipped.zip")
+        content[at] ^= 1 << at % 8
+
+
+def test_a_model_cut_short_is_refused(model: Path, tmp_path: Path) -> None:
+    content = model.read_bytes()
+    for length in range(0, len(content), 37):
+        (tmp_path / "cut.zip").write_bytes(content[:length])
+        with pytest.raises(ModelFileError):
+            load(tmp_path / "cut.zip")
+
+
+ODD: list[Any] = [None, True, -1, 0, 2, 10**30, 1e300, 0.5, "", "x", "\x00", [], [1], {}, {"a": 1}]
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_odd_values_anywhere_in_the_manifest_are_refused_or_do_no_harm(
+    model: Path, data: st.DataObject
+) -> None:
+    contents = members(model)
+    about = manifest(contents)
+    inside: Any = about
+    while True:
+        places = list(inside) if isinstance(inside, dict) else list(range(len(inside)))
+        place = data.draw(st.sampled_from(places))
+        deeper = isinstance(inside[place], (dict, list)) and len(inside[place]) > 0
+        if not deeper or data.draw(st.booleans()):
+            break
+        inside = inside[place]
+    inside[place] = copy.deepcopy(data.draw(st.sampled_from(ODD)))
+    with tempfile.TemporaryDirectory() as folder:
+        assert_loads_or_is_refused(write(Path(folder) / "odd.zip", {**contents, MANIFEST: json.dumps(about)}))

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ifthen
+from tests import naive, naive_evolve
+
+SOURCE = Path(ifthen.__file__).parent
+TESTS = Path(__file__).parent
+
+# Each layer may import from those before it; the helpers are open to all.
+LAYERS = [
+    {"rules"},
+    {"inference"},
+    {"tasks"},
+    {"rollout"},
+    {"evolve"},
+    {"systems"},
+    {"study", "explain"},
+    {"cli"},
+]
+HELPERS = ["errors", "jit", "parallel", "randomness", "store", "provenance"]
+
+# What each kernel is tested against. A kernel without an entry here fails the test below.
+ORACLES: dict[str, dict[str, Any]] = {
+    "randomness": {
+        "mix": naive.mix,
+        "draw": naive.draw,
+        "uniform": naive.uniform,
+        "below": naive.below,
+        "fold": naive.fold,
+    },
+    "rules.box": {
+        "matches": naive.matches,
+        "lowest_bit": naive.lowest_bit,
+        "match_masks": naive.match_words,
+    },
+    "inference.decision_list": {"decision_tables": naive.first_match},
+    "inference.strength": {
+        "prediction": naive.prediction,
+        "strengths_at": naive.strength,
+        "strongest": naive.double_max,
+        "strongest_action": naive.strongest_action,
+        "strength_tables": naive.strongest_action,
+    },
+    "tasks.solve": {"evaluate_policies": naive.policy_values},
+    "rollout.tabular": {
+        "outcome": naive.outcome,
+        "remember_outcomes": naive.outcome,
+        "empty_tables": naive.play,
+        "fill_step_tables": naive.play,
+        "fill_block_tables": naive.play,
+        "play_blocks": naive.play,
+        "play_steps": naive.play,
+        "play_aligned": naive.play,
+        "play_streamed": naive.play,
+        "play_policies": naive.play,
+    },
+    "evolve.selection": {"tournament": naive_evolve.tournament},
+    "evolve.crossover": {
+        "swap_alleles": naive_evolve.swap_alleles,
+        "swap_rules": naive_evolve.swap_rules,
+    },
+    "evolve.mutation": {"geometric": naive_evolve.geometric, "mutate": naive_evolve.mutate},
+    "systems.pittsburgh": {
+        "random_rules": naive_evolve.random_rules,
+        "breed": naive_evolve.breed_round,
+    },
+    "systems.ppl_st": {
+        "update_action_set": naive_evolve.update_action_set,
+        "reinforce_rules": naive_evolve.reinforce,
+    },
+}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax trees of all modules by dotted name below `ifthen`."""
+    trees = {}
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").strip(".")
+        if name:
+            trees[name] = ast.parse(path.read_text())
+    return trees
+
+
+def module_level_imports(tree: ast.Module) -> Iterator[str]:
+    """Yield the ifthen modules a module imports when it is imported, type checking included."""
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ifthen":
+            base = (node.module or "").split(".")[1:]
+            for alias in node.names:
+                yield ".".join([*base, alias.name] if len(base) < 2 else base)
+        elif isinstance(node, ast.Import):
+            yield from (a.name.removeprefix("ifthen.") for a in node.names if a.name.startswith("ifthen."))
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            pending += node.body + getattr(node, "orelse", [])
+
+
+def height(module: str) -> int:
+    """Return how high a module stands: helpers from 0, then the layers."""
+    top = module.split(".")[0]
+    if top in HELPERS:
+        return 0
+    return next(number for number, layer in enumerate(LAYERS, start=1) if top in layer)
+
+
+def test_every_module_belongs_to_a_layer_or_is_a_helper() -> None:
+    known = set(HELPERS).union(*LAYERS)
+    assert {name.split(".")[0] for name in modules()} <= known
+    assert set(HELPERS) <= set(modules())
+
+
+def test_imports_point_one_way_from_rules_to_commands() -> None:
+    upward = [
+        f"{name} imports {imported}"
+        for name, tree in modules().items()
+        for imported in module_level_imports(tree)
+        if imported.split(".")[0] in set(HELPERS).union(*LAYERS) and height(imported) > height(name)
+    ]
+    assert upward == []
+
+
+def test_the_look_at_imports_sees_what_it_should() -> None:
+    found = {name: set(module_level_imports(tree)) for name, tree in modules().items()}
+    assert {"errors", "jit"} <= {name.split(".")[0] for name in found["randomness"]}
+    assert "rollout.tabular" in found["rollout.evaluate"]
+    assert "rollout.evaluate" not in found["tasks.tabular"]  # imported inside a function
+
+
+def test_modules_import_no_cycles() -> None:
+    trees = modules()
+    imports = {
+        name: {i for i in module_level_imports(tree) if i in trees} - {name} for name, tree in trees.items()
+    }
+    settled: set[str] = set()
+    while ready := {n for n, wanted in imports.items() if n not in settled and wanted <= settled}:
+        settled |= ready
+    assert set(imports) - settled == set()
+
+
+def kernels() -> dict[str, set[str]]:
+    """Return the names of the functions decorated with @kernel, by module."""
+    found = {
+        name: {
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+            and any(isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list)
+        }
+        for name, tree in modules().items()
+    }
+    return {name: functions for name, functions in found.items() if functions}
+
+
+def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
+    assert kernels() == {module: set(oracles) for module, oracles in ORACLES.items()}
+
+
+def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
+    for name in ("naive.py", "naive_evolve.py"):
+        tree = ast.parse((TESTS / name).read_text())
+        imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        assert not any(module.startswith("ifthen") for module in imported)
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_nothing_is_compiled_in_parallel_or_with_fast_mathematics(module: str) -> None:
+    # Threads of our own and exact arithmetic are what makes results equal for any number of threads.
+    names = {n.arg for n in ast.walk(modules()[module]) if isinstance(n, ast.keyword)}
+    assert not names & {"fastmath", "parallel"}
+
+
+@pytest.mark.parametrize("module", sorted(modules()))
+def test_random_numbers_come_from_our_streams_only_and_nothing_is_unpickled(module: str) -> None:
+    for node in ast.walk(modules()[module]):
+        if isinstance(node, ast.Attribute):
+            assert not (node.attr == "random" and getattr(node.value, "id", "") in {"np", "numpy"})
+        if isinstance(node, ast.Import):
+            assert not {alias.name for alias in node.names} & {"pickle", "random", "marshal", "shelve"}
