@@ -27,7 +27,7 @@ from rich.table import Table
 from timing import machine, warm_up
 
 from ifthen import PPLST, TabularTask, frozen_lake
-from ifthen.rollout.tabular import Outcome, play
+from ifthen.rollout.tabular import Measured, play
 from ifthen.rules.features import lows_and_highs
 from ifthen.systems.pittsburgh import Population, first_population
 
@@ -101,7 +101,7 @@ def first_rulesets(system: PPLST) -> Population:
 
 def generation(
     system: PPLST, parents: Population, epoch: int, clock: Clock
-) -> tuple[Population, NDArray[np.int64], Outcome]:
+) -> tuple[Population, NDArray[np.int64], Measured]:
     """Return the population of an epoch, its steps of reinforcement, and how it played."""
     key = reinforcement_key(system, epoch)
     children = clock.time("breed", lambda: breed(system, parents, epoch))

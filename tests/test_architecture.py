@@ -24,7 +24,7 @@ LAYERS = [
     {"study", "explain"},
     {"cli"},
 ]
-HELPERS = ["errors", "jit", "parallel", "randomness", "store", "provenance"]
+HELPERS = ["errors", "checks", "jit", "parallel", "randomness", "store", "provenance"]
 
 # What each kernel is tested against. A kernel without an entry here fails the test below.
 ORACLES: dict[str, dict[str, Any]] = {
@@ -39,12 +39,12 @@ ORACLES: dict[str, dict[str, Any]] = {
         "matches": naive.matches,
         "lowest_bit": naive.lowest_bit,
         "match_masks": naive.match_words,
+        "words_for": naive.match_words,
     },
     "inference.decision_list": {"decision_tables": naive.first_match},
     "inference.strength": {
         "prediction": naive.prediction,
         "strengths_at": naive.strength,
-        "strongest": naive.double_max,
         "strongest_action": naive.strongest_action,
         "strength_tables": naive.strongest_action,
     },
@@ -73,6 +73,9 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "systems.ppl_st": {
         "update_action_set": naive_evolve.update_action_set,
+        "new_workspace": naive_evolve.reinforce,
+        "generate_trajectory": naive_evolve.reinforce,
+        "reinforce_trajectory": naive_evolve.reinforce,
         "reinforce_rules": naive_evolve.reinforce,
     },
 }
@@ -129,7 +132,7 @@ def test_imports_point_one_way_from_rules_to_commands() -> None:
 
 def test_the_look_at_imports_sees_what_it_should() -> None:
     found = {name: set(module_level_imports(tree)) for name, tree in modules().items()}
-    assert {"errors", "jit"} <= {name.split(".")[0] for name in found["randomness"]}
+    assert {"checks", "jit"} <= {name.split(".")[0] for name in found["randomness"]}
     assert "rollout.tabular" in found["rollout.evaluate"]
     assert "rollout.evaluate" not in found["tasks.tabular"]  # imported inside a function
 

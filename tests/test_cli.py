@@ -111,6 +111,20 @@ def test_resume_refuses_a_checkpoint_of_other_settings_and_names_the_difference(
     refused(ifthen("resume", tmp_path), "pop_size = 8", "10")
 
 
+def test_resume_refuses_a_task_that_was_changed(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "pond.toml").write_text(
+        'system = "PPL-DL"\nepochs = 1\n[task]\ndesc = ["SFF", "FFG"]\n'
+        "[parameters]\nidv_size = 3\npop_size = 8\n"
+    )
+    run = tmp_path / "run"
+    assert ifthen("train", "--config", tmp_path / "pond.toml", "--out", run).code == 0
+    text = (run / files.SETTINGS).read_text()
+    for old, new, part in (("FFG", "FHG", "layout"), ("gamma = 0.95", "gamma = 0.5", "gamma")):
+        assert old in text
+        (run / files.SETTINGS).write_text(text.replace(old, new))
+        refused(ifthen("resume", run), part)
+
+
 def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: Path) -> None:
     refused(ifthen("resume", tmp_path), "holds no run")
 
@@ -121,7 +135,7 @@ def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: P
         (("PPL-SD", "FrozenLake-4-0"), ("unknown system 'PPL-SD'", "Did you mean")),
         (("PPL-ST", "FrozenLak-8-0.3"), ("unknown task", "Did you mean 'FrozenLake-8-0.3'?")),
         (("PPL-ST", "FrozenLake-9-0.3"), ("built-in map for sizes 4, 8, 12", "map_seed=0")),
-        (("PPL-ST", "FrozenLake-4-1.5"), ("p_slip must be a probability from 0 to 1",)),
+        (("PPL-ST", "FrozenLake-4-1.5"), ("p_slip must be a number from 0 to 1",)),
         (("PPL-ST", "CartPole-v1"), ("no transition table",)),
         (("PPL-ST", "FrozenLake-4-0", "--epochs", "0"), ("epochs",)),
         (("PPL-ST", "FrozenLake-4-0", "--seed", "-1"), ("seed must be a whole number",)),
@@ -130,6 +144,8 @@ def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: P
         (("PPL-ST", "FrozenLake-4-0", "--set", "pmut=0.1"), ("unknown parameter 'pmut'", "'p_mut'")),
         (("PPL-ST", "FrozenLake-4-0", "--set", "p_mut=lots"), ("p_mut", "lots")),
         (("PPL-ST", "FrozenLake-4-0", "--set", "p_mut"), ("--set takes name=value",)),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "seed=3"), ("unknown parameter 'seed'",)),
+        (("PPL-ST", "FrozenLake-4-0", "--set", "pop_size=1000000", "--set", "idv_size=10000"), ("GiB",)),
         (("PPL-ST",), ("'task' is missing",)),
         (("PPL-ST", "FrozenLake-4-0", "--config", "nowhere.toml"), ("no configuration file nowhere.toml",)),
     ],
@@ -150,6 +166,7 @@ def test_bad_input_is_refused_before_anything_is_written(
         ('system = "PPL-DL"\n[task]\ndesc = ["SF", "FFG"]', ("same length",)),
         ('system = "PPL-DL"\n[task]\ndesc = ["SHG"]', ("no path from the start",)),
         ("system = ", ("not valid TOML",)),
+        ('system = "PPL-DL"\ntask = "FrozenLake-4-0"\nparameters = 3', ("parameters",)),
     ],
 )
 def test_a_bad_configuration_is_refused_by_name(
@@ -203,6 +220,46 @@ def test_files_that_are_no_models_are_refused(ifthen: Runner, tmp_path: Path) ->
         refused(ifthen(command, tmp_path / "notes.zip"), "not a model")
         refused(ifthen(command, tmp_path / "missing.zip"), "there is no file")
         refused(ifthen(command, tmp_path), "there is no file")
+
+
+@pytest.mark.parametrize("name", ["a[/b]", "a[red]b", "x" * 300])
+def test_odd_folder_names_are_taken_as_they_are_or_refused(ifthen: Runner, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    done = ifthen("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", out, *SMALL)
+    if len(name) > 255:
+        refused(done, "too long")
+    else:
+        assert done.code == 0
+        assert str(out) in done.out
+
+
+def test_odd_maps_and_names_are_drawn_and_reported(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "odd.toml").write_text(
+        'system = "PPL-DL"\nepochs = 2\n[task]\ndesc = ["S", "F", "G"]\nname = "$\\\\odd$ [/name]"\n'
+    )
+    done = ifthen("train", "--config", tmp_path / "odd.toml", "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert r"$\odd$ [/name]" in done.out
+
+
+def test_a_task_whose_optimum_is_negative_is_reported_without_a_fraction(
+    ifthen: Runner, tmp_path: Path
+) -> None:
+    done = ifthen("train", "PPL-DL", "CliffWalking-v1", "--epochs", "3", "--out", tmp_path / "run", *SMALL)
+    assert done.code == 0
+    assert "fraction" not in done.out
+    assert "from the optimum, exact" in (tmp_path / "run" / files.REPORT).read_text()
+
+
+def test_clearing_the_cache_leaves_other_files_alone(
+    ifthen: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IFTHEN_CACHE_DIR", str(tmp_path))
+    (tmp_path / "precious").mkdir()
+    (tmp_path / ("0" * 16)).mkdir()
+    assert ifthen("doctor", "--clear-cache").code == 0
+    assert (tmp_path / "precious").exists()
+    assert not (tmp_path / ("0" * 16)).exists()
 
 
 def test_tasks_systems_and_doctor_list_what_there_is(ifthen: Runner) -> None:

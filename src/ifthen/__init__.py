@@ -90,10 +90,11 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'ifthen' has no attribute {name!r}")
-    if name == "RuleSet":  # its kinds register themselves when imported
-        importlib.import_module("ifthen.inference.decision_list")
-        importlib.import_module("ifthen.inference.strength")
     return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 gymnasium.register("ifthen/FrozenLake-v0", entry_point="ifthen.tasks.frozen_lake:FrozenLakeXY")

@@ -5,6 +5,7 @@ What is slow to import is imported inside the commands, so that `ifthen --help` 
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ifthen.errors import IfthenError
 
@@ -31,7 +32,7 @@ app = typer.Typer(
     help="Train reinforcement-learning policies people can read: short lists of IF-THEN rules.\n\n"
     "Start with: `ifthen train PPL-ST FrozenLake-8-0.3`",
 )
-out, err = Console(highlight=False), Console(stderr=True, highlight=False)
+out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
@@ -84,12 +85,12 @@ def train(
     given: dict[str, Any] = read_settings(config) if config else {}
     said = {"system": system, "task": task, "epochs": epochs, "seed": seed}
     given |= {name: value for name, value in said.items() if value is not None}
-    changes = dict(parse_assignment(text) for text in assignments or [])
-    if changes:
-        given["parameters"] = {**given.get("parameters", {}), **changes}
     settings = checked_settings(given)
+    changes = dict(parse_assignment(text) for text in assignments or [])
+    settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     learner = settings.make_system(threads)
-    default = Path("runs") / f"{learner.name}-{learner.task.name}-seed{learner.seed}"
+    name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
+    default = Path("runs") / name
     run_folder = RunFolder(folder or default)
     run_folder.claim(settings, overwrite)
     _learn_and_report(run_folder, settings, learner)
@@ -204,11 +205,11 @@ def systems() -> None:
     from ifthen.systems.registry import SYSTEMS
 
     for name, system in SYSTEMS.items():
-        table = Table(title=f"[bold]{name}[/]: {system.summary}", title_justify="left")
+        table = Table(title=Text(f"{name}: {system.summary}"), title_justify="left")
         for heading in ("parameter", "default", "meaning"):
             table.add_column(heading, overflow="fold")
         for parameter, default, meaning in system.list_parameters():
-            table.add_row(parameter, str(default), escape(meaning))
+            table.add_row(parameter, str(default), Text(meaning))
         out.print(table)
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")
 
@@ -235,7 +236,9 @@ def doctor(
     from ifthen.tasks.frozen_lake import frozen_lake
 
     if clear_cache:
-        shutil.rmtree(cache_root(), ignore_errors=True)
+        for folder in cache_root().glob("*"):
+            if re.fullmatch("[0-9a-f]{16}", folder.name):  # ours: named after a hash of the sources
+                shutil.rmtree(folder, ignore_errors=True)
     table = Table(show_header=False)
     for name, version in versions().items():
         table.add_row(name, version)
@@ -311,7 +314,7 @@ def _print_rules(learner: System) -> None:
     """Print the rules with the share of states each decides."""
     from ifthen.explain.words import rules_in_words
 
-    table = Table(title=f"Rules of {learner.name} on {learner.task.name}", title_justify="left")
+    table = Table(title=Text(f"Rules of {learner.name} on {learner.task.name}"), title_justify="left")
     table.add_column("#", justify="right")
     rules = rules_in_words(learner.ruleset, learner.task)
     table.add_column("rule", overflow="fold")
@@ -320,7 +323,7 @@ def _print_rules(learner: System) -> None:
         table.add_column("payoff", justify="right", no_wrap=True)
     table.add_column("decides", justify="right", no_wrap=True)
     for rule in rules:
-        cells = [escape(rule.words), *([escape(rule.notes)] if notes else [])]
+        cells = [Text(rule.words), *([Text(rule.notes)] if notes else [])]
         decides = f"{rule.decides} ({rule.share:.0%})"
         table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
     out.print(table)
@@ -328,14 +331,15 @@ def _print_rules(learner: System) -> None:
 
 def _measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
     """Return both measurements of a policy, side by side."""
-    table = Table("", title=title, title_justify="left")
+    table = Table("", title=Text(title), title_justify="left")
     table.add_column(f"on z ({sampled.noise})", justify="right")
     table.add_column("exact", justify="right")
     for name in ("performance", "optimum", "fraction"):
-        table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
+        if name != "fraction" or exact.optimum > 0:
+            table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
     table.add_row("episodes", f"{sampled.episodes:,}", "–")
     table.add_row("steps", f"{sampled.steps:,}", "–")
-    table.add_row("truncated", f"{sampled.truncated:.1%}", "–")
+    table.add_row("truncated", f"{sampled.truncated_share:.1%}", "–")
     table.add_row("states with no rule", str(len(sampled.uncovered)), str(len(exact.uncovered)))
     return table
 
@@ -345,7 +349,7 @@ def _line_every_tenth(epochs: int) -> Any:
 
     def callback(learner: System) -> None:
         if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
-            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.now.records[-1]['best_fitness']:.4f}")
+            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.now.records[-1]['performance']:.4f}")
 
     return callback
 
@@ -359,8 +363,16 @@ def run() -> None:
     try:
         app()
     except IfthenError as problem:
-        err.print(f"[bold red]error:[/] {escape(str(problem))}")
-        sys.exit(2)
+        message = str(problem)
+    except MemoryError:
+        message = "there is not enough memory for this; try a smaller population or task."
+    except OSError as problem:
+        message = f"{problem.strerror or problem}: {problem.filename or ''}"
+    else:
+        return
+    err.print("error:", style="bold red", end=" ")
+    err.print(message)
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Kernels release the GIL and write only to their own slice of the output, so results do not
 depend on the number of threads. Plain threads keep compilation short and leave the process
-safe to fork and to nest, which Numba's own parallel loops do not.
+safe to fork, which Numba's own parallel loops do not. Work must not call `for_slices` itself.
 """
 
 from __future__ import annotations

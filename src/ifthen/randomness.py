@@ -12,7 +12,7 @@ import hashlib
 
 import numpy as np
 
-from ifthen.errors import ParameterError
+from ifthen.checks import whole_number
 from ifthen.jit import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -57,11 +57,7 @@ def fold(key: np.uint64, value: int) -> np.uint64:
 
 def check_seed(seed: object, name: str = "seed") -> int:
     """Return `seed` as an int, or raise if it is not a whole number from 0 to 2**63 − 1."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**63:
-        raise ParameterError(
-            f"{name} must be a whole number from 0 to 2**63 - 1, not {seed!r}. Give for example seed=0."
-        )
-    return int(seed)
+    return whole_number(name, seed, 0, 2**63 - 1)
 
 
 def stream(seed: int, purpose: str, *numbers: int) -> np.uint64:

@@ -60,7 +60,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an archive; the same contents give the same bytes."""
+    """Write an archive; the same contents give the same bytes. What could not be read back is not written."""
+    total = sum(array.nbytes for array in arrays.values())
+    if total > SIZE_LIMIT:
+        raise OutputError(
+            f"{path} would hold {total:,} bytes of arrays; at most {SIZE_LIMIT:,} can be read back."
+        )
     with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
         archive.writestr(_member(MANIFEST), text)

@@ -10,7 +10,6 @@ from ifthen.inference.strength import (
     prediction,
     strength_tables,
     strengths_at,
-    strongest,
     strongest_action,
 )
 from ifthen.rules.features import lows_and_highs
@@ -76,19 +75,16 @@ def test_predictions_and_strengths_equal_their_oracles(learnt: NDArray[np.float6
     )
 
 
-@given(
-    st.lists(
-        st.tuples(st.booleans(), st.integers(0, 3), st.sampled_from([-1e300, -1.0, 0.0, 1.0])), min_size=1
-    )
-)
-def test_ties_go_to_the_lowest_action_index(drawn: list[tuple[bool, int, float]]) -> None:
-    matching = np.array([[m for m, _, _ in drawn]])
-    actions = np.array([a for _, a, _ in drawn], dtype=np.int32)
-    strengths = np.array([[s for _, _, s in drawn]])
-    chosen, deciders = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.int64)
-    strongest(matching, actions, strengths, chosen, deciders)
-    members = np.flatnonzero(matching[0]).tolist()
-    assert chosen[0] == naive.double_max(members, actions.tolist(), strengths[0].tolist())
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-1.0, 0.0, 1.0])), min_size=1))
+def test_ties_go_to_the_lowest_action_index(drawn: list[tuple[int, float]]) -> None:
+    actions, strengths = [a for a, _ in drawn], [w for _, w in drawn]
+    weights = [[w / 10, 0.0] for w in strengths]
+    everywhere = [[[0, 9]]] * len(drawn)
+    ruleset = StrengthRules(everywhere, actions, X, tuple("abcd"), weights, [0.0] * len(drawn))
+    (chosen,), (decider,) = ruleset.choose(np.array([[3.0]]))
+    assert chosen == naive.double_max(list(range(len(drawn))), actions, strengths)
+    assert actions[decider] == chosen
+    assert strengths[decider] == max(strengths)
 
 
 def test_the_choice_from_a_bit_mask_is_that_of_the_match_set() -> None:

@@ -34,6 +34,8 @@ BY_HAND = [
 def by_hand(task: TabularTask) -> DecisionList:
     found = DecisionList.from_dict(
         {
+            "format": "ifthen-ruleset",
+            "version": 1,
             "kind": "decision-list",
             "features": [f.to_dict() for f in task.features],
             "actions": list(task.action_names),
@@ -49,7 +51,7 @@ def test_the_policy_by_hand_is_optimal_on_the_4x4_map_without_slipping() -> None
     measured = evaluate(by_hand(task), task)
     assert measured.fraction == pytest.approx(1.0, abs=1e-12)
     assert measured.performance == pytest.approx(0.8760954261363636, abs=1e-12)
-    assert (measured.failed, measured.uncovered, measured.truncated) == (False, (), 0.0)
+    assert (measured.failed, measured.uncovered, measured.truncated_share) == (False, (), 0.0)
     assert measured.episodes == 11
 
 
@@ -63,7 +65,7 @@ def test_a_ruleset_is_measured_as_the_oracle_plays_it(noise: Any) -> None:
     assert expected is not None
     assert measured.performance == pytest.approx(expected.performance, rel=1e-12)
     assert (measured.steps, measured.noise) == (expected.steps, noise)
-    assert measured.truncated == expected.truncated / len(task.z)
+    assert measured.truncated_share == expected.truncated / len(task.z)
     optimal = naive.play(task, value_iteration(task).policy.tolist(), noise)
     assert optimal is not None
     assert measured.optimum == pytest.approx(optimal.performance, rel=1e-12)
@@ -93,7 +95,11 @@ def test_the_floor_of_a_task_with_costs_is_below_all_returns() -> None:
     task = TabularTask.from_env(gymnasium.make("CliffWalking-v1"), t_max=10)
     nothing = np.full(task.n_states, -1)
     measured = evaluate(nothing, task)
-    assert measured.performance == pytest.approx(-100 * (1 - 0.95**10) / 0.05)
+    assert measured.performance == pytest.approx(-100 / 0.05)
+    for policy in range(task.n_actions):
+        always = evaluate(np.full(task.n_states, policy), task, "exact")
+        assert measured.performance <= always.performance
+    assert np.isnan(measured.fraction)  # of an optimum below 0
 
 
 def test_a_ruleset_a_system_and_a_table_of_the_same_policy_measure_the_same() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ifthen import TabularTask, frozen_lake, value_iteration
 from ifthen.randomness import stream
 from ifthen.rollout import tabular
-from ifthen.rollout.tabular import Outcome, block_length, outcome, plan, play, remember_outcomes
+from ifthen.rollout.tabular import Measured, block_length, outcome, plan, play, remember_outcomes
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.tabular import Noise
 from tests import naive
@@ -23,7 +23,7 @@ NOISES: tuple[Noise, ...] = ("aligned", "stream")
 both_noises = pytest.mark.parametrize("noise", NOISES)
 
 
-def assert_played_as_by_the_oracle(task: TabularTask, tables: Any, noise: Noise, found: Outcome) -> None:
+def assert_played_as_by_the_oracle(task: TabularTask, tables: Any, noise: Noise, found: Measured) -> None:
     for i, table in enumerate(tables):
         expected = naive.play(task, over_all_states(task, table), noise)
         assert found.failed[i] == (expected is None)

@@ -28,10 +28,10 @@ def test_lows_and_highs_come_feature_by_feature() -> None:
         ("", 0, 1, "name"),
         (7, 0, 1, "name"),
         ("x", 2, 1, "must not exceed"),
-        ("x", 0.0, 1, "whole numbers"),
-        ("x", 0, True, "whole numbers"),
-        ("x", 0, 2**31, "32-bit"),
-        ("x", float("nan"), 1, "whole numbers"),
+        ("x", 0.0, 1, "whole number"),
+        ("x", 0, True, "whole number"),
+        ("x", 0, 2**31, "whole number from"),
+        ("x", float("nan"), 1, "whole number"),
     ],
 )
 def test_impossible_features_are_refused(name: Any, low: Any, high: Any, message: str) -> None:

@@ -71,6 +71,17 @@ def test_a_ruleset_cannot_be_changed_through_its_arrays_or_the_callers() -> None
             array[0] = 0
 
 
+def test_a_ruleset_cannot_be_given_other_rules() -> None:
+    ruleset = two_rules()
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        ruleset.actions = np.array([1, 1])
+
+
+def test_features_that_are_only_names_are_refused() -> None:
+    with pytest.raises(RuleError, match="features must be Feature objects"):
+        DecisionList([[[0, 1], [0, 1]]], [0], ["x", "y"], ("Left", "Down"))  # type: ignore[list-item]  # the mistake
+
+
 def test_the_table_has_one_row_per_rule_with_bounds_and_action() -> None:
     table = two_rules().to_table()
     assert table.columns == ["rule", "x_low", "x_high", "y_low", "y_high", "action"]
@@ -168,6 +179,9 @@ def test_impossible_observations_are_refused(observation: Any, message: str) -> 
     [
         ({"kind": "descision-list"}, "Did you mean 'decision-list'"),
         ({"kind": []}, "unknown kind"),
+        ({"version": 2}, "version 2; this ifthen reads 1"),
+        ({"colour": "red"}, "the ruleset has an unknown name 'colour'"),
+        ({"rules": [{"if": {}, "then": "Left", "comment": "mine"}]}, "rule 1 has an unknown name 'comment'"),
         ({"features": None}, "plain data"),
         ({"actions": 3}, "plain data"),
         ({"rules": None}, "plain data"),
@@ -176,7 +190,7 @@ def test_impossible_observations_are_refused(observation: Any, message: str) -> 
         ({"rules": [{"then": "Left"}]}, "needs 'if'"),
         ({"rules": [{"if": {}}]}, "needs 'then'"),
         ({"rules": [{"if": ["x"], "then": "Left"}]}, "'if' must map"),
-        ({"rules": [{"if": {"X": [0, 1]}, "then": "Left"}]}, "unknown feature 'X'. Did you mean 'x'"),
+        ({"rules": [{"if": {"X": [0, 1]}, "then": "Left"}]}, "unknown name 'X'. Did you mean 'x'"),
         ({"rules": [{"if": {}, "then": "left"}]}, "unknown action 'left'. Did you mean 'Left'"),
         ({"rules": [{"if": {"x": [0, 9]}, "then": "Left"}]}, "leaves"),
         ({"rules": [{"if": {"x": 3}, "then": "Left"}]}, "whole numbers"),
@@ -187,9 +201,9 @@ def test_plain_data_that_is_no_ruleset_is_refused(change: dict[str, Any], messag
         RuleSet.from_dict({**two_rules().to_dict(), **change})
 
 
-@pytest.mark.parametrize("data", [None, [], {}, {"features": []}])
-def test_data_without_a_kind_is_refused(data: Any) -> None:
-    with pytest.raises(RuleError, match="needs 'kind'"):
+@pytest.mark.parametrize("data", [None, [], {}, {"features": []}, {"format": "another"}])
+def test_data_of_another_format_is_refused(data: Any) -> None:
+    with pytest.raises(RuleError, match="format 'ifthen-ruleset'"):
         RuleSet.from_dict(data)
 
 

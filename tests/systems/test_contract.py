@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ifthen import NULL_ACTION, ParameterError, RuleSet, System, TaskError, evaluate, frozen_lake, load
+from ifthen import (
+    NULL_ACTION,
+    OutputError,
+    ParameterError,
+    RuleError,
+    RuleSet,
+    System,
+    TaskError,
+    evaluate,
+    frozen_lake,
+    load,
+)
 from ifthen.systems.registry import SYSTEMS, system_by_name
 from tests.systems.contract import every_system, make, meadow
 
-EVERY_HISTORY = {"epoch", "best_fitness", "best_exact", "episodes", "steps", "ga_invocations"}
+EVERY_HISTORY = {"epoch", "performance", "exact_performance", "episodes", "steps", "ga_invocations"}
 
 
 @every_system
@@ -44,7 +55,7 @@ def test_the_best_fitness_is_the_performance_of_the_ruleset(name: str, fitness: 
     system = make(name, fitness=fitness, noise=noise).learn(6)
     last = system.history.row(-1, named=True)
     assert last["best_fitness"] == evaluate(system.ruleset, system.task, fitness, noise).performance
-    assert last["best_exact"] == evaluate(system.ruleset, system.task, "exact").performance
+    assert last["exact_performance"] == evaluate(system.ruleset, system.task, "exact").performance
     assert system.history["best_fitness"].n_unique() > 1  # else there was nothing to tell apart
 
 
@@ -103,6 +114,33 @@ def test_an_environment_with_a_table_is_as_good_as_a_task(name: str) -> None:
     system = make(name, task=env).learn(1)
     assert system.task.name == "ifthen/FrozenLake-v0"
     assert system.task.initial_states.tolist() == [0]
+
+
+@every_system
+def test_a_system_trained_on_state_numbers_reads_the_environments_observations(name: str) -> None:
+    env = gymnasium.make("CliffWalking-v1")
+    system = make(name, task=env).learn(1)
+    state, _ = env.reset(seed=0)
+    assert system.predict(state)[0] == system.ruleset.predict([state % 12, state // 12])
+    both = system.predict(np.array([state, 24]))[0]
+    assert both.tolist() == [system.predict(state)[0], system.ruleset.predict([0, 2])]
+    with pytest.raises(RuleError, match="0 to 47"):
+        system.predict(48)
+
+
+@every_system
+def test_numpy_numbers_are_as_good_as_pythons(name: str) -> None:
+    system = make(name, seed=np.int64(3), idv_size=np.int32(4), p_mut=np.float64(0.05)).learn(np.int64(1))  # type: ignore[arg-type]  # that is what is tested
+    assert (system.epoch, system.seed, system.parameters.idv_size) == (1, 3, 4)
+
+
+@every_system
+def test_a_checkpoint_that_cannot_be_written_is_found_before_learning(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    system = make(name)
+    with pytest.raises(OutputError, match="cannot write"):
+        system.learn(10, checkpoint=tmp_path / "file" / "run.zip")
+    assert system.epoch == 0
 
 
 @every_system
@@ -203,7 +241,8 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name(name: str) -> Non
 @every_system
 def test_parameters_outside_their_range_are_refused_by_name(name: str) -> None:
     for parameter, field in SYSTEMS[name].Parameters.model_fields.items():
-        wrong: list[Any] = ["nonsense", None, [1], float("nan")]
+        wrong: list[Any] = ["nonsense", [1], float("nan")]
+        wrong += [] if field.default is None else [None]
         for limit in field.metadata:
             wrong += [limit.ge - 1] if hasattr(limit, "ge") else []
             wrong += [limit.gt] if hasattr(limit, "gt") else []

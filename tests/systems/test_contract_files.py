@@ -60,6 +60,18 @@ def test_learning_in_parts_across_files_gives_the_bytes_of_one_go(
 
 
 @every_system
+@pytest.mark.parametrize("seed", range(4))
+def test_learning_in_parts_gives_the_bytes_of_one_go_with_exact_fitness_too(
+    name: str, seed: int, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"fitness": "exact", "pop_size": 4, "idv_size": 25, "seed": seed}
+    task = ifthen.frozen_lake(8, 0.3)
+    whole = saved_bytes(make(name, task=task, **settings).learn(8), tmp_path)
+    make(name, task=task, **settings).learn(4).save(tmp_path / "half.zip")
+    assert saved_bytes(load(tmp_path / "half.zip", threads=1).learn(4), tmp_path) == whole
+
+
+@every_system
 def test_two_threads_give_the_bytes_of_one(name: str, in_one_go: dict[str, bytes], tmp_path: Path) -> None:
     assert saved_bytes(make(name, threads=2).learn(EPOCHS), tmp_path) == in_one_go[name]
 

@@ -135,7 +135,7 @@ def test_sizes_left_open_grow_with_the_decision_states_of_other_tasks(states: in
 
 
 @both_systems
-@pytest.mark.parametrize("pop_size", [1, 7, 113])
+@pytest.mark.parametrize("pop_size", [3, 7, 113])
 def test_an_odd_population_is_refused_with_an_even_one_suggested(system: Any, pop_size: int) -> None:
     with pytest.raises(ParameterError, match=f"must be even .* Give for example pop_size={pop_size + 1}"):
         system(paper_suite()[0], pop_size=pop_size)

@@ -109,6 +109,14 @@ def test_an_environment_that_does_not_say_where_it_starts_needs_initial_states()
     assert TabularTask.from_env(coin, initial_states=[0]).initial_states.tolist() == [0]
 
 
+def test_our_own_environment_brings_its_time_limit_and_ruleset_size() -> None:
+    env = gymnasium.make("ifthen/FrozenLake-v0", size=8, p_slip=0.3, t_max=77)
+    task = TabularTask.from_env(env)
+    assert (task.t_max, task.preset, task.observes) == (77, {"idv_size": 21}, "features")
+    assert task.initial_states.tolist() == [0]
+    assert TabularTask.from_env(gymnasium.make("FrozenLake-v1")).observes == "state"
+
+
 def test_environments_without_a_table_are_refused() -> None:
     with pytest.raises(TaskError, match="CartPoleEnv has no transition table P"):
         TabularTask.from_env(gymnasium.make("CartPole-v1"))
@@ -128,7 +136,7 @@ def test_a_fickle_taxi_is_refused() -> None:
         ({"decode": lambda s: (s / 2,)}, "whole numbers"),
         ({"t_max": 0}, "t_max"),
         ({"initial_states": []}, "initial_states"),
-        ({"initial_states": [48]}, "states from 0 to 47"),
+        ({"initial_states": [48]}, "whole number from 0 to 47"),
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:

@@ -83,7 +83,7 @@ def test_the_optimum_without_slipping_is_the_known_one_sampled_and_exact(size: i
 
 @pytest.mark.parametrize("p_slip", [-0.1, 1.1, float("nan"), float("inf"), "0.1", None, True])
 def test_slips_that_are_no_probability_are_refused(p_slip: Any) -> None:
-    with pytest.raises(TaskError, match="p_slip must be a probability"):
+    with pytest.raises(TaskError, match="p_slip must be a number from 0 to 1"):
         frozen_lake(4, p_slip)
 
 

@@ -27,7 +27,7 @@ def test_a_random_map_is_named_by_its_seed() -> None:
     [
         ("FrozenLake-4x0.1", "Did you mean 'FrozenLake-4-0.1'"),
         ("taxi", "Did you mean 'Taxi-v4'"),
-        ("FrozenLake-4-1.5", "probability from 0 to 1"),
+        ("FrozenLake-4-1.5", "number from 0 to 1"),
         ("FrozenLake-5-0.1", "built-in map"),
         ("CartPole-v1", "no transition table"),
         ("", "unknown task ''"),

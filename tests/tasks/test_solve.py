@@ -132,3 +132,20 @@ def test_exact_performance_does_not_depend_on_threads() -> None:
 def test_arrays_that_are_no_policy_are_refused(policy: Any) -> None:
     with pytest.raises(TaskError, match="a policy must be one action"):
         policy_values(chain(), policy)
+
+
+def test_ties_are_told_apart_where_all_values_are_tiny() -> None:
+    task = frozen_lake(24, 0.1, map_seed=0, gamma=0.5)
+    solution = value_iteration(task)
+    values = solution.values[task.decision_states]
+    assert values[values > 0].min() < 1e-9
+    choices = solution.optimal_actions[task.decision_states].sum(axis=1)
+    assert np.mean(choices[values > 0] == task.n_actions) < 0.05
+
+
+def test_the_exact_performance_of_a_policy_does_not_depend_on_the_others_measured_with_it() -> None:
+    task = frozen_lake(8, 0.3)
+    policies = random_policies(task, 20, 5)
+    together = exact_performances(task, policies)
+    alone = [exact_performances(task, policies[i : i + 1])[0] for i in range(len(policies))]
+    assert together.tolist() == alone

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import Feature, ParameterError, TabularTask, TaskError
-from ifthen.tasks.tabular import OUTCOME_LIMIT, common_outcomes
+from ifthen import Feature, ParameterError, RuleError, TabularTask, TaskError
+from ifthen.tasks.checked import OUTCOME_LIMIT
+from ifthen.tasks.from_env import common_outcomes
 from tests import naive
 from tests.worlds import chain, random_task, small_lake
 
@@ -84,15 +86,23 @@ def test_more_outcomes_than_a_byte_can_tell_apart_are_refused() -> None:
         ({"features": (Feature("place", 0, 1),)}, "within the ranges"),
         ({"features": (Feature("place", 0, 2_000_000),)}, "2,000,001 values"),
         ({"features": (Feature("a", 0, 2), Feature("b", 0, 2))}, "state_features"),
-        ({"action_names": ("Go",)}, "next_state must be int32 of shape"),
+        ({"action_names": ("Go",)}, "next_state must have shape"),
+        ({"action_names": (1, 2)}, "action_names must be a tuple of texts"),
+        ({"features": ("x",)}, "features must be a tuple of Feature"),
+        ({"name": None}, "name must be a text"),
+        ({"origin": {"made": [1]}}, "origin must hold texts and numbers"),
+        ({"preset": {"idv_size": "a"}}, "preset 'idv_size' must be a whole number"),
+        ({"layout": ("S",)}, "layout must be"),
+        ({"observes": "everything"}, "observes must be"),
+        ({"gamma": 0.99999}, "at most 0.9999, or exactly 1"),
         ({"action_names": ("Go", "Go")}, "action names must differ"),
-        ({"state_features": np.zeros((3, 1))}, "state_features must be int32"),
+        ({"state_features": np.full((3, 1), 0.5)}, "state_features must hold finite numbers that int32"),
         ({"next_state": np.full((3, 2, 2), 3, dtype=np.int32)}, "states from 0 to 2"),
         ({"next_state": np.full((3, 2, 2), -1, dtype=np.int32)}, "states from 0 to 2"),
         ({"reward": np.full((3, 2, 2), np.nan)}, "finite"),
         ({"probability": np.array([0.5, 0.4])}, "add up to 1"),
         ({"probability": np.array([1.0, 0.0])}, "positive"),
-        ({"initial_states": np.array([], dtype=np.int32)}, "must not be empty"),
+        ({"initial_states": np.array([], dtype=np.int32)}, "not be empty"),
         ({"initial_states": np.array([3], dtype=np.int32)}, "states from 0 to 2"),
     ],
 )
@@ -145,8 +155,28 @@ def test_dynamics_tell_the_same_transitions_over_decision_states() -> None:
 @pytest.mark.parametrize("gamma", [0.9, 1.0])
 def test_the_floor_lies_below_every_return(gamma: float) -> None:
     task = random_task(1, gamma=gamma)
-    worst = sum(gamma**t * min(0.0, float(task.reward.min())) for t in range(task.t_max))
+    horizon = task.t_max if gamma == 1 else 10_000  # exact values look beyond t_max
+    worst = sum(gamma**t * min(0.0, float(task.reward.min())) for t in range(horizon))
     assert task.floor == pytest.approx(worst)
+
+
+def test_arrays_are_copied_and_frozen() -> None:
+    task = chain()
+    reward = task.reward.copy()
+    copied = replace(task, reward=reward)
+    reward[:] = 9
+    assert copied.reward.tolist() == task.reward.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        copied.reward[:] = 9
+
+
+def test_state_numbers_are_looked_up_as_features() -> None:
+    task = small_lake()
+    assert task.features_of(5).tolist() == task.state_features[5].tolist()
+    assert task.features_of([5, 0]).tolist() == task.state_features[[5, 0]].tolist()
+    for wrong in (-1, task.n_states, 0.5, [[1]], []):
+        with pytest.raises(RuleError, match=task.name):
+            task.features_of(wrong)
 
 
 def test_the_floor_is_0_where_no_reward_is_negative() -> None:

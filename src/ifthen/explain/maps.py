@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
@@ -124,7 +125,7 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
     axes.tick_params(length=0, labelsize=8)
     axes.set_xlabel("x")
     axes.set_ylabel("y", rotation=0)
-    axes.set_title(title or task.name, loc="left", fontsize=10)
+    axes.set_title(title or task.name, loc="left", fontsize=10, parse_math=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
     asked = [cell for row in grid for cell in row if cell.asked]
@@ -140,11 +141,8 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
     return figure
 
 
-def _draw(axes: object, x: int, y: int, cell: Cell, side: float) -> None:
+def _draw(axes: Axes, x: int, y: int, cell: Cell, side: float) -> None:
     """Draw one cell."""
-    from matplotlib.axes import Axes
-
-    assert isinstance(axes, Axes)
     colour = {"H": WATER, "G": GOAL}.get(cell.letter, ICE if cell.asked else NO_STATE)
     axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.2))
     size = 26 * side
@@ -159,7 +157,9 @@ def _draw(axes: object, x: int, y: int, cell: Cell, side: float) -> None:
         return
     ink = OPTIMAL if cell.optimal else SUBOPTIMAL
     if cell.action not in DIRECTIONS:
-        axes.text(x, y, cell.action[:2], ha="center", va="center", color=ink, fontsize=size * 0.7)
+        axes.text(
+            x, y, cell.action[:2], ha="center", va="center", color=ink, fontsize=size * 0.7, parse_math=False
+        )
         return
     dx, dy, _ = DIRECTIONS[cell.action]
     axes.annotate(

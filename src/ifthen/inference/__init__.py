@@ -1,1 +1,8 @@
 """How rules choose an action: one file per kind of ruleset."""
+
+from __future__ import annotations
+
+from ifthen.inference.decision_list import DecisionList
+from ifthen.inference.strength import StrengthRules
+
+__all__ = ["DecisionList", "StrengthRules"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
-from ifthen.rules.box import WORD, ZERO, lowest_bit, match_masks
+from ifthen.rules.box import WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
@@ -41,7 +41,7 @@ def decision_tables(
     out: NDArray[np.int16],
 ) -> None:
     """Write the policy tables `(n, states)` of the decision lists `first` to `last − 1`."""
-    words = (bounds.shape[1] + WORD - 1) // WORD
+    words = words_for(bounds.shape[1])
     value_masks = np.empty((states.shape[1], widest, words), dtype=np.uint64)
     masks = np.empty((states.shape[0], words), dtype=np.uint64)
     for i in range(first, last):

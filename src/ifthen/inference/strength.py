@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
-from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import NULL_ACTION, ParsedRule, RuleSet, finite_column
 
@@ -38,6 +38,8 @@ class StrengthRules(RuleSet):
     """
 
     kind = "strength"
+    own_columns = ("weights", "variance")
+    own_settings = ("x0",)
 
     def __init__(
         self,
@@ -58,10 +60,13 @@ class StrengthRules(RuleSet):
 
     def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the number of the strongest matching rule, −1 where none matches."""
-        actions = np.empty(len(observations), dtype=np.int64)
-        deciders = np.empty(len(observations), dtype=np.int64)
-        strongest(self.matches(observations), self.actions, self.strengths(observations), actions, deciders)
-        return actions, deciders
+        matching = self.matches(observations)
+        strengths = np.where(matching, self.strengths(observations), -math.inf)
+        winners = matching & (strengths == strengths.max(axis=1, keepdims=True))
+        actions = np.where(winners, self.actions, len(self.action_names)).min(axis=1)
+        deciders = (winners & (self.actions == actions[:, None])).argmax(axis=1)
+        nothing = ~matching.any(axis=1)
+        return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
 
     def strengths(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return every rule's strength `(n, rules)` at observations `(n, features)`, matching or not."""
@@ -133,27 +138,6 @@ def strengths_at(
 
 
 @kernel
-def strongest(
-    matching: NDArray[np.bool_],
-    actions: NDArray[np.int32],
-    strengths: NDArray[np.float64],
-    out_actions: NDArray[np.int64],
-    out_rules: NDArray[np.int64],
-) -> None:
-    """Write the winning action and its strongest rule per observation, −1 where nothing matches."""
-    for i in range(matching.shape[0]):
-        best, best_rule = NULL_ACTION, -1
-        top = -math.inf
-        for r in range(matching.shape[1]):
-            if matching[i, r]:
-                tie_won = strengths[i, r] == top and actions[r] < best
-                if best_rule < 0 or strengths[i, r] > top or tie_won:
-                    best, best_rule, top = actions[r], r, strengths[i, r]
-        out_actions[i] = best
-        out_rules[i] = best_rule
-
-
-@kernel
 def strongest_action(
     masks: NDArray[np.uint64],
     s: int,
@@ -194,7 +178,7 @@ def strength_tables(
 ) -> None:
     """Write the policy tables `(n, states)` of the strength rulesets `first` to `last − 1`."""
     rules = bounds.shape[1]
-    words = (rules + WORD - 1) // WORD
+    words = words_for(rules)
     value_masks = np.empty((states.shape[1], widest, words), dtype=np.uint64)
     masks = np.empty((states.shape[0], words), dtype=np.uint64)
     deviations = np.empty(rules)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ParameterError, TaskError
+from ifthen.checks import one_of
+from ifthen.errors import TaskError
 from ifthen.rollout.tabular import play
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.solve import exact_performances, value_iteration
@@ -24,10 +26,10 @@ class Evaluation:
         noise: how z used its random numbers; None for exact.
         performance: mean discounted return over z, or mean of V^π over S_I.
         optimum: the same for an optimal policy (OTP where sampled).
-        fraction: performance as a fraction of the optimum; NaN where the optimum is 0.
+        fraction: performance as a fraction of the optimum; NaN where the optimum is not above 0.
         episodes: episodes played; 0 for exact.
         steps: steps played; 0 for exact.
-        truncated: share of episodes that reached t_max; 0 for exact.
+        truncated_share: share of episodes that reached t_max; 0 for exact.
         uncovered: feature vectors of the decision states with no matching rule.
         failed: whether a state with no rule can be met, which makes the performance the task's floor.
     """
@@ -39,7 +41,7 @@ class Evaluation:
     fraction: float
     episodes: int
     steps: int
-    truncated: float
+    truncated_share: float
     uncovered: tuple[tuple[int, ...], ...]
     failed: bool
 
@@ -61,8 +63,10 @@ def evaluate(
             through all episodes); used where `method` is "sampled".
         threads: how many threads to use; results do not depend on it.
     """
-    check_choice("method", method, get_args(Method))
-    check_choice("noise", noise, get_args(Noise))
+    one_of("method", method, get_args(Method))
+    one_of("noise", noise, get_args(Noise))
+    if not isinstance(task, TabularTask):
+        raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
     table = policy_table(policy, task)
     uncovered = task.dynamics.states[table < 0]
     optimum = optimal_performance(task, method, noise)
@@ -80,10 +84,10 @@ def evaluate(
         noise=None if method == "exact" else noise,
         performance=performance,
         optimum=optimum,
-        fraction=performance / optimum if optimum else float("nan"),
+        fraction=performance / optimum if optimum > 0 else math.nan,
         episodes=episodes,
         steps=steps,
-        truncated=truncated / episodes if episodes else 0.0,
+        truncated_share=truncated / episodes if episodes else 0.0,
         uncovered=tuple(tuple(state) for state in uncovered.tolist()),
         failed=failed,
     )
@@ -111,19 +115,13 @@ def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
 
 def optimal_performance(task: TabularTask, method: Method = "exact", noise: Noise = "aligned") -> float:
     """Return the performance of value iteration's policy, exact or sampled on z (OTP)."""
-    check_choice("method", method, get_args(Method))
-    check_choice("noise", noise, get_args(Noise))
+    one_of("method", method, get_args(Method))
+    one_of("noise", noise, get_args(Noise))
     solution = value_iteration(task)
     if method == "exact":
         return float(solution.values[task.initial_states].mean())
     table = solution.policy[task.decision_states].astype(np.int16)
     return float(play(task, table[None], noise).performance[0])
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}.")
 
 
 def _described(owner: RuleSet | TabularTask) -> str:

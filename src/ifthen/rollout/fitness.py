@@ -6,12 +6,12 @@ from one generation to the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.rollout.tabular import play
+from ifthen.rollout.tabular import Measured, play
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.tabular import Method, Noise, TabularTask
 
@@ -19,16 +19,6 @@ REMEMBERED = 100_000
 
 Result = tuple[float, int, int, bool]
 """Performance, steps, truncated episodes, failed."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What was measured of n policies, each `(n,)`."""
-
-    performance: NDArray[np.float64]
-    steps: NDArray[np.int64]
-    truncated: NDArray[np.int64]
-    failed: NDArray[np.bool_]
 
 
 class Fitness:
@@ -52,7 +42,7 @@ class Fitness:
 
     def measure(self, tables: NDArray[np.int16]) -> Measured:
         """Measure policy tables `(n, D)`."""
-        keys = [table.tobytes() for table in tables]
+        keys = [blake2b(table.tobytes(), digest_size=16).digest() for table in tables]
         fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
         if fresh:
             if len(self._known) + len(fresh) > REMEMBERED:

@@ -76,15 +76,15 @@ class Tables(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Results of n policies on z, each `(n,)`."""
+class Measured:
+    """What was measured of n policies, each `(n,)`."""
 
     performance: NDArray[np.float64]
-    """Mean discounted return; the task's floor where a null action was met."""
+    """Performance; the task's floor where a null action was met."""
     steps: NDArray[np.int64]
-    """Steps played over all episodes; 0 where a null action was met."""
+    """Steps played over all episodes; 0 where a null action was met, or none were played."""
     truncated: NDArray[np.int64]
-    """Episodes that reached t_max; 0 where a null action was met."""
+    """Episodes that reached t_max; 0 where a null action was met, or none were played."""
     failed: NDArray[np.bool_]
     """Whether a null action was met."""
 
@@ -101,7 +101,7 @@ def block_length(n_states: int, outcomes: int) -> int:
     return block
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def plan(task: TabularTask) -> Plan:
     """Return what the rollouts of a task share, made once per task."""
     model = task.dynamics
@@ -132,7 +132,7 @@ def plan(task: TabularTask) -> Plan:
 
 def play(
     task: TabularTask, policies: NDArray[np.int16], noise: Noise = "aligned", threads: int = 1
-) -> Outcome:
+) -> Measured:
     """Play policy tables `(n, D)` from every initial state of z.
 
     Args:
@@ -142,7 +142,7 @@ def play(
         threads: how many threads to use; results do not depend on it.
     """
     model, shared, n = task.dynamics, plan(task), len(policies)
-    result = Outcome(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
+    result = Measured(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
 
     def work(first: int, last: int) -> None:
         play_policies(

@@ -31,6 +31,7 @@ def decode(bounds: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.sort(bounds, axis=-1)
 
 
+@kernel
 def words_for(rules: int) -> int:
     """Return how many 64-bit words a mask over `rules` rules has."""
     return (rules + WORD - 1) // WORD

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.checks import whole_number
 from ifthen.errors import RuleError
 
 INTEGER_LIMIT = 2**31 - 1
@@ -31,11 +32,10 @@ class Feature:
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
             raise RuleError(f"a feature's name must be a non-empty text, not {self.name!r}.")
-        for bound in (self.low, self.high):
-            if isinstance(bound, bool) or not isinstance(bound, int) or abs(bound) > INTEGER_LIMIT:
-                raise RuleError(
-                    f"feature {self.name!r}: low and high must be 32-bit whole numbers, not {bound!r}."
-                )
+        for bound in ("low", "high"):
+            label = f"{bound} of feature {self.name!r}"
+            number = whole_number(label, getattr(self, bound), -INTEGER_LIMIT, INTEGER_LIMIT, RuleError)
+            object.__setattr__(self, bound, number)
         if self.low > self.high:
             raise RuleError(f"feature {self.name!r}: low ({self.low}) must not exceed high ({self.high}).")
 

@@ -20,6 +20,7 @@ from ifthen.rules.features import Feature, lows_and_highs
 if TYPE_CHECKING:
     import polars
 
+FORMAT, VERSION = "ifthen-ruleset", 1
 NULL_ACTION = -1
 """What a ruleset answers where none of its rules matches."""
 
@@ -35,6 +36,8 @@ class RuleSet(ABC):
     """
 
     kind: ClassVar[str]
+    own_columns: ClassVar[tuple[str, ...]] = ()
+    own_settings: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[dict[str, type[RuleSet]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -48,6 +51,8 @@ class RuleSet(ABC):
         action_names: Sequence[str],
     ) -> None:
         self.features = tuple(features)
+        if not all(isinstance(feature, Feature) for feature in self.features):
+            raise RuleError(f"features must be Feature objects, such as task.features, not {features!r}.")
         self.action_names = tuple(str(name) for name in action_names)
         for what, names in (
             ("feature", [f.name for f in self.features]),
@@ -57,6 +62,11 @@ class RuleSet(ABC):
                 raise RuleError(f"{what} names must be given and differ from each other, not {names}.")
         self.bounds = _frozen(box.decode(self._checked_bounds(bounds)))
         self.actions = _frozen(self._checked_actions(actions))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
+        super().__setattr__(name, value)
 
     def _checked_bounds(self, bounds: ArrayLike) -> NDArray[np.int32]:
         array = _whole_numbers(bounds, "bounds")
@@ -162,11 +172,11 @@ class RuleSet(ABC):
         return ""
 
     def extra_columns(self) -> dict[str, NDArray[np.float64]]:
-        """Return what each rule carries beyond condition and action, by name: `(rules, …)` arrays."""
+        """Return what each rule carries besides, by the names in `own_columns`: arrays `(rules, …)`."""
         return {}
 
     def settings(self) -> dict[str, Any]:
-        """Return what the ruleset as a whole carries beyond its rules, as plain data."""
+        """Return what the ruleset as a whole carries beyond its rules, by `own_settings`, as plain data."""
         return {}
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,6 +191,8 @@ class RuleSet(ABC):
             for r, (box_, action) in enumerate(zip(self.bounds.tolist(), self.actions.tolist(), strict=True))
         ]
         return {
+            "format": FORMAT,
+            "version": VERSION,
             "kind": self.kind,
             "features": [feature.to_dict() for feature in self.features],
             "actions": list(self.action_names),
@@ -191,22 +203,34 @@ class RuleSet(ABC):
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> RuleSet:
         """Build a ruleset from `to_dict`'s plain data; a feature left out of a rule is unrestricted."""
-        if not isinstance(data, Mapping) or "kind" not in data:
-            raise RuleError("a ruleset needs 'kind', 'features', 'actions' and 'rules'.")
-        if data["kind"] not in list(RuleSet.kinds):  # a list: what came need not be hashable
+        import ifthen.inference  # noqa: F401  # the kinds of rulesets register themselves there
+
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise RuleError(f"a ruleset must be an object with format {FORMAT!r}, as to_dict gives it.")
+        if data.get("version") != VERSION:
+            raise RuleError(f"the ruleset has version {data.get('version')!r}; this ifthen reads {VERSION}.")
+        if not isinstance(data.get("kind"), str) or data["kind"] not in RuleSet.kinds:
             raise RuleError(
-                f"unknown kind of ruleset {data['kind']!r}.{nearest(str(data['kind']), RuleSet.kinds)}"
+                f"unknown kind of ruleset {data.get('kind')!r}."
+                + nearest(str(data.get("kind")), RuleSet.kinds)
             )
+        kind = RuleSet.kinds[data["kind"]]
+        _refuse_unknown(
+            "the ruleset",
+            data,
+            ("format", "version", "kind", "features", "actions", "rules", *kind.own_settings),
+        )
         try:
             features = tuple(Feature.from_dict(feature) for feature in data["features"])
             action_names = tuple(str(name) for name in data["actions"])
             rules = [
-                ParsedRule.parse(i, rule, features, action_names) for i, rule in enumerate(data["rules"])
+                ParsedRule.parse(i, rule, features, action_names, kind.own_columns)
+                for i, rule in enumerate(data["rules"])
             ]
-            return RuleSet.kinds[data["kind"]]._from_rules(rules, features, action_names, data)
+            return kind._from_rules(rules, features, action_names, data)
         except KeyError as missing:
             raise RuleError(f"a ruleset of kind {data['kind']!r} needs {missing}.") from None
-        except TypeError as wrong:
+        except (TypeError, AttributeError) as wrong:
             raise RuleError(f"a ruleset must be plain data as to_dict gives it: {wrong}.") from None
 
     @classmethod
@@ -242,24 +266,32 @@ class ParsedRule:
 
     @classmethod
     def parse(
-        cls, number: int, rule: Mapping[str, Any], features: tuple[Feature, ...], actions: tuple[str, ...]
+        cls,
+        number: int,
+        rule: Mapping[str, Any],
+        features: tuple[Feature, ...],
+        actions: tuple[str, ...],
+        columns: tuple[str, ...],
     ) -> ParsedRule:
         """Look up the names in a rule of the plain data, or raise naming the rule and what is unknown."""
-        condition = rule["if"]
+        condition, label = rule["if"], f"rule {number + 1}"
+        _refuse_unknown(label, rule, ("if", "then", *columns))
         if not isinstance(condition, Mapping):
-            raise RuleError(f"rule {number + 1}: 'if' must map features to bounds, not {condition!r}.")
-        unknown = set(condition) - {feature.name for feature in features}
-        if unknown:
-            raise RuleError(
-                f"rule {number + 1}: unknown feature {sorted(unknown)[0]!r}."
-                + nearest(sorted(unknown)[0], [feature.name for feature in features])
-            )
+            raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {condition!r}.")
+        _refuse_unknown(f"the condition of {label}", condition, [feature.name for feature in features])
         if rule["then"] not in actions:
             raise RuleError(
-                f"rule {number + 1}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
+                f"{label}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
             )
         bounds = [condition.get(f.name, [f.low, f.high]) for f in features]
         return cls(bounds, actions.index(rule["then"]), rule)
+
+
+def _refuse_unknown(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise if plain data holds a name that is not known."""
+    for name in given:
+        if name not in known:
+            raise RuleError(f"{what} has an unknown name {name!r}.{nearest(str(name), known)}")
 
 
 def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -14,35 +13,33 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
 
 
 def learning_curve(system: System) -> Figure:
-    """Draw fitness and exact performance against epochs, as fractions of the optimum.
+    """Draw performance against epochs, as fractions of the optimum where that is positive.
 
     Args:
         system: a system that has learnt.
     """
-    records = system.now.records
-    parameters, task = system.parameters, system.task
-    measured = task.optimal_performance(parameters.fitness, parameters.noise)
+    records, task = system.now.records, system.task
+    on_z = task.optimal_performance("sampled", system.parameters.noise)
     exact = task.optimal_performance("exact")
-    epochs = [record["epoch"] for record in records]
+    relative = on_z > 0 and exact > 0
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
+    fitness_optimum = exact if system.method == "exact" else on_z
     lines = (
-        ("best_fitness", measured, "best of the population", BLUE, "-"),
-        ("mean_fitness", measured, "mean of the population", GREY, "-"),
-        ("best_exact", exact, "best, exact value", ORANGE, "--"),
+        ("mean_fitness", fitness_optimum, "mean fitness of the population", GREY, "-"),
+        ("performance", on_z, "best ruleset on z", BLUE, "-"),
+        ("exact_performance", exact, "best ruleset, exact value", ORANGE, "--"),
     )
+    epochs = [record["epoch"] for record in records]
     for name, optimum, label, colour, style in lines:
-        unit = optimum if optimum > 0 else math.nan
-        heights = [record[name] / unit if optimum > 0 else record[name] for record in records]
-        marker = "o" if len(epochs) == 1 else None
-        axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
-    if measured > 0 and exact > 0:
-        axes.axhline(1, color=GREEN, linewidth=1, label="optimal policy")
-        axes.set_ylabel("performance / optimum")
-    else:
-        axes.set_ylabel("performance")
+        if name in records[0]:
+            heights = [record[name] / (optimum if relative else 1) for record in records]
+            marker = "o" if len(epochs) == 1 else None
+            axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
+    axes.axhline(1 if relative else exact, color=GREEN, linewidth=1, label="optimal policy")
+    axes.set_ylabel("performance / optimum" if relative else "performance")
     axes.set_xlabel("epoch")
-    axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left")
+    axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, loc="lower right")
     for side in ("top", "right"):

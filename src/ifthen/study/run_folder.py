@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ifthen.errors import OutputError, ParameterError
 from ifthen.store import atomic_file, write_text
@@ -49,7 +50,10 @@ class RunFolder:
                 "give another --out, or --overwrite to replace it."
             )
         for name in present:
-            (self / name).unlink()
+            try:
+                (self / name).unlink()
+            except OSError as problem:
+                raise OutputError(f"cannot replace {self / name}: {problem.strerror}.") from None
         write_text(self / SETTINGS, settings.to_toml())
 
     def settings(self) -> RunSettings:
@@ -73,6 +77,10 @@ class RunFolder:
     ) -> None:
         """Learn what is left, with checkpoints, then write model and history."""
         done = system.epoch if system.started else 0
+        if done > settings.epochs:
+            raise ParameterError(
+                f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
+            )
         system.learn(
             settings.epochs - done,
             callback=callback,
@@ -87,18 +95,37 @@ class RunFolder:
 
 
 def _check_same(found: System, expected: System, path: Path) -> None:
-    """Raise if a saved system is not the one that the settings describe, naming the difference."""
-    pairs = {
-        "system": (found.name, expected.name),
-        "task": (found.task.name, expected.task.name),
-        "seed": (found.seed, expected.seed),
-        **{
-            name: (getattr(found.parameters, name, None), value)
-            for name, value in expected.parameters.model_dump().items()
-        },
-    }
-    for name, (theirs, ours) in pairs.items():
+    """Raise if a saved system is not the one that the settings describe, naming the first difference."""
+    for name, ours in _identity(expected).items():
+        theirs = _identity(found).get(name)
         if theirs != ours:
+            if isinstance(ours, bytes):
+                raise ParameterError(
+                    f"{path} was trained on a task with other {name} than {SETTINGS} describes."
+                )
             raise ParameterError(
                 f"{path} was trained with {name} = {theirs!r}, but {SETTINGS} says {ours!r}."
             )
+
+
+def _identity(system: System) -> dict[str, Any]:
+    """Return everything that makes two runs the same run, by name; arrays as bytes."""
+    task = system.task
+    plain = (
+        "name",
+        "features",
+        "action_names",
+        "enumerations",
+        "gamma",
+        "t_max",
+        "noise_seed",
+        "observes",
+        "layout",
+    )
+    return {
+        "system": system.name,
+        "seed": system.seed,
+        **system.parameters.model_dump(),
+        **{f"task {name}": getattr(task, name) for name in plain},
+        **{name: array.tobytes() for name, array in task.arrays().items()},
+    }

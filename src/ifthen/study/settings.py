@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.randomness import check_seed
-from ifthen.systems.base import System
+from ifthen.systems.base import System, checked_parameters
 from ifthen.systems.registry import system_by_name
 from ifthen.tasks.frozen_lake import frozen_lake
 from ifthen.tasks.names import task_by_name
@@ -42,6 +41,7 @@ class RunSettings(BaseModel):
 
     system: str
     task: str | FrozenLakeSettings
+    """A task's name, or a FrozenLake of one's own."""
     epochs: int = Field(default=250, ge=1, le=10_000_000)
     seed: int = 0
     checkpoint_every: int = Field(default=25, ge=1)
@@ -56,7 +56,7 @@ class RunSettings(BaseModel):
     def make_system(self, threads: int | None = None) -> System:
         """Return the system, ready to learn; raises where anything is unknown or impossible."""
         kind = system_by_name(self.system)
-        check_seed(self.seed)
+        checked_parameters(kind.Parameters, self.parameters)  # before any of them could pass for an argument
         return kind(self.make_task(), seed=self.seed, threads=threads, **self.parameters)
 
     def to_toml(self) -> str:
@@ -91,7 +91,11 @@ def checked_settings(given: Mapping[str, Any]) -> RunSettings:
     try:
         return RunSettings.model_validate(dict(given))
     except ValidationError as problem:
-        raise ParameterError(" ".join(_explained(error) for error in problem.errors())) from None
+        errors = problem.errors()
+        if isinstance(given.get("task"), Mapping):
+            # Of "a name or a table", the user means the table: what is wrong with it as a name is no help.
+            errors = [error for error in errors if error["loc"] != ("task", "str")]
+        raise ParameterError(" ".join(_explained(error) for error in errors)) from None
 
 
 def _explained(error: Any) -> str:
@@ -113,7 +117,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     if not equals or not name.strip():
         raise ParameterError(f"--set takes name=value, such as --set p_mut=0.02, not {text!r}.")
     try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
+        parsed = tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
-        parsed = value.strip()
-    return name.strip(), parsed
+        parsed = {}
+    return name.strip(), parsed["value"] if set(parsed) == {"value"} else value.strip()

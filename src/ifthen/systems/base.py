@@ -12,29 +12,38 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ifthen.checks import whole_number
 from ifthen.errors import ModelFileError, ParameterError, nearest
 from ifthen.parallel import available_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.tabular import Method, Noise, TabularTask
 
 if TYPE_CHECKING:
     import polars
 
-Record = dict[str, float | int]
+Record = dict[str, Any]
+"""A row of the history, with `epoch` and the ruleset's `performance` (on z) and `exact_performance`."""
 Population = Any
 """A system's own NamedTuple of arrays."""
+EPOCH_LIMIT = 10_000_000
 Callback = Callable[["System"], bool | None]
 
 
 class Parameters(BaseModel):
-    """Base of every system's parameters: frozen, and unknown names are refused."""
+    """Parameters that every system has; frozen, and unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    noise: Noise = Field(
+        default="aligned",
+        description="Common random numbers fixed per episode and step, or one stream (paper).",
+    )
 
 
 class Moment(NamedTuple):
@@ -87,6 +96,11 @@ class System(ABC):
         """Return the population one epoch on, and its row, given the present one and its row `before`."""
 
     @property
+    def method(self) -> Method:
+        """How the system itself measures policies while it learns."""
+        return "sampled"
+
+    @property
     @abstractmethod
     def ruleset(self) -> RuleSet:
         """The best ruleset of the present population."""
@@ -114,12 +128,15 @@ class System(ABC):
                 `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
         """
-        for label, value in (("epochs", epochs), ("checkpoint_every", checkpoint_every)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < (label != "epochs"):
-                raise ParameterError(f"{label} must be a whole number above 0, not {value!r}.")
+        epochs = whole_number("epochs", epochs, 0, EPOCH_LIMIT)
+        checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
+        if callback is not None and not callable(callback):
+            raise ParameterError(f"callback must be a function that takes the system, not {callback!r}.")
         if self._now is None:
             population, record = self.begin()
             self._now = Moment(0, population, (record,))
+        if checkpoint is not None:
+            self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
         last = self.epoch + epochs
         with _Progress(self, last, progress_bar) as show:
             try:
@@ -148,13 +165,16 @@ class System(ABC):
         """Return (action, state) as Stable-Baselines3 does.
 
         Args:
-            observation: `(features,)` for one action, `(n, features)` for `(n,)` actions.
+            observation: what the task's environment gives: `(features,)` for one action and `(n, features)`
+                for `(n,)` actions, or, where it observes state numbers, one number or `(n,)` of them.
             state: passed through; rules have no memory.
             episode_start: not used; rules have no memory.
             deterministic: not used; rules are deterministic.
 
         Where no rule matches the action is `ifthen.NULL_ACTION` (−1).
         """
+        if self.task.observes == "state":
+            observation = self.task.features_of(observation)
         return self.ruleset.predict(observation), state
 
     @property
@@ -197,6 +217,7 @@ class System(ABC):
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
         checked_parameters(cls.Parameters, model.parameters)  # before they become keyword arguments
+        checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
         system = cls(model.task, seed=model.seed, threads=threads, **model.parameters)
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
@@ -219,7 +240,7 @@ class System(ABC):
 def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
     """Return the parameters, or raise naming each unknown or impossible one."""
     try:
-        return kind(**given)
+        return kind(**{name: _plain(value) for name, value in given.items()})
     except ValidationError as problem:
         lines = []
         for error in problem.errors():
@@ -232,13 +253,14 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
         raise ParameterError(" ".join(lines)) from None
 
 
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def checked_threads(threads: int | None) -> int:
     """Return the number of threads to use."""
-    if threads is None:
-        return available_threads()
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
-        raise ParameterError(f"threads must be a whole number from 1 to 1024, not {threads!r}.")
-    return threads
+    return available_threads() if threads is None else whole_number("threads", threads, 1, 1024)
 
 
 class _Progress:
@@ -250,7 +272,7 @@ class _Progress:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("epochs"),
@@ -266,7 +288,7 @@ class _Progress:
             return lambda system: None
         self._bar.start()
         return lambda system: self._bar.update(
-            self._row, completed=system.epoch, best=system.now.records[-1]["best_fitness"]
+            self._row, completed=system.epoch, best=system.now.records[-1]["performance"]
         )
 
     def __exit__(self, *_: object) -> None:

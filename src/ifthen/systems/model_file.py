@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,11 @@ from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
 from ifthen.provenance import versions
 from ifthen.rules.features import Feature
 from ifthen.store import read_archive, write_archive
+from ifthen.tasks.checked import ARRAYS
 from ifthen.tasks.tabular import TabularTask
 
 FORMAT = "ifthen-model"
 VERSION = 1
-TASK_ARRAYS = ("state_features", "next_state", "reward", "done", "probability", "initial_states")
 ArraySpec = dict[str, tuple[tuple[int, ...], type]]
 
 
@@ -31,6 +31,7 @@ class _Strict(BaseModel):
 
 
 class _TaskPart(_Strict):
+    kind: Literal["tabular"] = "tabular"
     name: str
     features: list[dict[str, str | int]]
     action_names: list[str]
@@ -38,6 +39,7 @@ class _TaskPart(_Strict):
     gamma: float
     t_max: int
     noise_seed: int
+    observes: Literal["features", "state"]
     layout: list[str] | None
     preset: dict[str, int]
     origin: dict[str, str | float | int | None]
@@ -50,9 +52,9 @@ class _Manifest(_Strict):
     system: str
     seed: int
     epoch: int
-    parameters: dict[str, bool | int | float | str]
+    parameters: dict[str, bool | int | float | str | None]
     task: _TaskPart
-    history: dict[str, list[int | float]]
+    history: dict[str, list[int | float | None]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Model:
     epoch: int
     parameters: dict[str, Any]
     task: TabularTask
-    history: tuple[dict[str, float | int], ...]
+    history: tuple[dict[str, Any], ...]
     population: dict[str, NDArray[Any]]
 
 
@@ -81,6 +83,7 @@ def write(
         gamma=float(task.gamma),
         t_max=task.t_max,
         noise_seed=task.noise_seed,
+        observes=task.observes,
         layout=None if task.layout is None else list(task.layout),
         preset=dict(task.preset),
         origin=dict(task.origin),
@@ -101,7 +104,7 @@ def read(path: Path) -> Model:
             f"{path} has format version {raw.get('version')!r}; this ifthen reads version {VERSION}. "
             "Train it again, or use the ifthen that wrote it."
         )
-    known = {f"task/{name}" for name in TASK_ARRAYS}
+    known = {f"task/{name}" for name in ARRAYS}
     for name in arrays:
         if name not in known and not name.startswith("population/"):
             raise ModelFileError(f"{path} is not a model: {name + '.npy'!r} does not belong in one.")
@@ -115,13 +118,10 @@ def read(path: Path) -> Model:
     except (TaskError, RuleError, ParameterError, KeyError) as problem:
         raise ModelFileError(f"{path} holds an impossible task: {problem}") from None
     epochs = manifest.history.get("epoch", [])
-    if (
-        manifest.epoch < 0
-        or {len(column) for column in manifest.history.values()} != {manifest.epoch + 1}
-        or any(epoch != row for row, epoch in enumerate(epochs))
-    ):
+    lengths = {len(column) for column in manifest.history.values()}
+    if not epochs or len(lengths) != 1 or epochs[-1] != manifest.epoch:
         raise ModelFileError(
-            f"{path}: the history must have one row for each of epochs 0 to {manifest.epoch}."
+            f"{path}: the history must have columns of one length, up to epoch {manifest.epoch}."
         )
     return Model(
         path=path,
@@ -160,8 +160,8 @@ def check_arrays(model: Model, expected: ArraySpec) -> None:
 
 def _task(part: _TaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask:
     """Build the task from its part of the manifest and its arrays."""
-    about: dict[str, Any] = part.model_dump(exclude={"features", "action_names", "layout"})
-    about |= {name: arrays[f"task/{name}"] for name in TASK_ARRAYS}
+    about: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names", "layout"})
+    about |= {name: arrays[f"task/{name}"] for name in ARRAYS}
     return TabularTask(
         features=tuple(Feature.from_dict(feature) for feature in part.features),
         action_names=tuple(part.action_names),

@@ -20,8 +20,10 @@ from ifthen.evolve.selection import tournament
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold, stream, uniform
-from ifthen.rollout.fitness import Fitness, Measured
+from ifthen.rollout.fitness import Fitness
+from ifthen.rollout.tabular import Measured, play
 from ifthen.rules.features import lows_and_highs
+from ifthen.store import SIZE_LIMIT
 from ifthen.systems.base import Parameters, Record
 from ifthen.systems.model_file import Model, check_arrays
 from ifthen.tasks.solve import exact_performances
@@ -34,7 +36,8 @@ HISTORY = (
     "best_fitness",
     "mean_fitness",
     "median_fitness",
-    "best_exact",
+    "performance",
+    "exact_performance",
     "truncated_share",
     "failed_share",
     "episodes",
@@ -46,17 +49,17 @@ HISTORY = (
 class PittsburghParameters(Parameters):
     """Parameters of both PPL systems; the defaults are the paper's."""
 
-    idv_size: int = Field(
-        default=0,
-        ge=0,
+    idv_size: int | None = Field(
+        default=None,
+        ge=1,
         le=10_000,
-        description="Rules per ruleset; 0 takes what suits the task (paper: 7, 21, 42).",
+        description="Rules per ruleset; what suits the task where not given (paper: 7, 21, 42).",
     )
-    pop_size: int = Field(
-        default=0,
-        ge=0,
+    pop_size: int | None = Field(
+        default=None,
+        ge=2,
         le=1_000_000,
-        description="Rulesets in the population, even; 0 takes 16 times idv_size.",
+        description="Rulesets in the population, even; 16 times idv_size where not given.",
     )
     tourn_size: int = Field(
         default=3, ge=1, le=1000, description="Individuals drawn per selection tournament."
@@ -69,10 +72,6 @@ class PittsburghParameters(Parameters):
     fitness: Literal["sampled", "exact"] = Field(
         default="sampled",
         description="Performance on z with common random numbers, or exact policy evaluation.",
-    )
-    noise: Literal["aligned", "stream"] = Field(
-        default="aligned",
-        description="Common random numbers fixed per episode and step, or one stream (paper).",
     )
 
 
@@ -95,24 +94,38 @@ class Population(NamedTuple):
 def fill_sizes(parameters: P, task: TabularTask) -> P:
     """Return the parameters with the sizes that were left to the task."""
     idv_size, pop_size = parameters.idv_size, parameters.pop_size
-    if idv_size == 0:
+    if idv_size is None:
         suits = round(RULES_PER_STATE * len(task.decision_states))
         idv_size = task.preset.get("idv_size", min(max(suits, FEWEST_RULES), MOST_RULES))
-    if pop_size == 0:
+    if pop_size is None:
         pop_size = 16 * idv_size
-    if pop_size % 2 or pop_size < 2:
+    if pop_size % 2:
         raise ParameterError(
             f"pop_size must be even (two children per breeding round), not {pop_size}. "
             f"Give for example pop_size={pop_size + 1}."
         )
+    size = pop_size * idv_size * (len(task.features) + 2) * 16
+    if size > SIZE_LIMIT:
+        raise ParameterError(
+            f"{pop_size:,} rulesets of {idv_size:,} rules would take about {size / 2**30:.1f} GiB; "
+            f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or idv_size."
+        )
     return parameters.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
+
+
+def sizes(parameters: PittsburghParameters) -> tuple[int, int]:
+    """Return rulesets in the population and rules per ruleset, once `fill_sizes` has filled them in."""
+    assert parameters.pop_size is not None
+    assert parameters.idv_size is not None
+    return parameters.pop_size, parameters.idv_size
 
 
 def first_population(
     parameters: PittsburghParameters, task: TabularTask, seed: int, learns: int
 ) -> Population:
     """Return random rulesets, each rule carrying `learns` zeros."""
-    n, rules, features = parameters.pop_size, parameters.idv_size, len(task.features)
+    n, rules = sizes(parameters)
+    features = len(task.features)
     population = empty_population(n, rules, features, learns)
     lows, highs = lows_and_highs(task.features)
     random_rules(stream(seed, "initial"), lows, highs, task.n_actions, population)
@@ -187,13 +200,15 @@ def history_row(
     """
     n, played = len(policies), int((~measured.failed).sum()) * fitness.episodes
     best = int(measured.performance.argmax())
-    exact = float(exact_performances(task, policies[best : best + 1])[0])
+    ruleset = policies[best : best + 1]
+    exact = float(exact_performances(task, ruleset)[0])
     return {
         "epoch": 0 if before is None else int(before["epoch"]) + 1,
         "best_fitness": float(measured.performance[best]),
         "mean_fitness": float(measured.performance.mean()),
         "median_fitness": float(np.median(measured.performance)),
-        "best_exact": task.floor if np.isnan(exact) else exact,
+        "performance": float(play(task, ruleset, fitness.noise).performance[0]),
+        "exact_performance": task.floor if np.isnan(exact) else exact,
         "truncated_share": int(measured.truncated.sum()) / played if played else 0.0,
         "failed_share": float(measured.failed.mean()),
         "episodes": (0 if before is None else int(before["episodes"])) + played + trained[0],
@@ -206,7 +221,8 @@ def population_of(
     model: Model, parameters: PittsburghParameters, task: TabularTask, learns: int
 ) -> Population:
     """Return the population of a model file, or raise where it does not fit parameters and task."""
-    n, rules, features = parameters.pop_size, parameters.idv_size, len(task.features)
+    n, rules = sizes(parameters)
+    features = len(task.features)
     check_arrays(
         model,
         {
@@ -216,8 +232,12 @@ def population_of(
             "fitness": ((n,), np.float64),
         },
     )
-    if set(model.history[0]) != set(HISTORY):
-        raise ModelFileError(f"{model.path}: the history must have the columns {', '.join(HISTORY)}.")
+    if set(model.history[0]) != set(HISTORY) or any(None in row.values() for row in model.history):
+        raise ModelFileError(f"{model.path}: the history must have numbers in columns {', '.join(HISTORY)}.")
+    if [row["epoch"] for row in model.history] != list(range(model.epoch + 1)):
+        raise ModelFileError(
+            f"{model.path}: the history must have a row for each of epochs 0 to {model.epoch}."
+        )
     population = Population(**model.population)
     lows, highs = lows_and_highs(task.features)
     if (population.bounds < lows[:, None]).any() or (population.bounds > highs[:, None]).any():

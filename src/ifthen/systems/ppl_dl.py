@@ -24,6 +24,7 @@ from ifthen.systems.pittsburgh import (
     next_generation,
     population_of,
 )
+from ifthen.tasks.tabular import Method
 
 
 class PPLDLParameters(PittsburghParameters):
@@ -46,12 +47,17 @@ class PPLDL(System):
 
     def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
         super().__init__(task, seed=seed, threads=threads, **parameters)
-        p = self.parameters
-        self._fitness = Fitness(self.task, p.fitness, p.noise, self.threads)
+        self._fitness = Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLDLParameters) -> PPLDLParameters:
         """Fill in the sizes left to the task."""
         return fill_sizes(parameters, self.task)
+
+    @property
+    def method(self) -> Method:
+        """How fitness is measured."""
+        method: Method = self.parameters.fitness
+        return method
 
     def begin(self) -> tuple[Population, Record]:
         """Return random decision lists."""

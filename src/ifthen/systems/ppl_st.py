@@ -8,7 +8,7 @@ learning: comparing with XCS", GECCO 2022. Notation: w weights, var variance, x 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold, stream
 from ifthen.rollout.fitness import Fitness
 from ifthen.rollout.tabular import outcome, plan
-from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.systems.base import Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
@@ -33,7 +33,7 @@ from ifthen.systems.pittsburgh import (
     next_generation,
     population_of,
 )
-from ifthen.tasks.tabular import Dynamics
+from ifthen.tasks.tabular import Dynamics, Method
 
 
 class PPLSTParameters(PittsburghParameters):
@@ -72,8 +72,7 @@ class PPLST(System):
 
     def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
         super().__init__(task, seed=seed, threads=threads, **parameters)
-        p = self.parameters
-        self._fitness = Fitness(self.task, p.fitness, p.noise, self.threads)
+        self._fitness = Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLSTParameters) -> PPLSTParameters:
         """Fill in the sizes left to the task."""
@@ -83,6 +82,12 @@ class PPLST(System):
     def _learns(self) -> int:
         """How many numbers a rule learns: w (one per feature and x0's) and var."""
         return len(self.task.features) + 2
+
+    @property
+    def method(self) -> Method:
+        """How fitness is measured."""
+        method: Method = self.parameters.fitness
+        return method
 
     def begin(self) -> tuple[Population, Record]:
         """Return random rulesets that know nothing yet, reinforced once."""
@@ -173,6 +178,82 @@ class PPLST(System):
         return population
 
 
+class Workspace(NamedTuple):
+    """Memory that one thread uses over and over while it reinforces individuals."""
+
+    value_masks: NDArray[np.uint64]
+    """`(features, widest, words)`: scratch of `match_masks`."""
+    masks: NDArray[np.uint64]
+    """`(D, words)`: the match set of every state."""
+    action_masks: NDArray[np.uint64]
+    """`(A, words)`: the rules that advocate each action."""
+    deviations: NDArray[np.float64]
+    """`(rules,)`: sqrt(var)."""
+    chosen: NDArray[np.int64]
+    """`(D,)`: the action chosen in each state …"""
+    chosen_in: NDArray[np.int64]
+    """`(D,)`: … if this is the present rollout. Rules do not change during a rollout."""
+    states: NDArray[np.int64]
+    """`(t_max,)`: the trajectory's states,"""
+    actions: NDArray[np.int64]
+    """`(t_max,)`: actions"""
+    rewards: NDArray[np.float64]
+    """`(t_max,)`: and rewards."""
+
+
+@kernel
+def new_workspace(rules: int, t_max: int, model: Dynamics) -> Workspace:
+    """Return a workspace for rulesets of `rules` rules."""
+    n_states, n_actions, _ = model.next_state.shape
+    words = words_for(rules)
+    return Workspace(
+        np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64),
+        np.empty((n_states, words), dtype=np.uint64),
+        np.empty((n_actions, words), dtype=np.uint64),
+        np.empty(rules, dtype=np.float64),
+        np.empty(n_states, dtype=np.int64),
+        np.empty(n_states, dtype=np.int64),
+        np.empty(t_max, dtype=np.int64),
+        np.empty(t_max, dtype=np.int64),
+        np.empty(t_max, dtype=np.float64),
+    )
+
+
+@kernel
+def generate_trajectory(
+    noise: np.uint64,
+    rollout: int,
+    i: int,
+    actions: NDArray[np.int32],
+    learnt: NDArray[np.float64],
+    x0: float,
+    model: Dynamics,
+    cuts: NDArray[np.float64],
+    space: Workspace,
+) -> int:
+    """Act by individual i's rules from a random initial state; return how many steps were taken."""
+    for r in range(actions.shape[1]):
+        space.deviations[r] = math.sqrt(learnt[i, r, -1])
+    s = model.starts[below(noise, 0, len(model.starts))]
+    length = 0
+    while length < len(space.states) and s >= 0:
+        if space.chosen_in[s] != rollout:
+            space.chosen_in[s] = rollout
+            space.chosen[s] = strongest_action(
+                space.masks, s, actions, learnt, space.deviations, i, x0, model.points
+            )
+        a = space.chosen[s]
+        if a < 0:
+            break
+        k = outcome(noise, cuts, length + 1)
+        space.states[length] = s
+        space.actions[length] = a
+        space.rewards[length] = model.reward[s, a, k]
+        length += 1
+        s = model.next_state[s, a, k]
+    return length
+
+
 @kernel
 def update_action_set(
     masks: NDArray[np.uint64],
@@ -209,6 +290,28 @@ def update_action_set(
 
 
 @kernel
+def reinforce_trajectory(
+    length: int,
+    i: int,
+    learnt: NDArray[np.float64],
+    discounts: NDArray[np.float64],
+    eta: float,
+    x0: float,
+    paper_payoff: bool,
+    points: NDArray[np.float64],
+    space: Workspace,
+) -> None:
+    """Walk a trajectory backwards and reinforce the action set of each of its steps."""
+    returned, summed = 0.0, 0.0
+    for t in range(length - 1, -1, -1):
+        summed += space.rewards[t]
+        returned = space.rewards[t] + discounts[1] * returned
+        payoff = discounts[length - 1 - t] * summed if paper_payoff else returned
+        s, a = space.states[t], space.actions[t]
+        update_action_set(space.masks, space.action_masks, s, a, i, payoff, eta, x0, points, learnt)
+
+
+@kernel
 def reinforce_rules(
     first: int,
     last: int,
@@ -226,61 +329,18 @@ def reinforce_rules(
     out_steps: NDArray[np.int64],
 ) -> None:
     """Let individuals `first` to `last − 1` learn from `rollouts` trajectories each (reinforceRules)."""
-    rules, t_max = bounds.shape[1], len(discounts) - 1
-    n_states, n_actions, _ = model.next_state.shape
-    words = (rules + WORD - 1) // WORD
-    value_masks = np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64)
-    masks = np.empty((n_states, words), dtype=np.uint64)
-    action_masks = np.empty((n_actions, words), dtype=np.uint64)
-    deviations = np.empty(rules)
-    chosen = np.empty(n_states, dtype=np.int64)
-    chosen_in = np.empty(n_states, dtype=np.int64)
-    trajectory_s = np.empty(t_max, dtype=np.int64)
-    trajectory_a = np.empty(t_max, dtype=np.int64)
-    trajectory_r = np.empty(t_max)
+    rules = bounds.shape[1]
+    space = new_workspace(rules, len(discounts) - 1, model)
     for i in range(first, last):
         own = fold(key, i)
-        out_steps[i] = 0
-        match_masks(bounds, i, model.states, model.lows, value_masks, masks)
-        action_masks[:] = ZERO
+        match_masks(bounds, i, model.states, model.lows, space.value_masks, space.masks)
+        space.action_masks[:] = ZERO
         for r in range(rules):
-            action_masks[actions[i, r], r // WORD] |= ONE << np.uint64(r % WORD)
-        chosen_in[:] = -1
+            space.action_masks[actions[i, r], r // WORD] |= ONE << np.uint64(r % WORD)
+        space.chosen_in[:] = -1
+        out_steps[i] = 0
         for rollout in range(rollouts):
             noise = fold(own, rollout)
-            for r in range(rules):
-                deviations[r] = math.sqrt(learnt[i, r, -1])
-            s = model.starts[below(noise, 0, len(model.starts))]
-            length = 0
-            while length < t_max and s >= 0:
-                if chosen_in[s] != rollout:
-                    chosen_in[s] = rollout
-                    chosen[s] = strongest_action(masks, s, actions, learnt, deviations, i, x0, model.points)
-                a = chosen[s]
-                if a < 0:
-                    break
-                k = outcome(noise, cuts, length + 1)
-                trajectory_s[length] = s
-                trajectory_a[length] = a
-                trajectory_r[length] = model.reward[s, a, k]
-                length += 1
-                s = model.next_state[s, a, k]
+            length = generate_trajectory(noise, rollout, i, actions, learnt, x0, model, cuts, space)
+            reinforce_trajectory(length, i, learnt, discounts, eta, x0, paper_payoff, model.points, space)
             out_steps[i] += length
-            returned = 0.0
-            summed = 0.0
-            for t in range(length - 1, -1, -1):
-                summed += trajectory_r[t]
-                returned = trajectory_r[t] + discounts[1] * returned
-                payoff = discounts[length - 1 - t] * summed if paper_payoff else returned
-                update_action_set(
-                    masks,
-                    action_masks,
-                    trajectory_s[t],
-                    trajectory_a[t],
-                    i,
-                    payoff,
-                    eta,
-                    x0,
-                    model.points,
-                    learnt,
-                )

@@ -16,14 +16,14 @@ from gymnasium import spaces
 from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv
 from numpy.typing import NDArray
 
+from ifthen.checks import real_number, whole_number
 from ifthen.errors import TaskError
-from ifthen.tasks.from_env import task_from_env
+from ifthen.tasks.checked import T_MAX_LIMIT
+from ifthen.tasks.from_env import FROZEN_LAKE_ACTIONS, task_from_env
 from ifthen.tasks.maps import PAPER_MAPS, choose_map
 from ifthen.tasks.tabular import TabularTask
 
-ACTIONS = ("Left", "Down", "Right", "Up")
 PAPER_SLIPS = (0.0, 0.1, 0.3, 0.5)
-PAPER_RULES = {4: 7, 8: 21, 12: 42}
 STEPS_PER_ROW = 37.5  # 150, 300 and 450 steps for the paper's sizes 4, 8 and 12
 
 
@@ -51,15 +51,14 @@ class FrozenLakeXY(FrozenLakeEnv):
         render_mode: str | None = None,
     ) -> None:
         rows = choose_map(4 if size is None and desc is None else size, desc, map_seed)
-        if isinstance(p_slip, bool) or not isinstance(p_slip, (int, float)) or not 0 <= p_slip <= 1:
-            raise TaskError(f"p_slip must be a probability from 0 to 1, not {p_slip!r}.")
-        super().__init__(render_mode=render_mode, desc=list(rows), success_rate=1 - p_slip)
-        if t_max is not None and (isinstance(t_max, bool) or not isinstance(t_max, int) or t_max < 1):
-            raise TaskError(f"t_max must be a whole number from 1 on, not {t_max!r}.")
+        self.p_slip = real_number("p_slip", p_slip, 0, 1, TaskError)
+        cells: Any = [list(row) for row in rows]
+        super().__init__(render_mode=render_mode, desc=cells, success_rate=1 - self.p_slip)
+        if t_max is not None:
+            t_max = whole_number("t_max", t_max, 1, T_MAX_LIMIT, TaskError)
         self.t_max = t_max if t_max is not None else round(STEPS_PER_ROW * max(len(rows), len(rows[0])))
         self.observation_space = spaces.MultiDiscrete([self.ncol, self.nrow])
         self.frozen_cells = np.flatnonzero(np.isin(list("".join(rows)), ["S", "F"]))
-        self.p_slip = float(p_slip)
         if random_start:
             self.initial_state_distrib = np.zeros(self.nrow * self.ncol)
             self.initial_state_distrib[self.frozen_cells] = 1 / len(self.frozen_cells)
@@ -78,10 +77,10 @@ class FrozenLakeXY(FrozenLakeEnv):
 
     def step(self, a: int) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
         """Take action `a`; return (x, y), reward, terminated, truncated and Gymnasium's info."""
-        if not 0 <= int(a) < len(ACTIONS):
+        if not 0 <= int(a) < len(FROZEN_LAKE_ACTIONS):
+            names = ", ".join(f"{name} {number}" for number, name in enumerate(FROZEN_LAKE_ACTIONS))
             raise TaskError(
-                f"an action must be 0 to {len(ACTIONS) - 1} ({', '.join(ACTIONS)}), not {a!r}. "
-                "A ruleset answers -1 where none of its rules matches."
+                f"the actions are {names}, not {a!r}. A ruleset answers -1 where none of its rules matches."
             )
         state, reward, terminated, _, info = super().step(int(a))  # type: ignore[no-untyped-call]  # Gymnasium's
         self._steps += 1
@@ -119,16 +118,15 @@ def frozen_lake(
     kind = f"-map{map_seed}" if map_seed is not None else "-own" if desc is not None else ""
     task = task_from_env(
         env,
-        name=name or f"FrozenLake-{rows}-{env.p_slip:g}{kind}",
+        name=name or f"FrozenLake-{rows}-{repr(env.p_slip).removesuffix('.0')}{kind}",
         initial_states=env.frozen_cells,
         enumerations=enumerations,
         gamma=gamma,
         t_max=env.t_max,
         noise_seed=noise_seed,
     )
-    preset = {"idv_size": PAPER_RULES[rows]} if rows in PAPER_RULES else {}
     origin = {"environment": "ifthen/FrozenLake-v0", "p_slip": env.p_slip, "map_seed": map_seed}
-    return replace(task, preset=preset, origin=origin)
+    return replace(task, origin=origin, observes="features")
 
 
 def paper_suite() -> list[TabularTask]:

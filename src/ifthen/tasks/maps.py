@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from gymnasium.envs.toy_text.frozen_lake import MAPS, generate_random_map
 
+from ifthen.checks import whole_number
 from ifthen.errors import TaskError
 
 MAP_12 = (
@@ -26,7 +27,7 @@ MAP_12 = (
     "FFFHFFFFHFFG",
 )
 PAPER_MAPS = {4: tuple(MAPS["4x4"]), 8: tuple(MAPS["8x8"]), 12: MAP_12}
-SIZE_LIMIT = 1000
+SIZE_LIMIT = 256
 
 
 def choose_map(size: int | None, desc: Sequence[str] | None, map_seed: int | None) -> tuple[str, ...]:
@@ -38,12 +39,10 @@ def choose_map(size: int | None, desc: Sequence[str] | None, map_seed: int | Non
         if size is not None and size not in (len(rows), len(rows[0])):
             raise TaskError(f"size is {size}, but the map has {len(rows)} rows of {len(rows[0])}.")
         return rows
-    if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= SIZE_LIMIT:
-        raise TaskError(f"size must be a whole number from 2 to {SIZE_LIMIT}, not {size!r}.")
+    size = whole_number("size", size, 2, SIZE_LIMIT, TaskError)
     if map_seed is not None:
-        if isinstance(map_seed, bool) or not isinstance(map_seed, int) or map_seed < 0:
-            raise TaskError(f"map_seed must be a whole number from 0 on, not {map_seed!r}.")
-        return checked_map(generate_random_map(size, seed=map_seed))
+        seed = whole_number("map_seed", map_seed, 0, 2**63 - 1, TaskError)
+        return checked_map(generate_random_map(size, seed=seed))
     if size not in PAPER_MAPS:
         raise TaskError(
             f"there is a built-in map for sizes {', '.join(map(str, PAPER_MAPS))}, not for {size}. "
@@ -54,7 +53,7 @@ def choose_map(size: int | None, desc: Sequence[str] | None, map_seed: int | Non
 
 def checked_map(desc: Sequence[str]) -> tuple[str, ...]:
     """Return a map as a tuple of rows, or raise if no one could play on it."""
-    if isinstance(desc, str) or not all(isinstance(row, str) for row in desc):
+    if not isinstance(desc, (list, tuple)) or not all(isinstance(row, str) for row in desc):
         raise TaskError("a map must be a list of texts, one per row, such as ['SF', 'FG'].")
     rows = tuple(desc)
     if not rows or not rows[0] or len({len(row) for row in rows}) != 1:

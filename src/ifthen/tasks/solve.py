@@ -6,6 +6,7 @@ expected return over t_max steps.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -20,7 +21,7 @@ from ifthen.tasks.tabular import TabularTask
 TOLERANCE = 1e-13
 TIE = 1e-9
 ALMOST_ONE = 0.99  # with γ = 1, waiting for ever can equal acting: this discount tells them apart
-SWEEP_LIMIT = 1_000_000
+SETTLED = 1e-30  # γ**sweeps at which no value can still move by anything that a float shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +46,23 @@ class Solution:
 def value_iteration(task: TabularTask) -> Solution:
     """Return the optimal values and actions of a task."""
     values = np.zeros(task.n_states)
-    sweeps = task.t_max if task.gamma == 1 else SWEEP_LIMIT
-    for _ in range(sweeps):
+    for _ in range(_sweeps(task)):
         action_values = _action_values(task, values)
-        change = np.abs(action_values.max(axis=1) - values).max()
-        values = action_values.max(axis=1)
-        if change <= TOLERANCE:
+        before, values = values, action_values.max(axis=1)
+        # Relative, because far from the goal all values are small.
+        if (np.abs(values - before) <= TOLERANCE * np.abs(values)).all():
             break
-    optimal = action_values >= values[:, None] - TIE * max(1.0, float(np.abs(values).max()))
+    optimal = action_values >= values[:, None] - TIE * np.abs(action_values).max(axis=1, keepdims=True)
     policy = optimal.argmax(axis=1)
     if task.gamma == 1:
         sooner = value_iteration(replace(task, gamma=ALMOST_ONE)).action_values
         policy = np.where(optimal, sooner, -np.inf).argmax(axis=1)
     return Solution(values, action_values, policy, optimal)
+
+
+def _sweeps(task: TabularTask) -> int:
+    """Return the number of sweeps after which values have settled, or the horizon where γ = 1."""
+    return task.t_max if task.gamma == 1 else math.ceil(math.log(SETTLED) / math.log(task.gamma))
 
 
 def _action_values(task: TabularTask, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -98,7 +103,8 @@ def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: in
     """Return the mean of V^π over S_I for policy tables `(n, D)`; NaN where a null action can be met."""
     values = np.empty((len(tables), len(task.decision_states)))
     sweep_policies(task, tables, values, threads)
-    result: NDArray[np.float64] = values[:, task.dynamics.starts].mean(axis=1)
+    # Contiguous, so that a row's mean is summed in the same order however many rows there are.
+    result: NDArray[np.float64] = np.ascontiguousarray(values[:, task.dynamics.starts]).mean(axis=1)
     return result
 
 
@@ -107,7 +113,7 @@ def sweep_policies(
 ) -> None:
     """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
     model = task.dynamics
-    sweeps = task.t_max if task.gamma == 1 else SWEEP_LIMIT
+    sweeps = _sweeps(task)
 
     def work(first: int, last: int) -> None:
         evaluate_policies(

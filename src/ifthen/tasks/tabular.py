@@ -12,23 +12,22 @@ Notation, with S states, A actions and K outcomes:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ifthen.errors import TaskError
-from ifthen.randomness import check_seed
+from ifthen.errors import RuleError
 from ifthen.rules.features import Feature, lows_and_highs
+from ifthen.tasks.checked import ARRAYS, checked_fields
 
 Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
+Observes = Literal["features", "state"]
 
-OUTCOME_LIMIT = 256
-WIDTH_LIMIT = 1_000_000
 DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
 
 
@@ -68,9 +67,10 @@ class TabularTask:
         probability: of each of the K outcomes, `(K,)`, adding up to 1.
         initial_states: S_I, the states an episode may start in.
         enumerations: how many times z runs through S_I.
-        gamma: the discount factor γ, in (0, 1].
+        gamma: the discount factor γ, at most 0.9999, or exactly 1.
         t_max: the number of steps after which an episode is truncated.
         noise_seed: seed of the common random numbers of z.
+        observes: what the environment's observations are: feature vectors, or state numbers.
         layout: the grid to draw the task on, one text per row of cells, where it has one.
         preset: parameters that suit the task, such as the paper's ruleset size.
         origin: how the task was made, as plain data.
@@ -89,15 +89,14 @@ class TabularTask:
     gamma: float
     t_max: int
     noise_seed: int = 0
+    observes: Observes = "features"
     layout: tuple[str, ...] | None = None
     preset: Mapping[str, int] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
-        _check_arrays(self)
-        for array in self.arrays().values():
-            array.setflags(write=False)
+        for name, value in checked_fields(self).items():
+            object.__setattr__(self, name, value)
 
     @staticmethod
     def from_env(env: Any, **options: Any) -> TabularTask:
@@ -111,8 +110,7 @@ class TabularTask:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that define the task, by name."""
-        names = ("state_features", "next_state", "reward", "done", "probability", "initial_states")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ARRAYS}
 
     @property
     def n_states(self) -> int:
@@ -133,8 +131,7 @@ class TabularTask:
     def floor(self) -> float:
         """A lower bound of every return: the performance given to a policy that meets a null action."""
         worst = min(0.0, float(self.reward.min()))
-        steps = self.t_max if self.gamma == 1 else (1 - self.gamma**self.t_max) / (1 - self.gamma)
-        return worst * steps
+        return worst * self.t_max if self.gamma == 1 else worst / (1 - self.gamma)
 
     @cached_property
     def z(self) -> NDArray[np.int32]:
@@ -171,6 +168,18 @@ class TabularTask:
             widest=int((highs - lows).max()) + 1,
         )
 
+    def features_of(self, states: ArrayLike) -> NDArray[np.int32]:
+        """Return the feature vector of a state number, `(features,)`, or of many, `(n, features)`."""
+        numbers = np.asarray(states)
+        if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or numbers.size == 0:
+            raise RuleError(
+                f"an observation of {self.name} is a state number or `(n,)` of them, not {states!r}."
+            )
+        if numbers.min() < 0 or numbers.max() >= self.n_states:
+            raise RuleError(f"the states of {self.name} are 0 to {self.n_states - 1}, not {states!r}.")
+        vectors: NDArray[np.int32] = self.state_features[numbers]
+        return vectors
+
     def optimal_performance(self, method: Method = "exact", noise: Noise = "aligned") -> float:
         """Return the performance of an optimal policy found by value iteration.
 
@@ -188,95 +197,3 @@ class TabularTask:
             f"|S_I| = {len(self.initial_states)}, |z| = {len(self.z)}, "
             f"gamma = {self.gamma:g}, t_max = {self.t_max}>"
         )
-
-
-def common_outcomes(
-    table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]],
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
-    """Turn Gymnasium's `P[state][action] = [(probability, next state, reward, terminated), …]` into arrays.
-
-    Every (state, action) cuts [0, 1] at its own cumulative probabilities. All cuts together give the
-    K common outcomes, and each (state, action) says where each of them leads.
-
-    Returns:
-        next_state, reward, done, each `(S, A, K)`, and probability `(K,)`.
-    """
-    n_states, n_actions = len(table), len(table[0])
-    cuts = np.array([1.0])
-    ends: dict[tuple[int, int], NDArray[np.float64]] = {}
-    for s in range(n_states):
-        for a in range(n_actions):
-            ends[s, a] = np.round(np.cumsum([outcome[0] for outcome in table[s][a]]), 12)
-            rises = np.diff(ends[s, a], prepend=0.0) >= 0
-            if len(rises) == 0 or not rises.all() or abs(ends[s, a][-1] - 1) > 1e-9:
-                raise TaskError(
-                    f"the outcomes of state {s}, action {a} must have probabilities, adding up to 1, "
-                    f"not {[outcome[0] for outcome in table[s][a]]}."
-                )
-            ends[s, a][-1] = 1.0
-            cuts = np.union1d(cuts, ends[s, a][ends[s, a] > 0])
-    if len(cuts) > OUTCOME_LIMIT:
-        raise TaskError(
-            f"the transition table has {len(cuts)} distinct outcome probabilities after refinement; "
-            f"at most {OUTCOME_LIMIT} are supported."
-        )
-    shape = (n_states, n_actions, len(cuts))
-    next_state, reward = np.empty(shape, dtype=np.int32), np.empty(shape)
-    done = np.empty(shape, dtype=np.bool_)
-    for (s, a), end in ends.items():
-        for k, which in enumerate(np.searchsorted(end, cuts)):
-            _, next_state[s, a, k], reward[s, a, k], done[s, a, k] = table[s][a][which]
-    return next_state, reward, done, np.diff(cuts, prepend=0.0)
-
-
-def _check_numbers(task: TabularTask) -> None:
-    """Raise unless γ, t_max, the number of enumerations and the noise seed are usable."""
-    if not (isinstance(task.gamma, (int, float)) and 0 < task.gamma <= 1):
-        raise TaskError(f"gamma must be above 0 and at most 1, not {task.gamma!r}.")
-    for name in ("t_max", "enumerations"):
-        value = getattr(task, name)
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**6:
-            raise TaskError(f"{name} must be a whole number from 1 to 1,000,000, not {value!r}.")
-    check_seed(task.noise_seed, "noise_seed")
-
-
-def _check_arrays(task: TabularTask) -> None:
-    """Raise unless the arrays fit each other and hold only possible values."""
-    n_states = len(task.next_state)
-    shape = (n_states, len(task.action_names), len(task.probability))
-    expected: dict[str, tuple[tuple[int, ...], type]] = {
-        "state_features": ((n_states, len(task.features)), np.int32),
-        "next_state": (shape, np.int32),
-        "reward": (shape, np.float64),
-        "done": (shape, np.bool_),
-        "probability": ((len(task.probability),), np.float64),
-        "initial_states": ((len(task.initial_states),), np.int32),
-    }
-    for name, array in task.arrays().items():
-        if array.shape != expected[name][0] or array.dtype != expected[name][1]:
-            raise TaskError(
-                f"{name} must be {np.dtype(expected[name][1])} of shape {expected[name][0]}, "
-                f"not {array.dtype} of shape {array.shape}."
-            )
-        if array.size == 0 or not np.isfinite(array).all():
-            raise TaskError(f"{name} must not be empty and must hold finite numbers only.")
-    for name in ("next_state", "initial_states"):
-        array = task.arrays()[name]
-        if array.min() < 0 or array.max() >= n_states:
-            raise TaskError(f"{name} must hold states from 0 to {n_states - 1}.")
-    for what, labels in (("feature", [f.name for f in task.features]), ("action", list(task.action_names))):
-        if len(set(labels)) != len(labels):
-            raise TaskError(f"{what} names must differ from each other, not {labels}.")
-    for feature in task.features:
-        if feature.width > WIDTH_LIMIT:
-            raise TaskError(
-                f"feature {feature.name!r} can take {feature.width:,} values; at most {WIDTH_LIMIT:,} "
-                "are supported."
-            )
-    lows, highs = lows_and_highs(task.features)
-    if (task.state_features < lows).any() or (task.state_features > highs).any():
-        raise TaskError("state_features must lie within the ranges of the features.")
-    if (task.probability <= 0).any() or abs(task.probability.sum() - 1) > 1e-9:
-        raise TaskError("probability must be positive and add up to 1.")
-    if len(task.probability) > OUTCOME_LIMIT:
-        raise TaskError(f"at most {OUTCOME_LIMIT} outcomes are supported, not {len(task.probability)}.")

@@ -25,6 +25,7 @@ def report_page(system: System, curve: Figure, command: str) -> str:
     """
     task, ruleset = system.task, system.ruleset
     noise = system.parameters.noise
+    exact = evaluate(ruleset, task, "exact")
     environment = Environment(
         loader=PackageLoader("ifthen.explain", "page"), autoescape=True, undefined=StrictUndefined
     )
@@ -33,7 +34,8 @@ def report_page(system: System, curve: Figure, command: str) -> str:
         task=task,
         command=command,
         sampled=evaluate(ruleset, task, "sampled", noise),
-        exact=evaluate(ruleset, task, "exact"),
+        exact=exact,
+        relative=exact.optimum > 0,
         rules=rules_in_words(ruleset, task),
         last=system.now.records[-1],
         map=_inline(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
