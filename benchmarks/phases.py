@@ -64,6 +64,7 @@ def policy_tables(system: PPLST, population: Population) -> NDArray[np.int16]:
         model.points,
         model.lows,
         model.widest,
+        model.axes,
         tables,
     )
     return tables

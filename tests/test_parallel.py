@@ -60,3 +60,11 @@ def test_a_forked_child_has_threads_of_its_own() -> None:
 
 def test_available_threads_are_at_least_one_and_at_most_the_cores() -> None:
     assert 1 <= available_threads() <= (os.cpu_count() or 1)
+
+
+def test_slices_have_at_least_as_many_items_as_are_worth_a_thread() -> None:
+    sizes: list[int] = []
+    for_slices(lambda first, last: sizes.append(last - first), 100, 2, grain=30)
+    assert sum(sizes) == 100
+    assert len(sizes) == 3
+    assert min(sizes) >= 30

@@ -27,18 +27,19 @@ def _pool(threads: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix=f"ifthen-{process}")
 
 
-def for_slices(work: Callable[[int, int], None], n: int, threads: int) -> None:
+def for_slices(work: Callable[[int, int], None], n: int, threads: int, grain: int = 1) -> None:
     """Call `work(first, last)` over slices that together cover `range(n)`.
 
     Args:
         work: writes the results of items `first` (included) to `last` (excluded).
         n: the number of items.
         threads: how many threads to use; 1 calls `work(0, n)` directly.
+        grain: the fewest items that are worth handing to a thread.
     """
-    if threads <= 1 or n <= 1:
+    chunks = min(n // grain, threads * CHUNKS_PER_THREAD)
+    if threads <= 1 or chunks <= 1:
         work(0, n)
         return
-    chunks = min(n, threads * CHUNKS_PER_THREAD)
     edges = [n * i // chunks for i in range(chunks + 1)]
     pool = _pool(threads, os.getpid())
     for done in [pool.submit(work, first, last) for first, last in pairwise(edges)]:

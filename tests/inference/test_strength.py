@@ -18,6 +18,7 @@ from tests.rulesets import ACTIONS, FEATURES, LARGEST, all_states, learnt_of, ru
 
 STATES = all_states()
 POINTS = STATES.astype(np.float64)
+AXES = tuple(range(POINTS.shape[1]))
 LOWS, _ = lows_and_highs(FEATURES)
 X = (Feature("x", 0, 9),)
 
@@ -60,17 +61,17 @@ def test_policy_tables_equal_the_oracle_for_any_number_of_rules(ruleset: Strengt
     out = np.full((1, len(STATES)), 99, dtype=np.int16)
     widest = max(feature.width for feature in FEATURES)
     bounds, actions = np.array(ruleset.bounds[None]), np.array(ruleset.actions[None])
-    strength_tables(0, 1, bounds, actions, learnt, ruleset.x0, STATES, POINTS, LOWS, widest, out)
+    strength_tables(0, 1, bounds, actions, learnt, ruleset.x0, STATES, POINTS, LOWS, widest, AXES, out)
     assert out[0].tolist() == expected_actions(ruleset)
 
 
 @given(learnt_of(5), st.integers(0, len(STATES) - 1))
 def test_predictions_and_strengths_equal_their_oracles(learnt: NDArray[np.float64], s: int) -> None:
     out = np.empty((1, 5))
-    strengths_at(learnt[None], 10.0, POINTS[s : s + 1], out)
+    strengths_at(learnt, 10.0, POINTS[s : s + 1], AXES, out)
     state = STATES[s].tolist()
     assert out[0].tolist() == [naive.strength(row, 10.0, state) for row in learnt.tolist()]
-    assert prediction(learnt[None], 0, 3, 10.0, POINTS, s) == naive.prediction(
+    assert prediction(learnt, 3, 10.0, POINTS, s, AXES) == naive.prediction(
         learnt[3, :-1].tolist(), 10.0, state
     )
 
@@ -92,13 +93,13 @@ def test_the_choice_from_a_bit_mask_is_that_of_the_match_set() -> None:
     actions = np.array([[2, 0, 1] + [0] * 62], dtype=np.int32)
     learnt = np.zeros((1, 65, 3))
     points, deviations = np.array([[4.0]]), np.zeros(65)
-    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 0
+    assert strongest_action(masks, 0, actions[0], learnt[0], deviations, 10.0, points, (0,)) == 0
     deviations[64] = 0.5
-    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 1
+    assert strongest_action(masks, 0, actions[0], learnt[0], deviations, 10.0, points, (0,)) == 1
     learnt[0, 0, 1] = 0.1
-    assert strongest_action(masks, 0, actions, learnt, deviations, 0, 10.0, points) == 2
+    assert strongest_action(masks, 0, actions[0], learnt[0], deviations, 10.0, points, (0,)) == 2
     nothing = np.zeros((1, 2), dtype=np.uint64)
-    assert strongest_action(nothing, 0, actions, learnt, deviations, 0, 10.0, points) == NULL_ACTION
+    assert strongest_action(nothing, 0, actions[0], learnt[0], deviations, 10.0, points, (0,)) == NULL_ACTION
 
 
 def test_strength_by_hand_is_the_prediction_less_the_deviation() -> None:
@@ -116,5 +117,6 @@ def test_uncertain_rules_yield_to_certain_ones_with_the_same_prediction() -> Non
 
 
 def test_a_strongly_negative_rule_still_acts_where_it_matches_alone() -> None:
-    ruleset = StrengthRules([[[0, 4]]], [1], X, ("a", "b"), [[-1e300, 0.0]], [0.0])
-    assert ruleset.predict([[2], [7]]).tolist() == [1, NULL_ACTION]
+    for weight in (-1e300, -1e308):  # the latter predicts minus infinity
+        ruleset = StrengthRules([[[0, 4]]], [1], X, ("a", "b"), [[weight, 0.0]], [0.0])
+        assert ruleset.predict([[2], [7]]).tolist() == [1, NULL_ACTION]

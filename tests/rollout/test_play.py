@@ -21,6 +21,16 @@ from tests.worlds import chain, over_all_states, random_policies, random_task, s
 
 NOISES: tuple[Noise, ...] = ("aligned", "stream")
 both_noises = pytest.mark.parametrize("noise", NOISES)
+BLOCKS = st.integers(1, 8)
+
+
+def look_ups_of(steps: int) -> Any:
+    """Make new plans play so many steps per look-up, or as many as a byte can hold the outcomes of."""
+
+    def length(states: int, outcomes: int, *_: int) -> int:
+        return max(block for block in range(1, steps + 1) if block == 1 or outcomes**block <= 256)
+
+    return mock.patch.object(tabular, "block_length", length)
 
 
 def assert_played_as_by_the_oracle(task: TabularTask, tables: Any, noise: Noise, found: Measured) -> None:
@@ -39,27 +49,33 @@ def assert_played_as_by_the_oracle(task: TabularTask, tables: Any, noise: Noise,
 @pytest.mark.parametrize("t_max", [1, 7, 30])
 def test_lakes_are_played_as_by_the_oracle(noise: Noise, p_slip: float, t_max: int) -> None:
     task = small_lake(p_slip, t_max=t_max)
+    with look_ups_of(4):
+        assert plan(task).block == min(4, t_max)
     best = value_iteration(task).policy[task.decision_states][None].astype(np.int16)
     tables = np.concatenate([best, random_policies(task, 10, 1), random_policies(task, 5, 2, null_share=0.1)])
     assert_played_as_by_the_oracle(task, tables, noise, play(task, tables, noise))
 
 
 @both_noises
-@given(seed=st.integers(0, 10**6), outcomes=st.integers(1, 7), t_max=st.integers(1, 17))
+@given(seed=st.integers(0, 10**6), outcomes=st.integers(1, 7), t_max=st.integers(1, 17), steps=BLOCKS)
 def test_dense_rewards_add_up_as_by_the_oracle_for_any_time_limit_and_block(
-    noise: Noise, seed: int, outcomes: int, t_max: int
+    noise: Noise, seed: int, outcomes: int, t_max: int, steps: int
 ) -> None:
     task = random_task(seed, outcomes, t_max=t_max)
+    with look_ups_of(steps):
+        assert plan(task).block <= t_max
     tables = random_policies(task, 4, seed, null_share=0.03)
     assert_played_as_by_the_oracle(task, tables, noise, play(task, tables, noise))
 
 
 @both_noises
-@given(seed=st.integers(0, 10**6), memory=st.sampled_from([0, 1, 13, 30, 100]))
-def test_a_memo_too_small_for_the_task_changes_nothing(noise: Noise, seed: int, memory: int) -> None:
+@given(seed=st.integers(0, 10**6), memory=st.sampled_from([0, 1, 13, 30, 100]), steps=BLOCKS)
+def test_a_memo_too_small_for_the_task_changes_nothing(
+    noise: Noise, seed: int, memory: int, steps: int
+) -> None:
     tables = random_policies(random_task(seed), 4, seed, null_share=0.03)
     whole = play(random_task(seed), tables, noise)
-    with mock.patch.object(tabular, "MEMO_BYTES", memory):
+    with mock.patch.object(tabular, "MEMO_BYTES", memory), look_ups_of(steps):
         task = random_task(seed)
         cut = play(task, tables, noise)
         assert plan(task).row == max(1, min(task.t_max, memory // len(task.z)))
@@ -69,28 +85,30 @@ def test_a_memo_too_small_for_the_task_changes_nothing(noise: Noise, seed: int, 
 
 
 @both_noises
-@given(seed=st.integers(0, 10**6), longest=st.integers(1, 7), outcomes=st.integers(1, 3))
+@given(seed=st.integers(0, 10**6), steps=BLOCKS, outcomes=st.integers(1, 3))
 def test_the_number_of_steps_per_look_up_changes_nothing(
-    noise: Noise, seed: int, longest: int, outcomes: int
+    noise: Noise, seed: int, steps: int, outcomes: int
 ) -> None:
     tables = random_policies(random_task(seed, outcomes), 4, seed, null_share=0.03)
     usual = play(random_task(seed, outcomes), tables, noise)
-    with mock.patch.object(tabular, "LONGEST_BLOCK", longest):
+    with look_ups_of(steps):
         task = random_task(seed, outcomes)
         other = play(task, tables, noise)
-        assert plan(task).block <= min(longest, task.t_max)
+        assert outcomes == 3 or plan(task).block == steps
     np.testing.assert_allclose(other.performance, usual.performance, rtol=1e-12, atol=1e-12)
     assert (other.steps == usual.steps).all()
     assert (other.failed == usual.failed).all()
 
 
-@given(st.integers(1, 5000), st.integers(1, 256))
-def test_blocks_are_as_long_as_a_byte_and_a_small_table_allow(states: int, outcomes: int) -> None:
+@given(st.integers(1, 5000), st.integers(1, 256), st.integers(1, 10_000))
+def test_blocks_are_as_long_as_a_byte_and_a_small_table_allow(
+    states: int, outcomes: int, episodes: int
+) -> None:
     def fits(block: int) -> bool:
         entries = int(outcomes**block)
-        return entries <= 256 and states * entries <= tabular.BLOCK_ENTRIES
+        return entries <= 256 and states * entries <= min(tabular.BLOCK_ENTRIES, episodes)
 
-    block = block_length(states, outcomes)
+    block = block_length(states, outcomes, episodes)
     assert 1 <= block <= tabular.LONGEST_BLOCK
     assert block == 1 or fits(block)
     assert block == tabular.LONGEST_BLOCK or not fits(block + 1)
@@ -121,11 +139,15 @@ def test_the_memo_holds_the_next_outcomes_as_digits(row: int, block: int) -> Non
             assert memo[episode * row + t] == int("".join(map(str, digits)), 3)
 
 
-@given(st.integers(0, 10**6), st.integers(1, 3))
-def test_a_block_table_tells_what_stepping_through_its_outcomes_does(seed: int, outcomes: int) -> None:
+@given(st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4))
+def test_a_block_table_tells_what_stepping_through_its_outcomes_does(
+    seed: int, outcomes: int, steps: int
+) -> None:
     task = random_task(seed, outcomes)
     table = random_policies(task, 1, seed, null_share=0.1)
-    shared, model = plan(task), task.dynamics
+    with look_ups_of(steps):
+        shared, model = plan(task), task.dynamics
+    assert shared.block == steps
     tables = tabular.empty_tables(table.shape[1], shared)
     tabular.fill_step_tables(table, 0, model.next_state, model.reward, tables)
     tabular.fill_block_tables(shared, tables)

@@ -31,10 +31,10 @@ def updated(
     for r in members:
         masks[0, r // 64] |= np.uint64(1 << r % 64)
         action_masks[1, r // 64] |= np.uint64(1 << r % 64)
-    out: Floats = learnt[None].copy()
-    update_action_set(masks, action_masks, 0, 1, 0, payoff, eta, 10.0, np.array([state]), out)
-    result: Floats = out[0]
-    return result
+    out: Floats = learnt.copy()
+    rate, axes = eta / (100.0 + sum(value * value for value in state)), tuple(range(len(state)))
+    update_action_set(masks, action_masks, 0, 1, payoff, eta, rate, 10.0, np.array([state]), axes, out)
+    return out
 
 
 def test_an_update_by_hand() -> None:

@@ -181,6 +181,7 @@ def test_state_numbers_are_looked_up_as_features() -> None:
 
 def test_the_floor_is_0_where_no_reward_is_negative() -> None:
     assert small_lake().floor == 0
+    assert chain(reward=np.ones((3, 2, 2))).floor == 0
 
 
 def test_the_arrays_of_a_task_cannot_be_changed() -> None:

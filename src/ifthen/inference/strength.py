@@ -71,8 +71,8 @@ class StrengthRules(RuleSet):
     def strengths(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return every rule's strength `(n, rules)` at observations `(n, features)`, matching or not."""
         out = np.empty((len(observations), len(self)))
-        learnt = np.column_stack([self.weights, self.variances])[None]
-        strengths_at(learnt, self.x0, observations, out)
+        learnt = np.column_stack([self.weights, self.variances])
+        strengths_at(learnt, self.x0, observations, tuple(range(len(self.features))), out)
         return out
 
     def extra_columns(self) -> dict[str, NDArray[np.float64]]:
@@ -111,16 +111,16 @@ class StrengthRules(RuleSet):
 @kernel
 def prediction(
     learnt: NDArray[np.float64],
-    i: int,
     r: int,
     x0: float,
     points: NDArray[np.float64],
     s: int,
+    axes: tuple[int, ...],
 ) -> float:
-    """Return w·x for rule r of individual i at state s."""
-    total: float = learnt[i, r, 0] * x0
-    for d in range(points.shape[1]):
-        total += learnt[i, r, d + 1] * points[s, d]
+    """Return w·x for rule r at state s; `learnt` is that of one individual, as in all that follows."""
+    total: float = learnt[r, 0] * x0
+    for d in range(len(axes)):
+        total += learnt[r, d + 1] * points[s, d]
     return total
 
 
@@ -129,12 +129,13 @@ def strengths_at(
     learnt: NDArray[np.float64],
     x0: float,
     points: NDArray[np.float64],
+    axes: tuple[int, ...],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the strength of every rule of individual 0 at every point: `(points, rules)`."""
+    """Write the strength of every rule at every point: `(points, rules)`."""
     for s in range(points.shape[0]):
-        for r in range(learnt.shape[1]):
-            out[s, r] = prediction(learnt, 0, r, x0, points, s) - math.sqrt(learnt[0, r, -1])
+        for r in range(learnt.shape[0]):
+            out[s, r] = prediction(learnt, r, x0, points, s, axes) - math.sqrt(learnt[r, -1])
 
 
 @kernel
@@ -144,11 +145,11 @@ def strongest_action(
     actions: NDArray[np.int32],
     learnt: NDArray[np.float64],
     deviations: NDArray[np.float64],
-    i: int,
     x0: float,
     points: NDArray[np.float64],
+    axes: tuple[int, ...],
 ) -> int:
-    """Return the action that individual i's match set (a bit mask) chooses in state s."""
+    """Return the action that the match set (a bit mask) chooses in state s."""
     best = NULL_ACTION
     top = -math.inf
     for word in range(masks.shape[1]):
@@ -156,9 +157,11 @@ def strongest_action(
         while mask != ZERO:
             r = word * WORD + lowest_bit(mask)
             mask &= mask - ONE
-            strength = prediction(learnt, i, r, x0, points, s) - deviations[r]
-            if strength > top or best < 0 or (strength == top and actions[i, r] < best):
-                best, top = actions[i, r], strength
+            a, strength = actions[r], prediction(learnt, r, x0, points, s, axes) - deviations[r]
+            # No short cuts: no processor can foresee which rule is stronger, and a wrong guess costs more.
+            better = (strength > top) | (best < 0) | ((strength == top) & (a < best))
+            best = a if better else best
+            top = strength if better else top
     return best
 
 
@@ -174,6 +177,7 @@ def strength_tables(
     points: NDArray[np.float64],
     lows: NDArray[np.int32],
     widest: int,
+    axes: tuple[int, ...],
     out: NDArray[np.int16],
 ) -> None:
     """Write the policy tables `(n, states)` of the strength rulesets `first` to `last − 1`."""
@@ -183,8 +187,9 @@ def strength_tables(
     masks = np.empty((states.shape[0], words), dtype=np.uint64)
     deviations = np.empty(rules)
     for i in range(first, last):
+        own = learnt[i]
         match_masks(bounds, i, states, lows, value_masks, masks)
         for r in range(rules):
-            deviations[r] = math.sqrt(learnt[i, r, -1])
+            deviations[r] = math.sqrt(own[r, -1])
         for s in range(states.shape[0]):
-            out[i, s] = strongest_action(masks, s, actions, learnt, deviations, i, x0, points)
+            out[i, s] = strongest_action(masks, s, actions[i], own, deviations, x0, points, axes)

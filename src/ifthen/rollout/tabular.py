@@ -89,13 +89,17 @@ class Measured:
     """Whether a null action was met."""
 
 
-def block_length(n_states: int, outcomes: int) -> int:
-    """Return how many steps one look-up plays: as many as keep the table small and the noise a byte."""
+def block_length(n_states: int, outcomes: int, episodes: int) -> int:
+    """Return how many steps one look-up plays: as many as keep the table small and the noise a byte.
+
+    Every policy has its own table: one with more entries than there are episodes takes longer to fill
+    than it saves.
+    """
     block = 1
     while (
         block < LONGEST_BLOCK
         and outcomes ** (block + 1) <= 256
-        and n_states * outcomes ** (block + 1) <= BLOCK_ENTRIES
+        and n_states * outcomes ** (block + 1) <= min(BLOCK_ENTRIES, episodes)
     ):
         block += 1
     return block
@@ -106,7 +110,7 @@ def plan(task: TabularTask) -> Plan:
     """Return what the rollouts of a task share, made once per task."""
     model = task.dynamics
     outcomes = len(model.probability)
-    block = min(block_length(len(model.states), outcomes), task.t_max)
+    block = min(block_length(len(model.states), outcomes, len(task.z)), task.t_max)
     row = max(1, min(task.t_max, MEMO_BYTES // len(task.z)))
     memo = np.empty(len(task.z) * row, dtype=np.uint8)
     key = stream(task.noise_seed, "z")
@@ -159,7 +163,7 @@ def play(
             result.failed,
         )
 
-    for_slices(work, n, threads)
+    for_slices(work, n, threads, task.grain)
     return result
 
 

@@ -10,7 +10,11 @@ words, so that any number of rules fits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
@@ -18,12 +22,6 @@ from ifthen.jit import kernel
 WORD = 64
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-# A De Bruijn sequence: multiplied by 2**i, its top six bits differ for every i.
-DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-TOP_SIX = np.uint64(58)
-BIT_OF_TOP_SIX = np.empty(WORD, dtype=np.int64)
-for _bit in range(WORD):
-    BIT_OF_TOP_SIX[(int(DE_BRUIJN) << _bit) % 2**64 >> 58] = _bit
 
 
 def decode(bounds: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -52,10 +50,35 @@ def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: N
             out[i, r] = inside
 
 
+@intrinsic
+def _count_trailing_zeros(typing: Any, mask: Any) -> Any:
+    """Stand for the machine's own instruction, which is several times faster than any table."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate
+
+
+def trailing_zeros(mask: np.uint64) -> int:
+    """Return the position of the lowest set bit of a non-zero mask (where nothing is compiled)."""
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+@overload(trailing_zeros)
+def _compiled_trailing_zeros(mask: Any) -> Any:
+    """Return what stands for `trailing_zeros` in compiled code."""
+
+    def compiled(mask: Any) -> Any:
+        return np.int64(_count_trailing_zeros(mask))  # type: ignore[call-arg]  # Numba adds the first one
+
+    return compiled
+
+
 @kernel
 def lowest_bit(mask: np.uint64) -> int:
     """Return the position of the lowest set bit of a non-zero mask."""
-    return int(BIT_OF_TOP_SIX[((mask & (~mask + ONE)) * DE_BRUIJN) >> TOP_SIX])
+    return trailing_zeros(mask)
 
 
 @kernel

@@ -31,6 +31,7 @@ from ifthen.tasks.tabular import TabularTask
 
 RULES_PER_STATE = 0.4
 FEWEST_RULES, MOST_RULES = 7, 64
+ROUNDS_PER_SLICE = 64
 HISTORY = (
     "epoch",
     "best_fitness",
@@ -176,7 +177,7 @@ def next_generation(
             children,
         )
 
-    for_slices(work, n // 2, threads)
+    for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
     return children
 
 

@@ -93,7 +93,7 @@ class PPLDL(System):
                 policies,
             )
 
-        for_slices(work, len(policies), self.threads)
+        for_slices(work, len(policies), self.threads, self.task.grain)
         measured = self._fitness.measure(policies)
         row = history_row(self.task, policies, measured, self._fitness, (0, 0), before)
         return population._replace(fitness=measured.performance), row

@@ -146,10 +146,11 @@ class PPLST(System):
                 model.points,
                 model.lows,
                 model.widest,
+                model.axes,
                 policies,
             )
 
-        for_slices(work, n, self.threads)
+        for_slices(work, n, self.threads, self.task.grain)
         measured = self._fitness.measure(policies)
         trained = (n * p.num_reinf_rollouts, int(steps.sum()))
         row = history_row(self.task, policies, measured, self._fitness, trained, before)
@@ -199,13 +200,21 @@ class Workspace(NamedTuple):
     """`(t_max,)`: actions"""
     rewards: NDArray[np.float64]
     """`(t_max,)`: and rewards."""
+    rates: NDArray[np.float64]
+    """`(D,)`: η/‖x‖²."""
 
 
 @kernel
-def new_workspace(rules: int, t_max: int, model: Dynamics) -> Workspace:
+def new_workspace(rules: int, t_max: int, eta: float, x0: float, model: Dynamics) -> Workspace:
     """Return a workspace for rulesets of `rules` rules."""
     n_states, n_actions, _ = model.next_state.shape
     words = words_for(rules)
+    rates = np.empty(n_states, dtype=np.float64)
+    for s in range(n_states):
+        norm = x0 * x0
+        for d in range(len(model.axes)):
+            norm += model.points[s, d] * model.points[s, d]
+        rates[s] = eta / norm
     return Workspace(
         np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64),
         np.empty((n_states, words), dtype=np.uint64),
@@ -216,6 +225,7 @@ def new_workspace(rules: int, t_max: int, model: Dynamics) -> Workspace:
         np.empty(t_max, dtype=np.int64),
         np.empty(t_max, dtype=np.int64),
         np.empty(t_max, dtype=np.float64),
+        rates,
     )
 
 
@@ -223,7 +233,6 @@ def new_workspace(rules: int, t_max: int, model: Dynamics) -> Workspace:
 def generate_trajectory(
     noise: np.uint64,
     rollout: int,
-    i: int,
     actions: NDArray[np.int32],
     learnt: NDArray[np.float64],
     x0: float,
@@ -231,16 +240,16 @@ def generate_trajectory(
     cuts: NDArray[np.float64],
     space: Workspace,
 ) -> int:
-    """Act by individual i's rules from a random initial state; return how many steps were taken."""
-    for r in range(actions.shape[1]):
-        space.deviations[r] = math.sqrt(learnt[i, r, -1])
+    """Act by one individual's rules from a random initial state; return how many steps were taken."""
+    for r in range(len(actions)):
+        space.deviations[r] = math.sqrt(learnt[r, -1])
     s = model.starts[below(noise, 0, len(model.starts))]
     length = 0
     while length < len(space.states) and s >= 0:
         if space.chosen_in[s] != rollout:
             space.chosen_in[s] = rollout
             space.chosen[s] = strongest_action(
-                space.masks, s, actions, learnt, space.deviations, i, x0, model.points
+                space.masks, s, actions, learnt, space.deviations, x0, model.points, model.axes
             )
         a = space.chosen[s]
         if a < 0:
@@ -260,45 +269,41 @@ def update_action_set(
     action_masks: NDArray[np.uint64],
     s: int,
     a: int,
-    i: int,
     payoff: float,
     eta: float,
+    rate: float,
     x0: float,
     points: NDArray[np.float64],
+    axes: tuple[int, ...],
     learnt: NDArray[np.float64],
 ) -> None:
     """Move w and var of every rule in the action set of (s, a) towards the payoff P (updateActionSet).
 
-    Moving w by η/‖x‖² · ε · x moves w·x by ηε, so that the error left is (1 − η)ε.
+    Moving w by `rate` · ε · x, `rate` being η/‖x‖², moves w·x by ηε, so that the error left is (1 − η)ε.
     """
-    features = points.shape[1]
-    norm = x0 * x0
-    for d in range(features):
-        norm += points[s, d] * points[s, d]
-    rate = eta / norm
+    features = len(axes)
     for word in range(masks.shape[1]):
         mask = masks[s, word] & action_masks[a, word]
         while mask != ZERO:
             r = word * WORD + lowest_bit(mask)
             mask &= mask - ONE
-            error = payoff - prediction(learnt, i, r, x0, points, s)
-            learnt[i, r, 0] += rate * error * x0
+            error = payoff - prediction(learnt, r, x0, points, s, axes)
+            learnt[r, 0] += rate * error * x0
             for d in range(features):
-                learnt[i, r, d + 1] += rate * error * points[s, d]
+                learnt[r, d + 1] += rate * error * points[s, d]
             left = (1 - eta) * error
-            learnt[i, r, features + 1] = (1 - eta) * learnt[i, r, features + 1] + eta * left * left
+            learnt[r, features + 1] = (1 - eta) * learnt[r, features + 1] + eta * left * left
 
 
 @kernel
 def reinforce_trajectory(
     length: int,
-    i: int,
     learnt: NDArray[np.float64],
     discounts: NDArray[np.float64],
     eta: float,
     x0: float,
     paper_payoff: bool,
-    points: NDArray[np.float64],
+    model: Dynamics,
     space: Workspace,
 ) -> None:
     """Walk a trajectory backwards and reinforce the action set of each of its steps."""
@@ -308,7 +313,19 @@ def reinforce_trajectory(
         returned = space.rewards[t] + discounts[1] * returned
         payoff = discounts[length - 1 - t] * summed if paper_payoff else returned
         s, a = space.states[t], space.actions[t]
-        update_action_set(space.masks, space.action_masks, s, a, i, payoff, eta, x0, points, learnt)
+        update_action_set(
+            space.masks,
+            space.action_masks,
+            s,
+            a,
+            payoff,
+            eta,
+            space.rates[s],
+            x0,
+            model.points,
+            model.axes,
+            learnt,
+        )
 
 
 @kernel
@@ -330,7 +347,7 @@ def reinforce_rules(
 ) -> None:
     """Let individuals `first` to `last − 1` learn from `rollouts` trajectories each (reinforceRules)."""
     rules = bounds.shape[1]
-    space = new_workspace(rules, len(discounts) - 1, model)
+    space = new_workspace(rules, len(discounts) - 1, eta, x0, model)
     for i in range(first, last):
         own = fold(key, i)
         match_masks(bounds, i, model.states, model.lows, space.value_masks, space.masks)
@@ -341,6 +358,6 @@ def reinforce_rules(
         out_steps[i] = 0
         for rollout in range(rollouts):
             noise = fold(own, rollout)
-            length = generate_trajectory(noise, rollout, i, actions, learnt, x0, model, cuts, space)
-            reinforce_trajectory(length, i, learnt, discounts, eta, x0, paper_payoff, model.points, space)
+            length = generate_trajectory(noise, rollout, actions[i], learnt[i], x0, model, cuts, space)
+            reinforce_trajectory(length, learnt[i], discounts, eta, x0, paper_payoff, model, space)
             out_steps[i] += length

@@ -129,7 +129,7 @@ def sweep_policies(
             out,
         )
 
-    for_slices(work, len(tables), threads)
+    for_slices(work, len(tables), threads, task.grain)
 
 
 @kernel

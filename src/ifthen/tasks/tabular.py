@@ -28,6 +28,7 @@ Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
 Observes = Literal["features", "state"]
 
+STATES_PER_SLICE = 4096
 DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
 
 
@@ -50,6 +51,9 @@ class Dynamics(NamedTuple):
     """`(features,)`: the smallest value of each feature."""
     widest: int
     """The largest number of values of any feature."""
+    axes: tuple[int, ...]
+    """The features' numbers. A tuple's length is known when a kernel is compiled, an array's is not: loops
+    over features are unrolled, which halves the time of a prediction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +137,11 @@ class TabularTask:
         worst = min(0.0, float(self.reward.min()))
         return worst * self.t_max if self.gamma == 1 else worst / (1 - self.gamma)
 
+    @property
+    def grain(self) -> int:
+        """How many policies of this task are worth handing to a thread."""
+        return max(1, STATES_PER_SLICE // len(self.decision_states))
+
     @cached_property
     def z(self) -> NDArray[np.int32]:
         """The sequence of initial states, `(|z|,)`: S_I, `enumerations` times over."""
@@ -166,6 +175,7 @@ class TabularTask:
             points=vectors.astype(np.float64),
             lows=lows,
             widest=int((highs - lows).max()) + 1,
+            axes=tuple(range(len(self.features))),
         )
 
     def features_of(self, states: ArrayLike) -> NDArray[np.int32]:
