@@ -192,9 +192,10 @@ def _umask() -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make sure a rename in `folder` is on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """Make sure a rename in `folder` is on disk, where the system can do that to folders."""
+    with contextlib.suppress(OSError):  # the file itself is complete and has its name
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -55,14 +55,25 @@ def test_the_deciding_rule_matches_and_is_the_strongest_for_its_action(ruleset: 
             assert strengths[s, deciders[s]] == strengths[s][matching[s]].max()
 
 
-@given(strong_rules(LARGEST))
-def test_policy_tables_equal_the_oracle_for_any_number_of_rules(ruleset: StrengthRules) -> None:
+def table_of(ruleset: StrengthRules) -> list[int]:
     learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]
     out = np.full((1, len(STATES)), 99, dtype=np.int16)
     widest = max(feature.width for feature in FEATURES)
     bounds, actions = np.array(ruleset.bounds[None]), np.array(ruleset.actions[None])
     strength_tables(0, 1, bounds, actions, learnt, ruleset.x0, STATES, POINTS, LOWS, widest, AXES, out)
-    assert out[0].tolist() == expected_actions(ruleset)
+    return [int(action) for action in out[0]]
+
+
+@given(strong_rules(LARGEST))
+def test_policy_tables_equal_the_oracle_for_any_number_of_rules(ruleset: StrengthRules) -> None:
+    assert table_of(ruleset) == expected_actions(ruleset)
+
+
+def test_policy_tables_know_rules_that_predict_minus_infinity() -> None:
+    bounds, weights = [[[0, 4], [0, 3]], [[0, 2], [0, 6]]], [[-1e308, 0.0, 0.0]] * 2
+    ruleset = StrengthRules(bounds, [2, 1], FEATURES, ACTIONS, weights, [0.0, 0.0])
+    assert table_of(ruleset) == expected_actions(ruleset)
+    assert set(table_of(ruleset)) == {NULL_ACTION, 1, 2}
 
 
 @given(learnt_of(5), st.integers(0, len(STATES) - 1))

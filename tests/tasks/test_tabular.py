@@ -94,6 +94,7 @@ def test_more_outcomes_than_a_byte_can_tell_apart_are_refused() -> None:
         ({"preset": {"idv_size": "a"}}, "preset 'idv_size' must be a whole number"),
         ({"layout": ("S",)}, "layout must be"),
         ({"observes": "everything"}, "observes must be"),
+        ({"enumerations": 10**6, "initial_states": np.zeros(11, dtype=np.int32)}, "11,000,000 episodes"),
         ({"gamma": 0.99999}, "at most 0.9999, or exactly 1"),
         ({"action_names": ("Go", "Go")}, "action names must differ"),
         ({"state_features": np.full((3, 1), 0.5)}, "state_features must hold finite numbers that int32"),

@@ -18,6 +18,7 @@ from ifthen.rules.features import Feature, lows_and_highs
 OUTCOME_LIMIT = 256
 WIDTH_LIMIT = 1_000_000
 T_MAX_LIMIT = 1_000_000
+EPISODE_LIMIT = 10_000_000
 LARGEST_DISCOUNT = 0.9999  # beyond it sweeps take too long to settle; exactly 1 is summed over t_max steps
 ARRAYS: dict[str, type] = {
     "state_features": np.int32,
@@ -47,6 +48,9 @@ def checked_fields(task: Any) -> dict[str, Any]:
     arrays = {name: _frozen(name, getattr(task, name), dtype) for name, dtype in ARRAYS.items()}
     _check_shapes(task, arrays)
     _check_values(task, arrays)
+    episodes = fields["enumerations"] * len(arrays["initial_states"])
+    if episodes > EPISODE_LIMIT:
+        raise TaskError(f"z would have {episodes:,} episodes; at most {EPISODE_LIMIT:,} are supported.")
     return fields | arrays
 
 
