@@ -6,7 +6,7 @@ learning: comparing with XCS", GECCO 2022.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class PPLDL(System):
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
 
-    def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
-        super().__init__(task, seed=seed, threads=threads, **parameters)
-        self._fitness = Fitness(self.task, self.method, self.parameters.noise, self.threads)
+    @cached_property
+    def _fitness(self) -> Fitness:
+        return Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLDLParameters) -> PPLDLParameters:
         """Fill in the sizes left to the task."""

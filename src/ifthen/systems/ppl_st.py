@@ -8,7 +8,8 @@ learning: comparing with XCS", GECCO 2022. Notation: w weights, var variance, x 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,9 @@ class PPLST(System):
     summary = "Evolves rules with learnt strengths (the strongest matching rule decides)."
     Parameters = PPLSTParameters
 
-    def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
-        super().__init__(task, seed=seed, threads=threads, **parameters)
-        self._fitness = Fitness(self.task, self.method, self.parameters.noise, self.threads)
+    @cached_property
+    def _fitness(self) -> Fitness:
+        return Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLSTParameters) -> PPLSTParameters:
         """Fill in the sizes left to the task."""
