@@ -17,9 +17,8 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-pictures: demo  ## the pictures in docs/images
+pictures: demo  ## the picture in the README
 	$(BIN)/ifthen show runs/demo --png docs/images/policy.png
-	cp runs/demo/learning-curve.png docs/images/learning-curve.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ifthen needs Python 3.11 or later: make PYTHON=python3.11 …")'

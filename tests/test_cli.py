@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import load
+from ifthen import __version__, load
 from ifthen.study import run_folder as files
 from tests.commands import Finished, Runner, start_command
 
@@ -134,7 +135,7 @@ def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: P
     [
         (("PPL-SD", "FrozenLake-4-0"), ("unknown system 'PPL-SD'", "Did you mean")),
         (("PPL-ST", "FrozenLak-8-0.3"), ("unknown task", "Did you mean 'FrozenLake-8-0.3'?")),
-        (("PPL-ST", "FrozenLake-9-0.3"), ("built-in map for sizes 4, 8, 12", "map_seed=0")),
+        (("PPL-ST", "FrozenLake-9-0.3"), ("built-in map for sizes 4, 8, 12", "FrozenLake-9-SLIP-map0")),
         (("PPL-ST", "FrozenLake-4-1.5"), ("p_slip must be a number from 0 to 1",)),
         (("PPL-ST", "CartPole-v1"), ("no transition table",)),
         (("PPL-ST", "FrozenLake-4-0", "--epochs", "0"), ("epochs",)),
@@ -166,6 +167,7 @@ def test_bad_input_is_refused_before_anything_is_written(
         ('system = "PPL-DL"\n[task]\ndesc = ["SF", "FFG"]', ("same length",)),
         ('system = "PPL-DL"\n[task]\ndesc = ["SHG"]', ("no path from the start",)),
         ("system = ", ("not valid TOML",)),
+        ('system = "PPL-DL"\n[task]\nname = "Taxi-v4"', ("needs size or desc", 'task = "Taxi-v4"')),
         ('system = "PPL-DL"\ntask = "FrozenLake-4-0"\nparameters = 3', ("parameters",)),
     ],
 )
@@ -260,6 +262,41 @@ def test_clearing_the_cache_leaves_other_files_alone(
     assert ifthen("doctor", "--clear-cache").code == 0
     assert (tmp_path / "precious").exists()
     assert not (tmp_path / ("0" * 16)).exists()
+
+
+def test_pictures_that_cannot_be_made_are_refused(ifthen: Runner, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert ifthen("train", "PPL-DL", "Taxi-v4", "--epochs", "1", "--out", run, *SMALL).code == 0
+    refused(ifthen("show", run, "--png", tmp_path / "policy.png"), "no grid")
+    refused(ifthen("show", run, "--png", tmp_path / "policy.pdf"), "ends in .png")
+    refused(ifthen("show", run / files.RULESET), "RuleSet.from_dict")
+    assert list(tmp_path.iterdir()) == [run]
+
+
+def test_two_processes_cannot_train_in_one_folder(ifthen: Runner, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    process = start_command("train", "PPL-ST", "FrozenLake-8-0.3", "--epochs", "100000", "--out", run)
+    wait_for(run / files.CHECKPOINT, process)
+    refused(ifthen("resume", run), "another process is training")
+    refused(ifthen("show", run), "not finished")
+    process.kill()
+    process.communicate(timeout=60)
+
+
+def test_a_terminal_that_knows_only_ascii_is_no_reason_to_fail(tmp_path: Path) -> None:
+    arguments = ["train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", str(tmp_path), *SMALL]
+    done = subprocess.run(
+        [sys.executable, "-m", "ifthen.cli", *arguments],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=True,
+        timeout=120,
+    )
+    assert b" THEN " in done.stdout
+
+
+def test_the_version_is_shown(ifthen: Runner) -> None:
+    assert ifthen("--version").out.strip() == f"ifthen {__version__}"
 
 
 def test_tasks_systems_and_doctor_list_what_there_is(ifthen: Runner) -> None:

@@ -5,6 +5,7 @@ What is slow to import is imported inside the commands, so that `ifthen --help` 
 
 from __future__ import annotations
 
+import io
 import re
 import signal
 import sys
@@ -16,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ifthen.errors import IfthenError
+from ifthen import __version__
+from ifthen.errors import IfthenError, ModelFileError, ParameterError
 
 if TYPE_CHECKING:
     from ifthen.rollout.evaluate import Evaluation
@@ -29,8 +31,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Train reinforcement-learning policies people can read: short lists of IF-THEN rules.\n\n"
-    "Start with: `ifthen train PPL-ST FrozenLake-8-0.3`",
 )
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
@@ -40,6 +40,24 @@ ModelPath = Annotated[
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
 ]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"ifthen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Train reinforcement-learning policies people can read: short lists of IF-THEN rules.
+
+    Start with: `ifthen train PPL-ST FrozenLake-8-0.3`
+    """
 
 
 @app.command()
@@ -112,8 +130,10 @@ def resume(
     run_folder = RunFolder(folder)
     settings = run_folder.settings()
     learner = run_folder.system(settings, threads)
-    at = f"epoch {learner.epoch}" if learner.started else "the beginning"
-    out.print(f"going on from {at} of {settings.epochs} epochs")
+    done = learner.epoch if learner.started else 0
+    out.print(
+        f"{done} of {settings.epochs} epochs are done" + ("" if done < settings.epochs else ": finished")
+    )
     _learn_and_report(run_folder, settings, learner)
 
 
@@ -160,11 +180,17 @@ def show(
     from ifthen.study.figures import write_png
 
     learner = _load(model)
+    if png is not None and png.suffix.lower() != ".png":
+        raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")
+    if png is not None and not has_grid(learner.task):
+        raise ParameterError(
+            f"{learner.task.name} has no grid of x and y to draw the policy on: leave --png out."
+        )
     _print_rules(learner)
     if not has_grid(learner.task):
         out.print("(this task has no grid to draw the policy on)")
         return
-    out.print(policy_text(learner.ruleset, learner.task))
+    out.print(policy_text(learner.ruleset, learner.task, out.width))
     if png is not None:
         title = f"{learner.name} on {learner.task.name}"
         write_png(png, policy_figure(learner.ruleset, learner.task, title))
@@ -191,7 +217,7 @@ def tasks() -> None:
     out.print(table)
     out.print("FrozenLake-SIZE-SLIP-mapSEED is a random map, such as FrozenLake-16-0.1-map7.")
     out.print(f"Gymnasium environments with a transition table: {', '.join(TABULAR_ENVIRONMENTS)}.")
-    out.print("A map of your own goes into a --config file: see 'desc' in the README.")
+    out.print('A map of your own goes into a --config file, as [task] with desc = ["SF", "FG"] and p_slip.')
 
 
 @app.command()
@@ -209,7 +235,7 @@ def systems() -> None:
         for heading in ("parameter", "default", "meaning"):
             table.add_column(heading, overflow="fold")
         for parameter, default, meaning in system.list_parameters():
-            table.add_row(parameter, str(default), Text(meaning))
+            table.add_row(parameter, "by task" if default is None else str(default), Text(meaning))
         out.print(table)
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")
 
@@ -255,9 +281,19 @@ def doctor(
 
 def _load(path: Path) -> System:
     """Return the system in a model file, or in the folder of a finished run."""
-    from ifthen.study.run_folder import MODEL
+    from ifthen.study.run_folder import CHECKPOINT, MODEL
     from ifthen.systems.registry import load
 
+    if path.suffix == ".json":
+        raise ModelFileError(
+            f"{path} is no model. Rulesets in JSON are read in Python: "
+            "ifthen.RuleSet.from_dict(json.load(file))."
+        )
+    if path.is_dir() and (path / CHECKPOINT).exists() and not (path / MODEL).exists():
+        raise ModelFileError(
+            f"the run in {path} is not finished: 'ifthen resume {path}' goes on with it, and "
+            f"{path / CHECKPOINT} is where it stands."
+        )
     return load(path / MODEL if path.is_dir() else path)
 
 
@@ -270,8 +306,8 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
     try:
         run_folder.learn(learner, settings, out.is_terminal, _line_every_tenth(settings.epochs))
     except KeyboardInterrupt:
-        at = f" at epoch {learner.epoch}" if learner.started else ""
-        err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from the last checkpoint")
+        at = f" and saved at epoch {learner.epoch}" if learner.started else ""
+        err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
         raise typer.Exit(130) from None
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -335,7 +371,7 @@ def _measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table
     table.add_column(f"on z ({sampled.noise})", justify="right")
     table.add_column("exact", justify="right")
     for name in ("performance", "optimum", "fraction"):
-        if name != "fraction" or exact.optimum > 0:
+        if name != "fraction" or exact.fraction == exact.fraction:  # not NaN
             table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
     table.add_row("episodes", f"{sampled.episodes:,}", "–")
     table.add_row("steps", f"{sampled.steps:,}", "–")
@@ -349,7 +385,7 @@ def _line_every_tenth(epochs: int) -> Any:
 
     def callback(learner: System) -> None:
         if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
-            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.now.records[-1]['performance']:.4f}")
+            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.best_so_measured:.4f}")
 
     return callback
 
@@ -360,6 +396,9 @@ def _interrupt(*_: object) -> None:
 
 def run() -> None:
     """Run the command line; errors are one clear line and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± and → is no reason to fail
     try:
         app()
     except IfthenError as problem:
@@ -370,8 +409,7 @@ def run() -> None:
         message = f"{problem.strerror or problem}: {problem.filename or ''}"
     else:
         return
-    err.print("error:", style="bold red", end=" ")
-    err.print(message)
+    err.print(Text.assemble(("error: ", "bold red"), message))
     sys.exit(2)
 
 

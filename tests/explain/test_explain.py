@@ -32,17 +32,22 @@ def test_the_map_shows_actions_holes_goal_and_cells_without_a_rule() -> None:
     assert grid[1][0].asked
     assert grid[1][0].action is None
     assert not grid[1][1].asked
-    assert policy_text(RIGHT_THEN_DOWN, TASK).plain.splitlines()[:3] == [
-        " →  →  ↓ ",
-        " ∅  ■  ↓ ",
-        " ∅  ∅  ★ ",
-    ]
+    *lines, legend = policy_text(RIGHT_THEN_DOWN, TASK).plain.splitlines()
+    assert lines == [" →  →  ↓ ", " ∅  ■  ↓ ", " ∅  ∅  ★ "]
+    assert all(word in legend for word in ("goal", "hole", "no rule matches", "optimal"))
+    assert "not optimal" not in legend
 
 
 def test_an_action_that_is_not_optimal_is_marked() -> None:
     left = DecisionList([[[0, 2], [0, 2]]], [0], TASK.features, TASK.action_names)
     marks = {(x, y): cell.optimal for y, row in enumerate(cells(left, TASK)) for x, cell in enumerate(row)}
     assert not any(marks.values())
+    assert policy_text(left, TASK).plain.startswith("(←)(←)(←)")
+
+
+def test_a_grid_is_drawn_closely_or_not_at_all_where_the_terminal_is_narrow() -> None:
+    assert policy_text(RIGHT_THEN_DOWN, TASK, width=8).plain.splitlines()[0] == "→→↓"
+    assert "wider than this terminal" in policy_text(RIGHT_THEN_DOWN, TASK, width=2).plain
 
 
 def test_the_picture_is_a_png(tmp_path: Path) -> None:

@@ -181,6 +181,7 @@ def test_checkpoints_are_written_every_so_many_epochs_counted_from_0(name: str, 
 
     make(name).learn(1).learn(4, look, checkpoint=checkpoint, checkpoint_every=2)
     assert at == [2, 2, 4, 4]
+    assert load(checkpoint).epoch == 5  # and at the end
 
 
 @every_system

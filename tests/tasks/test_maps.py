@@ -27,8 +27,8 @@ def test_the_12x12_map_is_the_papers() -> None:
     ("desc", "message"),
     [
         (["SF", "G"], "same length"),
-        ([], "same length"),
-        ([""], "same length"),
+        ([], "at least one row"),
+        ([""], "at least one row"),
         (["SF", "FF"], "no goal"),
         (["FF", "FG"], "no start"),
         (["SX", "yG"], "'X', 'y'"),

@@ -82,29 +82,38 @@ def _cell(
     return Cell(letter, task.action_names[policy[s]], bool(optimal[s, policy[s]]), True)
 
 
-def policy_text(ruleset: RuleSet, task: TabularTask) -> Text:
-    """Return the policy as lines of arrows for a terminal."""
-    text = Text()
-    for row in cells(ruleset, task):
+def policy_text(ruleset: RuleSet, task: TabularTask, width: int = 10_000) -> Text:
+    """Return the policy as lines of arrows for a terminal that is `width` characters wide."""
+    grid = cells(ruleset, task)
+    if len(grid[0]) > width:
+        return Text("(the grid is wider than this terminal: draw it with --png)")
+    roomy = 3 * len(grid[0]) <= width
+    text, used = Text(), {}
+    for row in grid:
         for cell in row:
-            text.append_text(_symbol(cell))
+            symbol, style, meaning = _symbol(cell)
+            used[meaning] = (symbol.strip(), style)
+            text.append(symbol if roomy else symbol.strip("() "), style=style)
         text.append("\n")
-    text.append("■ hole  ★ goal  ", style="dim")
-    text.append("↓ optimal action  ", style="bold blue")
-    text.append("↓ not optimal  ", style="bold yellow")
-    text.append("∅ no rule matches", style="bold red")
+    for meaning, (symbol, style) in sorted(used.items()):
+        text.append(f"{symbol} {meaning}  ", style=style)
     return text
 
 
-def _symbol(cell: Cell) -> Text:
+def _symbol(cell: Cell) -> tuple[str, str, str]:
+    """Return what stands for a cell in a terminal, its style and its meaning."""
     if cell.letter == "G":
-        return Text(" ★ ", style="bold green")
+        return " ★ ", "bold green", "goal"
     if not cell.asked:
-        return Text(" ■ " if cell.letter == "H" else " · ", style="dim")
+        return (" ■ ", "dim", "hole") if cell.letter == "H" else (" · ", "dim", "no action asked for")
     if cell.action is None:
-        return Text(" ∅ ", style="bold red")
+        return " ∅ ", "bold red", "no rule matches"
     arrow = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[0]
-    return Text(f" {arrow} ", style="bold blue" if cell.optimal else "bold yellow")
+    return (
+        (f" {arrow} ", "bold blue", "optimal")
+        if cell.optimal
+        else (f"({arrow})", "bold yellow", "not optimal")
+    )
 
 
 def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figure:

@@ -26,7 +26,7 @@ class Evaluation:
         noise: how z used its random numbers; None for exact.
         performance: mean discounted return over z, or mean of V^π over S_I.
         optimum: the same for an optimal policy (OTP where sampled).
-        fraction: performance as a fraction of the optimum; NaN where the optimum is not above 0.
+        fraction: performance as a fraction of the optimum; NaN where returns can be negative.
         episodes: episodes played; 0 for exact.
         steps: steps played; 0 for exact.
         truncated_share: share of episodes that reached t_max; 0 for exact.
@@ -84,7 +84,7 @@ def evaluate(
         noise=None if method == "exact" else noise,
         performance=performance,
         optimum=optimum,
-        fraction=performance / optimum if optimum > 0 else math.nan,
+        fraction=performance / optimum if optimum > 0 and task.floor == 0 else math.nan,
         episodes=episodes,
         steps=steps,
         truncated_share=truncated / episodes if episodes else 0.0,

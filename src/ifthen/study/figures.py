@@ -21,7 +21,7 @@ def learning_curve(system: System) -> Figure:
     records, task = system.now.records, system.task
     on_z = task.optimal_performance("sampled", system.parameters.noise)
     exact = task.optimal_performance("exact")
-    relative = on_z > 0 and exact > 0
+    relative = on_z > 0 and exact > 0 and task.floor == 0
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     fitness_optimum = exact if system.method == "exact" else on_z

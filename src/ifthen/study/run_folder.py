@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]  # checked before use
 
 from ifthen.errors import OutputError, ParameterError
 from ifthen.store import atomic_file, write_text
@@ -76,6 +82,25 @@ class RunFolder:
         self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], None]
     ) -> None:
         """Learn what is left, with checkpoints, then write model and history."""
+        with self._alone():
+            self._learn(system, settings, progress_bar, callback)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from training in the same folder, where the system has file locks."""
+        with (self / SETTINGS).open() as file:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise OutputError(
+                        f"another process is training in {self.path}: wait for it, or end it."
+                    ) from None
+            yield
+
+    def _learn(
+        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], None]
+    ) -> None:
         done = system.epoch if system.started else 0
         if done > settings.epochs:
             raise ParameterError(

@@ -51,6 +51,11 @@ class RunSettings(BaseModel):
         """Return the task."""
         if isinstance(self.task, str):
             return task_by_name(self.task)
+        if self.task.size is None and self.task.desc is None:
+            raise ParameterError(
+                "[task] describes a FrozenLake and needs size or desc. "
+                'Another task is named in one line: task = "Taxi-v4".'
+            )
         return frozen_lake(**self.task.model_dump())
 
     def make_system(self, threads: int | None = None) -> System:
@@ -107,7 +112,7 @@ def _explained(error: Any) -> str:
         kind = FrozenLakeSettings if where[0] == "task" else RunSettings
         return f"unknown setting {name!r}.{nearest(where[-1], kind.model_fields)}"
     if error["type"] == "missing":
-        return f"the setting {name!r} is missing."
+        return f"The setting {name!r} is missing: see 'ifthen {name}s' for what there is."
     return f"{name}: {error['msg'].lower()}, not {error['input']!r}."
 
 

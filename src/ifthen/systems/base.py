@@ -124,7 +124,7 @@ class System(ABC):
             epochs: how many; a fresh system first makes its initial population (epoch 0).
             callback: called with the system after each epoch; learning stops when it returns False.
             progress_bar: show a bar with the best fitness.
-            checkpoint: a file to save to every `checkpoint_every` epochs and when interrupted;
+            checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted;
                 `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
         """
@@ -149,10 +149,9 @@ class System(ABC):
                         self.save(checkpoint)
                     if callback is not None and callback(self) is False:
                         break
-            except KeyboardInterrupt:
+            finally:
                 if checkpoint is not None:
                     self.save(checkpoint)
-                raise
         return self
 
     def predict(
@@ -188,6 +187,12 @@ class System(ABC):
         if self._now is None:
             raise ParameterError(f"this {self.name} has learnt nothing yet: call learn(epochs) first.")
         return self._now
+
+    @property
+    def best_so_measured(self) -> float:
+        """Performance of the present ruleset, by the method that the system learns by."""
+        name = "exact_performance" if self.method == "exact" else "performance"
+        return float(self.now.records[-1][name])
 
     @property
     def epoch(self) -> int:
@@ -288,7 +293,7 @@ class _Progress:
             return lambda system: None
         self._bar.start()
         return lambda system: self._bar.update(
-            self._row, completed=system.epoch, best=system.now.records[-1]["performance"]
+            self._row, completed=system.epoch, best=system.best_so_measured
         )
 
     def __exit__(self, *_: object) -> None:

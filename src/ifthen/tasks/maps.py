@@ -46,7 +46,8 @@ def choose_map(size: int | None, desc: Sequence[str] | None, map_seed: int | Non
     if size not in PAPER_MAPS:
         raise TaskError(
             f"there is a built-in map for sizes {', '.join(map(str, PAPER_MAPS))}, not for {size}. "
-            f"Give map_seed=0 for a random {size}x{size} map, or desc=[…] for your own."
+            f"Give map_seed=0 (on the command line FrozenLake-{size}-SLIP-map0) for a random map, "
+            "or desc=[…] for your own."
         )
     return PAPER_MAPS[size]
 
@@ -56,7 +57,9 @@ def checked_map(desc: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(desc, (list, tuple)) or not all(isinstance(row, str) for row in desc):
         raise TaskError("a map must be a list of texts, one per row, such as ['SF', 'FG'].")
     rows = tuple(desc)
-    if not rows or not rows[0] or len({len(row) for row in rows}) != 1:
+    if not rows or not rows[0]:
+        raise TaskError("a map must have at least one row and one column.")
+    if len({len(row) for row in rows}) != 1:
         raise TaskError(f"all rows of a map must have the same length, not {[len(row) for row in rows]}.")
     if len(rows) > SIZE_LIMIT or len(rows[0]) > SIZE_LIMIT:
         raise TaskError(f"a map may have at most {SIZE_LIMIT} rows and columns.")

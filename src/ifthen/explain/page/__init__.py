@@ -35,7 +35,7 @@ def report_page(system: System, curve: Figure, command: str) -> str:
         command=command,
         sampled=evaluate(ruleset, task, "sampled", noise),
         exact=exact,
-        relative=exact.optimum > 0,
+        relative=exact.fraction == exact.fraction,
         rules=rules_in_words(ruleset, task),
         last=system.now.records[-1],
         map=_inline(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
