@@ -38,6 +38,11 @@ def learning_curve(system: System) -> Figure:
             axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
     axes.axhline(1 if relative else exact, color=GREEN, linewidth=1, label="optimal policy")
     axes.set_ylabel("performance / optimum" if relative else "performance")
+    if not relative:
+        # A population's mean can be hundreds of times worse than its best, which is what matters.
+        seen = [record[name] for record in records for name in ("performance", "exact_performance")]
+        lowest, span = min(seen), max(1.0, max(*seen, exact) - min(seen))
+        axes.set_ylim(lowest - span / 2, lowest + 1.2 * span)
     axes.set_xlabel("epoch")
     axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
     axes.grid(alpha=0.3)
