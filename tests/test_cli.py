@@ -83,7 +83,7 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_bytes(
 ) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text(
-        'system = "PPL-ST"\ntask = "FrozenLake-4-0.1"\nepochs = 1500\ncheckpoint_every = 50\n'
+        'system = "PPL-ST"\ntask = "FrozenLake-4-0.1"\nepochs = 800\ncheckpoint_every = 50\n'
         "[parameters]\nidv_size = 7\npop_size = 112\n"
     )
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"

@@ -9,8 +9,9 @@ import io
 import re
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.console import Console
@@ -302,15 +303,17 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
     from ifthen.rollout.evaluate import evaluate as measure
     from ifthen.study.run_folder import REPORT
 
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        run_folder.learn(learner, settings, out.is_terminal, _line_every_tenth(settings.epochs))
-    except KeyboardInterrupt:
+    with _Stop() as stop:
+        try:
+            finished = run_folder.learn(
+                learner, settings, out.is_terminal, _after_epoch(settings.epochs, stop)
+            )
+        except KeyboardInterrupt:
+            finished = False
+    if not finished:
         at = f" and saved at epoch {learner.epoch}" if learner.started else ""
         err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
-        raise typer.Exit(130) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        raise typer.Exit(130)
     _write_pictures(run_folder, settings, learner)
     _print_rules(learner)
     sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
@@ -380,18 +383,40 @@ def _measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table
     return table
 
 
-def _line_every_tenth(epochs: int) -> Any:
-    """Return a callback that prints a line now and then where no progress bar can be shown."""
+def _after_epoch(epochs: int, stop: _Stop) -> Callable[[System], bool]:
+    """Return a callback that says whether to go on, and prints a line now and then where no bar is shown."""
 
-    def callback(learner: System) -> None:
+    def callback(learner: System) -> bool:
         if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
             out.print(f"epoch {learner.epoch}/{epochs}, best {learner.best_so_measured:.4f}")
+        return not stop.asked
 
     return callback
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+class _Stop:
+    """While entered, SIGINT or SIGTERM asks to stop after the present epoch; a second one interrupts at once.
+
+    An interrupt that is raised just anywhere can be lost inside a library's callback.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, *_: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 def run() -> None:

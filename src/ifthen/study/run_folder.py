@@ -79,11 +79,11 @@ class RunFolder:
         return fresh
 
     def learn(
-        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], None]
-    ) -> None:
-        """Learn what is left, with checkpoints, then write model and history."""
+        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]
+    ) -> bool:
+        """Learn what is left, with checkpoints, then write model and history; return whether that is all."""
         with self._alone():
-            self._learn(system, settings, progress_bar, callback)
+            return self._learn(system, settings, progress_bar, callback)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -99,8 +99,8 @@ class RunFolder:
             yield
 
     def _learn(
-        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], None]
-    ) -> None:
+        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]
+    ) -> bool:
         done = system.epoch if system.started else 0
         if done > settings.epochs:
             raise ParameterError(
@@ -113,10 +113,13 @@ class RunFolder:
             checkpoint=self / CHECKPOINT,
             checkpoint_every=settings.checkpoint_every,
         )
+        if system.epoch < settings.epochs:
+            return False
         with atomic_file(self / HISTORY) as file:
             system.history.write_csv(file)
         system.save(self / MODEL)
         (self / CHECKPOINT).unlink(missing_ok=True)
+        return True
 
 
 def _check_same(found: System, expected: System, path: Path) -> None:
