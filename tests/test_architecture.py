@@ -22,6 +22,7 @@ LAYERS = [
     {"evolve"},
     {"systems"},
     {"study", "explain"},
+    {"terminal"},
     {"cli"},
 ]
 HELPERS = ["errors", "checks", "jit", "parallel", "randomness", "store", "provenance"]

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import io
 import re
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ifthen import __version__
 from ifthen.errors import IfthenError, ModelFileError, ParameterError
+from ifthen.terminal import Stop, after_epoch, err, measured_table, out, print_rules
 
 if TYPE_CHECKING:
-    from ifthen.rollout.evaluate import Evaluation
     from ifthen.study.run_folder import RunFolder
     from ifthen.study.settings import RunSettings
     from ifthen.systems.base import System
@@ -33,8 +30,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
-
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
 ]
@@ -163,7 +158,7 @@ def evaluate(
     how: Any = noise or learner.parameters.noise
     sampled = measure(learner, measured_in, "sampled", how)
     exact = measure(learner, measured_in, "exact")
-    out.print(_measured_table(f"{learner.name} on {measured_in.name}", sampled, exact))
+    out.print(measured_table(f"{learner.name} on {measured_in.name}", sampled, exact))
 
 
 @app.command()
@@ -187,7 +182,7 @@ def show(
         raise ParameterError(
             f"{learner.task.name} has no grid of x and y to draw the policy on: leave --png out."
         )
-    _print_rules(learner)
+    print_rules(learner)
     if not has_grid(learner.task):
         out.print("(this task has no grid to draw the policy on)")
         return
@@ -303,10 +298,10 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
     from ifthen.rollout.evaluate import evaluate as measure
     from ifthen.study.run_folder import REPORT
 
-    with _Stop() as stop:
+    with Stop() as stop:
         try:
             finished = run_folder.learn(
-                learner, settings, out.is_terminal, _after_epoch(settings.epochs, stop)
+                learner, settings, out.is_terminal, after_epoch(settings.epochs, stop)
             )
         except KeyboardInterrupt:
             finished = False
@@ -315,10 +310,10 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
         err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
         raise typer.Exit(130)
     _write_pictures(run_folder, settings, learner)
-    _print_rules(learner)
+    print_rules(learner)
     sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
     exact = measure(learner, learner.task, "exact")
-    out.print(_measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
+    out.print(measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 
@@ -347,76 +342,6 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
         else f"ifthen train --config {files.SETTINGS}"
     )
     write_text(run_folder / files.REPORT, report_page(learner, curve, command))
-
-
-def _print_rules(learner: System) -> None:
-    """Print the rules with the share of states each decides."""
-    from ifthen.explain.words import rules_in_words
-
-    table = Table(title=Text(f"Rules of {learner.name} on {learner.task.name}"), title_justify="left")
-    table.add_column("#", justify="right")
-    rules = rules_in_words(learner.ruleset, learner.task)
-    table.add_column("rule", overflow="fold")
-    notes = any(rule.notes for rule in rules)
-    if notes:
-        table.add_column("payoff", justify="right", no_wrap=True)
-    table.add_column("decides", justify="right", no_wrap=True)
-    for rule in rules:
-        cells = [Text(rule.words), *([Text(rule.notes)] if notes else [])]
-        decides = f"{rule.decides} ({rule.share:.0%})"
-        table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
-    out.print(table)
-
-
-def _measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
-    """Return both measurements of a policy, side by side."""
-    table = Table("", title=Text(title), title_justify="left")
-    table.add_column(f"on z ({sampled.noise})", justify="right")
-    table.add_column("exact", justify="right")
-    for name in ("performance", "optimum", "fraction"):
-        if name != "fraction" or exact.fraction == exact.fraction:  # not NaN
-            table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
-    table.add_row("episodes", f"{sampled.episodes:,}", "–")
-    table.add_row("steps", f"{sampled.steps:,}", "–")
-    table.add_row("truncated", f"{sampled.truncated_share:.1%}", "–")
-    table.add_row("states with no rule", str(len(sampled.uncovered)), str(len(exact.uncovered)))
-    return table
-
-
-def _after_epoch(epochs: int, stop: _Stop) -> Callable[[System], bool]:
-    """Return a callback that says whether to go on, and prints a line now and then where no bar is shown."""
-
-    def callback(learner: System) -> bool:
-        if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
-            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.best_so_measured:.4f}")
-        return not stop.asked
-
-    return callback
-
-
-class _Stop:
-    """While entered, SIGINT or SIGTERM asks to stop after the present epoch; a second one interrupts at once.
-
-    An interrupt that is raised just anywhere can be lost inside a library's callback.
-    """
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def __enter__(self) -> Self:
-        self._before = {
-            number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _ask(self, *_: object) -> None:
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
 
 
 def run() -> None:

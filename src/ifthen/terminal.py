@@ -1,0 +1,87 @@
+"""What the commands share at a terminal: how they print rules and measurements, and how they are stopped."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ifthen.rollout.evaluate import Evaluation
+    from ifthen.systems.base import System
+
+out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
+
+
+def print_rules(learner: System) -> None:
+    """Print the rules with the share of states each decides."""
+    from ifthen.explain.words import rules_in_words
+
+    table = Table(title=Text(f"Rules of {learner.name} on {learner.task.name}"), title_justify="left")
+    table.add_column("#", justify="right")
+    rules = rules_in_words(learner.ruleset, learner.task)
+    table.add_column("rule", overflow="fold")
+    notes = any(rule.notes for rule in rules)
+    if notes:
+        table.add_column("payoff", justify="right", no_wrap=True)
+    table.add_column("decides", justify="right", no_wrap=True)
+    for rule in rules:
+        cells = [Text(rule.words), *([Text(rule.notes)] if notes else [])]
+        decides = f"{rule.decides} ({rule.share:.0%})"
+        table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
+    out.print(table)
+
+
+def measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
+    """Return both measurements of a policy, side by side."""
+    table = Table("", title=Text(title), title_justify="left")
+    table.add_column(f"on z ({sampled.noise})", justify="right")
+    table.add_column("exact", justify="right")
+    for name in ("performance", "optimum", "fraction"):
+        if name != "fraction" or exact.fraction == exact.fraction:  # not NaN
+            table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
+    table.add_row("episodes", f"{sampled.episodes:,}", "–")
+    table.add_row("steps", f"{sampled.steps:,}", "–")
+    table.add_row("truncated", f"{sampled.truncated_share:.1%}", "–")
+    table.add_row("states with no rule", str(len(sampled.uncovered)), str(len(exact.uncovered)))
+    return table
+
+
+def after_epoch(epochs: int, stop: Stop) -> Callable[[System], bool]:
+    """Return a callback that says whether to go on, and prints a line now and then where no bar is shown."""
+
+    def callback(learner: System) -> bool:
+        if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
+            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.best_so_measured:.4f}")
+        return not stop.asked
+
+    return callback
+
+
+class Stop:
+    """While entered, SIGINT or SIGTERM asks to stop after the present epoch; a second one interrupts at once.
+
+    An interrupt that is raised just anywhere can be lost inside a library's callback.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> Self:
+        self._before = {
+            number: signal.signal(number, self._ask) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _ask(self, *_: object) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
