@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +46,25 @@ def manifest(contents: Mapping[str, bytes]) -> dict[str, Any]:
     """Return the manifest among the members of an archive."""
     result: dict[str, Any] = json.loads(contents[MANIFEST])
     return result
+
+
+def with_manifest(path: Path, folder: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """Write an archive again, to `folder`, with its manifest changed."""
+    contents = members(path)
+    about = manifest(contents)
+    change(about)
+    return write(folder / "changed.zip", {**contents, MANIFEST: json.dumps(about)})
+
+
+def with_array(path: Path, folder: Path, name: str, change: Callable[[Any], Any]) -> Path:
+    """Write an archive again, to `folder`, with one of its arrays changed."""
+    contents = members(path)
+    array = np.load(io.BytesIO(contents[f"{name}.npy"]))
+    contents[f"{name}.npy"] = npy(np.asarray(change(array)))
+    return write(folder / "changed.zip", contents)
+
+
+def poke(array: Any, value: Any, at: int = 0) -> Any:
+    """Return the array with one number replaced, the first if not said otherwise."""
+    array.flat[at] = value
+    return array

@@ -66,6 +66,10 @@ def matches(condition: Condition, state: State) -> bool:
     return all(min(pair) <= value <= max(pair) for pair, value in zip(condition, state, strict=True))
 
 
+def contains(outer: Condition, inner: Condition) -> bool:
+    return all(matches(outer, corner) for corner in itertools.product(*inner))
+
+
 def match_set(conditions: Sequence[Condition], state: State) -> list[int]:
     return [r for r, condition in enumerate(conditions) if matches(condition, state)]
 
@@ -79,7 +83,7 @@ def lowest_bit(mask: int) -> int:
     return next(bit for bit in range(64) if mask & 2**bit)
 
 
-# Inference: the first matching rule; or the strongest, advocated action by action.
+# Inference: the first matching rule; the strongest, advocated action by action; or a mean of predictions.
 
 
 def first_match(conditions: Sequence[Condition], actions: Sequence[int], state: State) -> tuple[int, int]:
@@ -115,6 +119,66 @@ def strongest_action(
 ) -> int:
     strengths = [strength(row, x0, state) for row in learnt]
     return double_max(match_set(conditions, state), actions, strengths)
+
+
+def prediction_array(
+    conditions: Sequence[Condition],
+    actions: Sequence[int],
+    fitness: Sequence[float],
+    weights: Sequence[Sequence[float]],
+    x0: float,
+    state: State,
+    n_actions: int,
+) -> list[float]:
+    """Return the mean prediction of every action, weighted by fitness; NaN where no rule advocates it."""
+    means = []
+    for action in range(n_actions):
+        voters = [r for r in match_set(conditions, state) if actions[r] == action]
+        total = sum(fitness[r] for r in voters)
+        weighted = sum(fitness[r] * prediction(weights[r], x0, state) for r in voters)
+        means.append(weighted / total if voters else math.nan)
+    return means
+
+
+def best_predicted(array: Sequence[float]) -> int:
+    """Return the action with the highest prediction, the lowest among equals."""
+    known = [action for action, value in enumerate(array) if not math.isnan(value)]
+    return min(known, key=lambda action: (-array[action], action), default=NULL)
+
+
+# Compaction: rules are dropped one by one where no action changes.
+
+
+def drop_rules(
+    order: Sequence[int],
+    matching: Sequence[Sequence[int]],
+    actions: Sequence[int],
+    fitness: Sequence[float],
+    predictions: Sequence[Sequence[float]],
+    policy: Sequence[int],
+    kept: set[int],
+) -> set[int]:
+    """Return which rules are left after one attempt to drop each in the given order.
+
+    `matching` holds the match set of every state, `predictions` what every rule predicts there.
+    """
+
+    def chosen(s: int, rules: set[int]) -> int:
+        array = []
+        for action in range(max(actions) + 1):
+            voters = [r for r in matching[s] if r in rules and actions[r] == action]
+            weighted = total = 0.0
+            for r in voters:
+                weighted += fitness[r] * predictions[s][r]
+                total += fitness[r]
+            array.append(weighted / total if voters else math.nan)
+        return best_predicted(array)
+
+    for r in order:
+        fewer = kept - {r}
+        if all(chosen(s, fewer) == action for s, action in enumerate(policy)):
+            kept = fewer
+    return kept
 
 
 # Rollouts over z, step by step.

@@ -79,6 +79,13 @@ def swap_rules(key: int, p_swap: float, one: Individual, other: Individual) -> N
             one.learnt[r], other.learnt[r] = other.learnt[r], one.learnt[r]
 
 
+def swap_bounds(key: int, p_swap: float, one: list[list[int]], other: list[list[int]]) -> None:
+    alleles = [(d, end) for d in range(len(one)) for end in range(2)]
+    for at, (d, end) in enumerate(alleles):
+        if naive.uniform(key, at) < p_swap:
+            one[d][end], other[d][end] = other[d][end], one[d][end]
+
+
 def geometric(u: float, p_geo: float) -> int:
     k = 1
     while u < (1 - p_geo) ** k:
@@ -90,21 +97,42 @@ def p_geo(width: int) -> float:
     return 1 - math.pow(0.01, 1 / max(1, math.floor(width / 2)))
 
 
+def moved(key: int, at: int, value: int, far: int, low: int, high: int) -> int:
+    sign = -1 if naive.uniform(key, at + 1) < 0.5 else 1
+    return max(low, min(high, value + sign * far))
+
+
+def mutate_action(key: int, at: int, p_mut: float, action: int, n_actions: int) -> int:
+    others = [a for a in range(n_actions) if a != action]
+    if others and naive.uniform(key, at) < p_mut:
+        return others[naive.below(key, at + 1, len(others))]
+    return action
+
+
 def mutate(key: int, p_mut: float, individual: Individual, ranges: Sequence[Range], n_actions: int) -> None:
     at = 0
     for r in range(len(individual.actions)):
         for d, (low, high) in enumerate(ranges):
             for end in range(2):
                 if naive.uniform(key, at) < p_mut:
-                    sign = -1 if naive.uniform(key, at + 1) < 0.5 else 1
                     far = geometric(naive.uniform(key, at + 2), p_geo(high - low + 1))
-                    moved = individual.bounds[r][d][end] + sign * far
-                    individual.bounds[r][d][end] = max(low, min(high, moved))
+                    bounds = individual.bounds[r][d]
+                    bounds[end] = moved(key, at, bounds[end], far, low, high)
                 at += 3
-        if n_actions > 1 and naive.uniform(key, at) < p_mut:
-            others = [a for a in range(n_actions) if a != individual.actions[r]]
-            individual.actions[r] = others[naive.below(key, at + 1, len(others))]
+        individual.actions[r] = mutate_action(key, at, p_mut, individual.actions[r], n_actions)
         at += 3
+
+
+def shift_bounds(
+    key: int, p_mut: float, bounds: list[list[int]], ranges: Sequence[Range], reach: Sequence[int]
+) -> None:
+    at = 0
+    for pair, (low, high), furthest in zip(bounds, ranges, reach, strict=True):
+        for end in range(2):
+            if naive.uniform(key, at) < p_mut:
+                far = 1 + naive.below(key, at + 2, furthest)
+                pair[end] = moved(key, at, pair[end], far, low, high)
+            at += 3
 
 
 def breed_round(

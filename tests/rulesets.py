@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, RuleSet, StrengthRules
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
 
 FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6))
 ACTIONS = ("Left", "Down", "Right")
@@ -16,9 +17,9 @@ FINITE = st.floats(-1e6, 1e6)
 LARGEST = 130  # more rules than two words of bits hold
 
 
-def bounds_of(n: int) -> st.SearchStrategy[list[list[list[int]]]]:
-    """Return a strategy for the conditions of n rules over FEATURES, bounds in any order."""
-    pairs = [st.lists(st.integers(f.low, f.high), min_size=2, max_size=2) for f in FEATURES]
+def bounds_of(n: int, features: Sequence[Feature] = FEATURES) -> st.SearchStrategy[list[list[list[int]]]]:
+    """Return a strategy for the conditions of n rules, bounds in any order."""
+    pairs = [st.lists(st.integers(f.low, f.high), min_size=2, max_size=2) for f in features]
     return st.lists(st.tuples(*pairs).map(list), min_size=n, max_size=n)
 
 
@@ -40,10 +41,41 @@ def learnt_of(draw: st.DrawFn, n: int) -> NDArray[np.float64]:
 
 
 @st.composite
+def voting_rules(
+    draw: st.DrawFn,
+    largest: int = 8,
+    features: Sequence[Feature] = FEATURES,
+    action_names: Sequence[str] = ACTIONS,
+) -> PredictionArrayRules:
+    """Draw rules that vote by fitness, with numbers so round that sums are exact and ties happen."""
+    n = draw(st.integers(1, largest))
+
+    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(values, min_size=n, max_size=n))
+
+    few = st.sampled_from([-1.0, 0.0, 0.0, 0.5])
+    return PredictionArrayRules(
+        draw(bounds_of(n, features)),
+        column(st.integers(0, len(action_names) - 1)),
+        features,
+        action_names,
+        column(st.lists(few, min_size=len(features) + 1, max_size=len(features) + 1)),
+        column(st.sampled_from([0.25, 0.5, 0.5, 1.0])),
+        column(st.sampled_from([0.0, 0.5])),
+        column(st.integers(1, 9)),
+        column(st.integers(0, 99)),
+        draw(st.sampled_from([1.0, 10.0])),
+    )
+
+
+@st.composite
 def rulesets(draw: st.DrawFn) -> RuleSet:
-    """Draw a decision list or a set of strength rules."""
+    """Draw a decision list, a set of strength rules or one of rules that vote."""
     bounds, actions = draw(rules())
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from([DecisionList, StrengthRules, PredictionArrayRules]))
+    if kind is PredictionArrayRules:
+        return draw(voting_rules())
+    if kind is DecisionList:
         return DecisionList(bounds, actions, FEATURES, ACTIONS)
     n = len(actions)
     weights = draw(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=n, max_size=n))

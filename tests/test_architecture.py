@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import ifthen
-from tests import naive, naive_evolve
+from tests import naive, naive_evolve, naive_xcsf
+from tests.naive_xcsf import NaiveXCSF
 
 SOURCE = Path(ifthen.__file__).parent
 TESTS = Path(__file__).parent
@@ -38,6 +39,7 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "rules.box": {
         "matches": naive.matches,
+        "contains": naive.contains,
         "lowest_bit": naive.lowest_bit,
         "match_masks": naive.match_words,
         "words_for": naive.match_words,
@@ -49,6 +51,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "strongest_action": naive.strongest_action,
         "strength_tables": naive.strongest_action,
     },
+    "inference.prediction_array": {"prediction_arrays": naive.prediction_array},
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "rollout.tabular": {
         "outcome": naive.outcome,
@@ -66,8 +69,15 @@ ORACLES: dict[str, dict[str, Any]] = {
     "evolve.crossover": {
         "swap_alleles": naive_evolve.swap_alleles,
         "swap_rules": naive_evolve.swap_rules,
+        "swap_bounds": naive_evolve.swap_bounds,
     },
-    "evolve.mutation": {"geometric": naive_evolve.geometric, "mutate": naive_evolve.mutate},
+    "evolve.mutation": {
+        "geometric": naive_evolve.geometric,
+        "moved": naive_evolve.moved,
+        "mutate_action": naive_evolve.mutate_action,
+        "mutate": naive_evolve.mutate,
+        "shift_bounds": naive_evolve.shift_bounds,
+    },
     "systems.pittsburgh": {
         "random_rules": naive_evolve.random_rules,
         "breed": naive_evolve.breed_round,
@@ -79,6 +89,55 @@ ORACLES: dict[str, dict[str, Any]] = {
         "reinforce_trajectory": naive_evolve.reinforce,
         "reinforce_rules": naive_evolve.reinforce,
     },
+    "systems.xcsf.index": {
+        "states_up_to": NaiveXCSF.match_set,
+        "new_space": NaiveXCSF.match_set,
+        "rule_key": naive_xcsf.equal,
+        "matched_states": NaiveXCSF.match_set,
+        "flip_bits": NaiveXCSF.match_set,
+        "enter": NaiveXCSF.insert,
+        "remove": NaiveXCSF.remove,
+        "free_slot": NaiveXCSF.insert,
+        "same_rule": naive_xcsf.equal,
+        "equal_rule": NaiveXCSF.add,
+        "list_members": NaiveXCSF.match_set,
+        "mark_members": NaiveXCSF.match_set,
+    },
+    "systems.xcsf.turnover": {
+        "insert": NaiveXCSF.insert,
+        "has_rule": NaiveXCSF.match_set,
+        "cover": NaiveXCSF.cover,
+        "can_subsume": naive_xcsf.can_subsume,
+        "subsume_set": naive_xcsf.subsume_set,
+        "copy_rule": NaiveXCSF.run_ga,
+        "add_child": NaiveXCSF.add,
+        "vote": naive_xcsf.votes,
+        "mean_fitness": naive_xcsf.votes,
+        "draw_by_votes": naive_xcsf.roulette,
+        "delete_one": NaiveXCSF.delete,
+    },
+    "systems.xcsf.update": {
+        "reset_covariance": naive_xcsf.unit_matrix,
+        "learn_rls": naive_xcsf.learn_rls,
+        "learn_nlms": naive_xcsf.learn_nlms,
+        "accuracy": naive_xcsf.accuracy,
+        "update_set": naive_xcsf.update_set,
+    },
+    "systems.xcsf.ga": {
+        "is_due": naive_xcsf.is_due,
+        "set_tournament": naive_xcsf.set_tournament,
+        "set_roulette": naive_xcsf.set_roulette,
+        "run_ga": NaiveXCSF.run_ga,
+    },
+    "systems.xcsf.run": {
+        "prediction_array": NaiveXCSF.predicted,
+        "best_action": NaiveXCSF.prediction_array,
+        "credit": NaiveXCSF.credit,
+        "begin_episode": NaiveXCSF.begin_episode,
+        "take_step": NaiveXCSF.step,
+        "run_steps": NaiveXCSF.run,
+    },
+    "explain.prune": {"best_of_kept": naive.drop_rules, "drop_rules": naive.drop_rules},
 }
 
 
@@ -150,13 +209,15 @@ def test_modules_import_no_cycles() -> None:
 
 
 def kernels() -> dict[str, set[str]]:
-    """Return the names of the functions decorated with @kernel, by module."""
+    """Return the names of the functions decorated with @kernel or @lean_kernel, by module."""
     found = {
         name: {
             node.name
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef)
-            and any(isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list)
+            and any(
+                isinstance(d, ast.Name) and d.id in ("kernel", "lean_kernel") for d in node.decorator_list
+            )
         }
         for name, tree in modules().items()
     }
@@ -168,7 +229,7 @@ def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
 
 
 def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
-    for name in ("naive.py", "naive_evolve.py"):
+    for name in ("naive.py", "naive_evolve.py", "naive_xcsf.py"):
         tree = ast.parse((TESTS / name).read_text())
         imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}

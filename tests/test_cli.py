@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import __version__, load
+from ifthen import RuleSet, __version__, compact, load
+from ifthen.explain.words import readable
 from ifthen.study import run_folder as files
 from tests.commands import Finished, Runner, start_command
 
@@ -65,6 +67,114 @@ def test_a_folder_that_holds_a_run_is_replaced_only_when_asked(ifthen: Runner, t
     assert ifthen(*command, "--seed", "5", "--overwrite").code == 0
     assert (tmp_path / files.MODEL).read_bytes() != before
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+XCSF = ("train", "XCSF", "FrozenLake-4-0", "--epochs", "3")
+
+
+def shown_rules(finished: Finished) -> int:
+    """Return how many rules a command printed."""
+    assert finished.code == 0, finished.err
+    return finished.out.count(" THEN ")
+
+
+@pytest.mark.parametrize(("task", "long"), [("FrozenLake-4-0", False), ("FrozenLake-8-0", True)])
+def test_training_an_xcsf_prints_the_rules_that_matter_and_writes_all(
+    ifthen: Runner, tmp_path: Path, task: str, long: bool
+) -> None:
+    run = tmp_path / "run"
+    done = ifthen("train", "XCSF", task, "--epochs", "3", "--out", run)
+    assert {path.name for path in run.iterdir()} == set(files.FILES) - {files.CHECKPOINT}
+    trained = load(run / files.MODEL)
+    assert (trained.name, trained.epoch) == ("XCSF", 3)
+    fewer, every = readable(trained.ruleset, trained.task), len(trained.ruleset)
+    assert shown_rules(done) == len(fewer)
+    assert (len(fewer) < every) == long
+    assert (f"{len(fewer)} of {every}" in done.out) == long
+    assert (f"the same choice in every state as all {every} in {files.RULES}" in done.out) == long
+    assert len((run / files.RULES).read_text().splitlines()) == every
+    assert RuleSet.from_dict(json.loads((run / files.RULESET).read_text())) == trained.ruleset
+    header, *rows = (run / files.HISTORY).read_text().splitlines()
+    assert header.startswith("epoch,performance,exact_performance,q_error,macros,micros")
+    assert [row.split(",")[0] for row in rows] == ["0", "1", "2", "3"]
+
+
+def test_show_compacts_the_rules_of_an_xcsf_as_asked_and_writes_those_shown(
+    ifthen: Runner, tmp_path: Path
+) -> None:
+    assert ifthen(*XCSF, "--out", tmp_path / "run").code == 0
+    trained = load(tmp_path / "run" / files.MODEL)
+    ruleset, task, fewer = trained.ruleset, trained.task, tmp_path / "fewer.json"
+    for arguments, expected in (
+        ((), readable(ruleset, task)),
+        (("--all",), ruleset),
+        (("--compact", "greedy"), compact(ruleset, task)),
+        (("--compact", "gnmc"), compact(ruleset, task, "gnmc")),
+        (("--compact", "gnmc", "--rho", "0.3"), compact(ruleset, task, "gnmc", 0.3)),
+    ):
+        shown = ifthen("show", tmp_path / "run", *arguments, "--json", fewer)
+        assert shown_rules(shown) == len(expected)
+        assert (f"{len(expected)} of {len(ruleset)}" in shown.out) == (len(expected) < len(ruleset))
+        assert f"writtento{fewer}" in "".join(shown.out.split())  # a long path is wrapped
+        assert "★" in shown.out
+        assert RuleSet.from_dict(json.loads(fewer.read_text())) == expected
+    sizes = [len(compact(ruleset, task, "gnmc", rho)) for rho in (0.1, 0.3)]
+    assert len(ruleset) > sizes[0] > sizes[1]  # else the rest of this shows little
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--compact", "gready"), ("method must be 'greedy' or 'gnmc'", "gready")),
+        (("--compact", "greedy", "--all"), ("--compact", "--all", "give one of them")),
+        (("--compact", "gnmc", "--rho", "1.5"), ("rho must be a number from 0 to 1",)),
+        (("--compact", "gnmc", "--rho", "nan"), ("rho must be a number from 0 to 1",)),
+    ],
+)
+def test_a_compaction_that_does_not_exist_is_refused(
+    ifthen: Runner, tmp_path: Path, arguments: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
+    assert ifthen(*XCSF, "--out", tmp_path / "run").code == 0
+    refused(ifthen("show", tmp_path / "run", *arguments, "--json", tmp_path / "fewer.json"), *parts)
+    assert not (tmp_path / "fewer.json").exists()
+
+
+def test_compaction_of_other_systems_rules_is_refused(ifthen: Runner, tmp_path: Path) -> None:
+    assert ifthen("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", tmp_path, *SMALL).code == 0
+    refused(ifthen("show", tmp_path, "--compact", "greedy"), "only rulesets of XCSF can be compacted")
+    assert shown_rules(ifthen("show", tmp_path, "--all")) == 3
+
+
+def test_an_xcsf_is_resumed_to_the_bytes_of_one_go_and_evaluated(ifthen: Runner, tmp_path: Path) -> None:
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    assert ifthen(*XCSF, "--out", whole).code == 0
+    assert ifthen(*XCSF[:-1], "2", "--out", part).code == 0
+    text = (part / files.SETTINGS).read_text()
+    assert "epochs = 2" in text
+    (part / files.SETTINGS).write_text(text.replace("epochs = 2", "epochs = 3"))
+    resumed = ifthen("resume", part)
+    assert resumed.code == 0
+    assert "2 of 3 epochs are done" in resumed.out
+    for name in set(files.FILES) - {files.CHECKPOINT}:
+        assert (whole / name).read_bytes() == (part / name).read_bytes(), name
+    measured = ifthen("evaluate", part)
+    assert measured.code == 0
+    assert "XCSF on FrozenLake-4-0" in measured.out
+    assert "0.8761" in measured.out  # the optimum
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("chi", "0.8", "0.7"), ("pop_limit", "300", "301"), ("prediction", "nlms", "rls")],
+)
+def test_resume_refuses_an_xcsf_with_another_parameter_and_names_it(
+    ifthen: Runner, tmp_path: Path, name: str, before: str, after: str
+) -> None:
+    assert ifthen(*XCSF, "--out", tmp_path, "--set", f"{name}={before}").code == 0
+    text = (tmp_path / files.SETTINGS).read_text()
+    assert before in text
+    (tmp_path / files.SETTINGS).write_text(text.replace(before, after))
+    refused(ifthen("resume", tmp_path), f"trained with {name} = ", before, after)
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
@@ -302,7 +412,7 @@ def test_the_version_is_shown(ifthen: Runner) -> None:
 def test_tasks_systems_and_doctor_list_what_there_is(ifthen: Runner) -> None:
     assert ifthen("tasks").out.count("FrozenLake-12-") == 4
     listed = ifthen("systems").out
-    for word in ("PPL-DL", "PPL-ST", "num_reinf_rollouts", "0.01"):
+    for word in ("PPL-DL", "PPL-ST", "XCSF", "num_reinf_rollouts", "theta_ga", "0.01"):
         assert word in listed
     assert "worked" in ifthen("doctor").out
 

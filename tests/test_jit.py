@@ -14,6 +14,7 @@ from numba.core import config
 from ifthen import jit
 
 ROOT = Path(__file__).parents[1]
+FOLLOW = "tests/systems/xcsf/test_follow.py::test_the_compiled_xcsf_follows_the_plain_one"
 # Every kernel is called by one of these, and none takes long without compilation.
 QUICK = [
     "tests/test_randomness.py",
@@ -37,6 +38,12 @@ QUICK = [
     "tests/systems/test_ppl_st.py::test_an_update_by_hand",
     "tests/systems/test_ppl_st.py::test_individuals_learn_as_by_the_oracle_where_every_step_is_rewarded",
     "tests/systems/test_ppl_dl.py::test_three_epochs_are_the_oracles",
+    f"{FOLLOW}_step_for_step[lake]",
+    f"{FOLLOW}_step_for_step[NLMS]",
+    f"{FOLLOW}_step_for_step[roulette]",
+    f"{FOLLOW}_step_for_step[set subsumption]",
+    "tests/systems/xcsf/test_update.py::test_any_set_is_updated_as_by_the_oracle",
+    "tests/explain/test_prune.py::test_greedy_drops_what_the_oracle_drops",
 ]
 
 

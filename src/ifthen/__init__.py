@@ -16,7 +16,10 @@ if TYPE_CHECKING:
         RuleError,
         TaskError,
     )
+    from ifthen.explain.best_actions import BestActionMap, best_action_map
+    from ifthen.explain.prune import compact
     from ifthen.inference.decision_list import DecisionList
+    from ifthen.inference.prediction_array import PredictionArrayRules
     from ifthen.inference.strength import StrengthRules
     from ifthen.rollout.evaluate import Evaluation, evaluate
     from ifthen.rules.features import Feature
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from ifthen.systems.ppl_dl import PPLDL
     from ifthen.systems.ppl_st import PPLST
     from ifthen.systems.registry import load
+    from ifthen.systems.xcsf.system import XCSF
     from ifthen.tasks.frozen_lake import frozen_lake, paper_suite
     from ifthen.tasks.names import task_by_name
     from ifthen.tasks.solve import Solution, policy_values, value_iteration
@@ -34,6 +38,7 @@ __version__ = "0.1.0"
 
 # Public names are imported on first use: `ifthen --help` must not wait for the compiler.
 _HOME = {
+    "BestActionMap": "ifthen.explain.best_actions",
     "DecisionList": "ifthen.inference.decision_list",
     "Evaluation": "ifthen.rollout.evaluate",
     "Feature": "ifthen.rules.features",
@@ -44,6 +49,7 @@ _HOME = {
     "PPLDL": "ifthen.systems.ppl_dl",
     "PPLST": "ifthen.systems.ppl_st",
     "ParameterError": "ifthen.errors",
+    "PredictionArrayRules": "ifthen.inference.prediction_array",
     "RuleError": "ifthen.errors",
     "RuleSet": "ifthen.rules.ruleset",
     "Solution": "ifthen.tasks.solve",
@@ -51,6 +57,9 @@ _HOME = {
     "System": "ifthen.systems.base",
     "TabularTask": "ifthen.tasks.tabular",
     "TaskError": "ifthen.errors",
+    "XCSF": "ifthen.systems.xcsf.system",
+    "best_action_map": "ifthen.explain.best_actions",
+    "compact": "ifthen.explain.prune",
     "evaluate": "ifthen.rollout.evaluate",
     "frozen_lake": "ifthen.tasks.frozen_lake",
     "load": "ifthen.systems.registry",
@@ -63,6 +72,8 @@ __all__ = [
     "NULL_ACTION",
     "PPLDL",
     "PPLST",
+    "XCSF",
+    "BestActionMap",
     "DecisionList",
     "Evaluation",
     "Feature",
@@ -70,6 +81,7 @@ __all__ = [
     "ModelFileError",
     "OutputError",
     "ParameterError",
+    "PredictionArrayRules",
     "RuleError",
     "RuleSet",
     "Solution",
@@ -77,6 +89,8 @@ __all__ = [
     "System",
     "TabularTask",
     "TaskError",
+    "best_action_map",
+    "compact",
     "evaluate",
     "frozen_lake",
     "load",

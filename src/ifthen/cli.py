@@ -20,6 +20,7 @@ from ifthen.errors import IfthenError, ModelFileError, ParameterError
 from ifthen.terminal import Stop, after_epoch, err, measured_table, out, print_rules
 
 if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
     from ifthen.study.run_folder import RunFolder
     from ifthen.study.settings import RunSettings
     from ifthen.systems.base import System
@@ -165,15 +166,35 @@ def evaluate(
 def show(
     model: ModelPath,
     png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
+    compact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="Show fewer rules of an XCSF: greedy (the same action in every state) or gnmc (nearly the "
+            "same predictions).  [default: greedy where there are many]",
+        ),
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Share of each niche's fitness that gnmc may drop.  [default: 0.1]"),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every rule of an XCSF.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Also write the rules shown to this file.")
+    ] = None,
 ) -> None:
     """Print a policy's rules in words, and draw it on its grid.
 
     For example:
 
     - `ifthen show runs/first --png policy.png`
+    - `ifthen show runs/xcsf --compact gnmc --rho 0.2 --json fewer.json`
     """
     from ifthen.explain.maps import has_grid, policy_figure, policy_text
+    from ifthen.explain.prune import compact as compacted
+    from ifthen.explain.words import readable
     from ifthen.study.figures import write_png
+    from ifthen.study.run_folder import write_ruleset
 
     learner = _load(model)
     if png is not None and png.suffix.lower() != ".png":
@@ -182,14 +203,26 @@ def show(
         raise ParameterError(
             f"{learner.task.name} has no grid of x and y to draw the policy on: leave --png out."
         )
-    print_rules(learner)
+    if compact is not None and everything:
+        raise ParameterError("--compact shows fewer rules and --all every one: give one of them.")
+    if rho is not None and compact != "gnmc":
+        raise ParameterError("--rho belongs to --compact gnmc: give both, or leave --rho out.")
+    if compact is not None:
+        method: Any = compact
+        ruleset: RuleSet = compacted(learner.ruleset, learner.task, method, 0.1 if rho is None else rho)
+    else:
+        ruleset = learner.ruleset if everything else readable(learner.ruleset, learner.task)
+    print_rules(learner, ruleset)
+    if json_file is not None:
+        write_ruleset(json_file, ruleset)
+        out.print(f"written to {json_file}")
     if not has_grid(learner.task):
         out.print("(this task has no grid to draw the policy on)")
         return
-    out.print(policy_text(learner.ruleset, learner.task, out.width))
+    out.print(policy_text(ruleset, learner.task, out.width))
     if png is not None:
         title = f"{learner.name} on {learner.task.name}"
-        write_png(png, policy_figure(learner.ruleset, learner.task, title))
+        write_png(png, policy_figure(ruleset, learner.task, title))
         out.print(f"drawn to {png}")
 
 
@@ -267,8 +300,8 @@ def doctor(
     table.add_row("threads", str(available_threads()))
     began = time.perf_counter()
     for system in SYSTEMS.values():
-        system(frozen_lake(4, 0.1), idv_size=2, pop_size=2).learn(1)
-    table.add_row("smallest training", f"worked, in {time.perf_counter() - began:.1f} s with compiling")
+        system(frozen_lake(4, 0.1)).learn(1)
+    table.add_row("an epoch of each system", f"worked, in {time.perf_counter() - began:.1f} s with compiling")
     size = sum(file.stat().st_size for file in cache_root().rglob("*") if file.is_file())
     kept = f"{size / 2**20:.1f} MiB with older versions" if cache_is_usable() else "cannot be written to"
     table.add_row("cache", f"{cache_folder()}\n{kept}")
@@ -295,8 +328,9 @@ def _load(path: Path) -> System:
 
 def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
     """Learn, then write and print everything that a finished run has."""
+    from ifthen.explain.words import readable
     from ifthen.rollout.evaluate import evaluate as measure
-    from ifthen.study.run_folder import REPORT
+    from ifthen.study.run_folder import REPORT, RULES
 
     with Stop() as stop:
         try:
@@ -309,18 +343,19 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
         at = f" and saved at epoch {learner.epoch}" if learner.started else ""
         err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
         raise typer.Exit(130)
-    _write_pictures(run_folder, settings, learner)
-    print_rules(learner)
+    shown = readable(learner.ruleset, learner.task)
+    _write_pictures(run_folder, settings, learner, shown)
+    print_rules(learner, shown)
+    if len(shown) < len(learner.ruleset):
+        out.print(f"(these make the same choice in every state as all {len(learner.ruleset)} in {RULES})")
     sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
     exact = measure(learner, learner.task, "exact")
     out.print(measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 
-def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
-    """Write the rules, the pictures and the report."""
-    import json
-
+def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: System, shown: RuleSet) -> None:
+    """Write the rules, the pictures and the report, which lists the rules `shown`."""
     from ifthen.explain.maps import has_grid, policy_figure
     from ifthen.explain.page import report_page
     from ifthen.store import write_text
@@ -329,7 +364,7 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
 
     ruleset, task = learner.ruleset, learner.task
     write_text(run_folder / files.RULES, f"{ruleset}\n")
-    write_text(run_folder / files.RULESET, json.dumps(ruleset.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    files.write_ruleset(run_folder / files.RULESET, ruleset)
     curve = learning_curve(learner)
     write_png(run_folder / files.CURVE, curve)
     if has_grid(task):
@@ -341,7 +376,7 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
         if name
         else f"ifthen train --config {files.SETTINGS}"
     )
-    write_text(run_folder / files.REPORT, report_page(learner, curve, command))
+    write_text(run_folder / files.REPORT, report_page(learner, shown, curve, command))
 
 
 def run() -> None:

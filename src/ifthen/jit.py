@@ -58,11 +58,24 @@ def cache_is_usable() -> bool:
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` with Numba on first use: cached on disk, the GIL released, no fastmath."""
+    return _compiled(function)
+
+
+def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as `kernel` does, but without counting references to arrays.
+
+    For functions that are called at every step and hand many arrays on to each other: counting takes up to a
+    third of their time. Such a function must not make arrays (Numba refuses it), nor does it outlive any.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     settings: Any = _config
     previous = settings.CACHE_DIR
     settings.CACHE_DIR = str(cache_folder())
     try:
-        decorate = numba.njit(cache=cache_is_usable(), nogil=True, error_model="numpy")
+        decorate = numba.njit(cache=cache_is_usable(), nogil=True, error_model="numpy", **options)
         compiled: Callable[P, R] = decorate(function)
     finally:
         settings.CACHE_DIR = previous

@@ -12,18 +12,22 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ifthen.rollout.evaluate import Evaluation
+    from ifthen.rules.ruleset import RuleSet
     from ifthen.systems.base import System
 
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 
-def print_rules(learner: System) -> None:
-    """Print the rules with the share of states each decides."""
+def print_rules(learner: System, ruleset: RuleSet) -> None:
+    """Print the rules of a learner, or those picked from them, with the share of states each decides."""
     from ifthen.explain.words import rules_in_words
 
-    table = Table(title=Text(f"Rules of {learner.name} on {learner.task.name}"), title_justify="left")
+    title, everything = f"Rules of {learner.name} on {learner.task.name}", len(learner.ruleset)
+    if len(ruleset) < everything:
+        title += f": {len(ruleset)} of {everything}"
+    table = Table(title=Text(title), title_justify="left")
     table.add_column("#", justify="right")
-    rules = rules_in_words(learner.ruleset, learner.task)
+    rules = rules_in_words(ruleset, learner.task)
     table.add_column("rule", overflow="fold")
     notes = any(rule.notes for rule in rules)
     if notes:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from ifthen import Feature
-from ifthen.evolve.mutation import geometric, geometric_tails, mutate
-from ifthen.randomness import stream, uniform
+from ifthen.evolve.mutation import geometric, geometric_tails, moved, mutate, mutate_action, shift_bounds
+from ifthen.randomness import draw, stream, uniform
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, Arrays, random_population
 from tests.naive_evolve import individuals
@@ -32,6 +33,68 @@ def test_alleles_mutate_as_by_the_oracle(key: int, p_mut: float, seed: int) -> N
     expected = individuals(*before[:3])
     naive_evolve.mutate(key, p_mut, expected[1], RANGES, N_ACTIONS)
     assert individuals(*mutated(key, p_mut, before)[:3]) == expected
+
+
+def shifted(key: int, p_mut: float, before: Arrays, reach: list[int]) -> NDArray[np.int32]:
+    """Return the conditions of the second individual, number 2 of which was mutated evenly."""
+    after: NDArray[np.int32] = before.bounds[1].copy()
+    shift_bounds(np.uint64(key), p_mut, after, 2, LOWS, HIGHS, np.array(reach, dtype=np.int32))
+    return after
+
+
+REACHES = st.lists(st.integers(1, 9), min_size=len(FEATURES), max_size=len(FEATURES))
+
+
+@given(KEYS, RATES, SEEDS, REACHES)
+def test_bounds_are_shifted_as_by_the_oracle(key: int, p_mut: float, seed: int, reach: list[int]) -> None:
+    before = random_population(seed)
+    expected = before.bounds[1].tolist()
+    naive_evolve.shift_bounds(key, p_mut, expected[2], RANGES, reach)
+    assert shifted(key, p_mut, before, reach).tolist() == expected
+
+
+@given(KEYS, SEEDS, REACHES)
+def test_bounds_are_shifted_by_1_up_to_their_reach_and_stay_in_range(
+    key: int, seed: int, reach: list[int]
+) -> None:
+    before = random_population(seed)
+    after = shifted(key, 1.0, before, reach)[2]
+    far = np.abs(after - before.bounds[1, 2])
+    at_edge = (after == LOWS[:, None]) | (after == HIGHS[:, None])
+    assert ((far >= 1) | at_edge).all()
+    assert (far <= np.array(reach)[:, None]).all()
+    assert (after >= LOWS[:, None]).all()
+    assert (after <= HIGHS[:, None]).all()
+
+
+def test_bounds_are_shifted_by_each_distance_equally_often_both_ways() -> None:
+    before = random_population(0)
+    before.bounds[1, 2, 1] = 3
+    shifts = [
+        int(shifted(int(draw(stream(1, "test"), i)), 1.0, before, [2, 3, 1])[2, 1, 0]) - 3
+        for i in range(4000)
+    ]
+    values, times = np.unique(shifts, return_counts=True)
+    assert values.tolist() == [-3, -2, -1, 1, 2, 3]
+    np.testing.assert_allclose(times / 4000, 1 / 6, atol=5 * (5 / 36 / 4000) ** 0.5)
+
+
+@given(KEYS, st.integers(0, 50), st.integers(-3, 4), st.integers(1, 20))
+def test_a_bound_moves_as_by_the_oracle(key: int, at: int, value: int, far: int) -> None:
+    found = moved(np.uint64(key), at, value, far, -3, 4)
+    assert found == naive_evolve.moved(key, at, value, far, -3, 4)
+    assert found in (max(-3, value - far), min(4, value + far))
+
+
+@given(KEYS, st.integers(0, 50), RATES, st.integers(1, 5), st.data())
+def test_an_action_mutates_as_by_the_oracle(
+    key: int, at: int, p_mut: float, n_actions: int, data: st.DataObject
+) -> None:
+    action = data.draw(st.integers(0, n_actions - 1))
+    found = mutate_action(np.uint64(key), at, p_mut, action, n_actions)
+    assert found == naive_evolve.mutate_action(key, at, p_mut, action, n_actions)
+    if p_mut == 1 and n_actions > 1:
+        assert found != action
 
 
 @given(KEYS, RATES, SEEDS)
@@ -102,9 +165,9 @@ def test_alleles_mutate_as_often_as_the_rate_says_both_ways() -> None:
     before = random_population(0, rules=3000)
     before.bounds[1, :, 0], before.bounds[1, :, 1] = 0, 3
     after = mutated(9, 0.2, before)
-    moved = after.bounds[1, :, 0] - 0
-    assert abs((moved != 0).mean() - 0.2) < 5 * 0.4 / moved.size**0.5
-    assert abs((moved[moved != 0] > 0).mean() - 0.5) < 5 * 0.5 / (moved != 0).sum() ** 0.5
+    shifts = after.bounds[1, :, 0] - 0
+    assert abs((shifts != 0).mean() - 0.2) < 5 * 0.4 / shifts.size**0.5
+    assert abs((shifts[shifts != 0] > 0).mean() - 0.5) < 5 * 0.5 / (shifts != 0).sum() ** 0.5
     assert abs((after.actions[1] != before.actions[1]).mean() - 0.2) < 5 * 0.4 / 3000**0.5
 
 

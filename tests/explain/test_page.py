@@ -17,7 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def page_of(system: System) -> str:
-    return report_page(system, learning_curve(system), "ifthen train <somewhere>")
+    return report_page(system, system.ruleset, learning_curve(system), "ifthen train <somewhere>")
 
 
 @pytest.fixture(scope="module")

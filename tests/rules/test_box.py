@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen.rules.box import decode, lowest_bit, match_masks, matches, words_for
+from ifthen.rules.box import contains, decode, lowest_bit, match_masks, matches, words_for
 from ifthen.rules.features import lows_and_highs
 from tests import naive
 from tests.rulesets import FEATURES, LARGEST, all_states, bounds_of
@@ -60,6 +60,24 @@ def test_decoded_boxes_have_the_smaller_bound_first_and_match_the_same(
     decoded = decode(given_)
     assert (decoded[..., 0] <= decoded[..., 1]).all()
     assert (matching(decoded, points) == matching(given_, points)).all()
+
+
+@given(bounds_of(2))
+def test_a_box_contains_another_if_it_matches_all_that_the_other_matches(
+    bounds: list[list[list[int]]],
+) -> None:
+    outer, inner = bounds
+    found = contains(np.array(bounds, dtype=np.int32), 0, 1)
+    assert bool(found) == naive.contains(outer, inner)
+    inside = [state for state in STATES.tolist() if naive.matches(inner, state)]
+    assert bool(found) == all(naive.matches(outer, state) for state in inside)
+
+
+@given(bounds_of(1))
+def test_a_box_contains_itself_in_any_order_of_bounds(bounds: list[list[list[int]]]) -> None:
+    both = np.array([bounds[0], [pair[::-1] for pair in bounds[0]]], dtype=np.int32)
+    assert contains(both, 0, 1)
+    assert contains(both, 1, 0)
 
 
 @given(st.integers(0, 63), st.integers(0, 2**64 - 1))

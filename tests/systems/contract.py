@@ -16,7 +16,10 @@ from ifthen.systems.registry import SYSTEMS
 SMALL: dict[str, dict[str, Any]] = {
     "PPL-DL": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05},
     "PPL-ST": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05, "num_reinf_rollouts": 2},
+    "XCSF": {"pop_limit": 80, "ga_per_epoch": 8, "theta_ga": 10},
 }
+OTHER: dict[str, dict[str, Any]] = {"PPL-DL": {"p_mut": 0.5}, "PPL-ST": {"p_mut": 0.5}, "XCSF": {"mu": 0.5}}
+"""A parameter of each system that changes what it learns."""
 MEADOW = ("SFF", "FFH", "FFG")
 every_system = pytest.mark.parametrize("name", sorted(SYSTEMS))
 

@@ -22,7 +22,7 @@ from ifthen import (
     load,
 )
 from ifthen.systems.registry import SYSTEMS, system_by_name
-from tests.systems.contract import every_system, make, meadow
+from tests.systems.contract import SMALL, every_system, make, meadow
 
 EVERY_HISTORY = {"epoch", "performance", "exact_performance", "episodes", "steps", "ga_invocations"}
 
@@ -48,15 +48,14 @@ def test_history_has_one_row_per_epoch_from_0_on(name: str) -> None:
 
 
 @every_system
-@pytest.mark.parametrize(
-    ("fitness", "noise"), [("sampled", "aligned"), ("sampled", "stream"), ("exact", "aligned")]
-)
-def test_the_best_fitness_is_the_performance_of_the_ruleset(name: str, fitness: Any, noise: Any) -> None:
-    system = make(name, fitness=fitness, noise=noise).learn(6)
+@pytest.mark.parametrize("noise", ["aligned", "stream"])
+def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, noise: Any) -> None:
+    system = make(name, noise=noise).learn(12)
     last = system.history.row(-1, named=True)
-    assert last["best_fitness"] == evaluate(system.ruleset, system.task, fitness, noise).performance
+    assert last["performance"] == evaluate(system.ruleset, system.task, "sampled", noise).performance
     assert last["exact_performance"] == evaluate(system.ruleset, system.task, "exact").performance
-    assert system.history["best_fitness"].n_unique() > 1  # else there was nothing to tell apart
+    assert system.best_so_measured == last["performance"]
+    assert system.history["performance"].n_unique() > 1  # else there was nothing to tell apart
 
 
 @every_system
@@ -92,8 +91,8 @@ def test_predict_has_the_signature_that_stable_baselines_calls(name: str) -> Non
 
 @every_system
 def test_a_trained_system_plays_vector_environments(name: str) -> None:
-    system = make(name, task=frozen_lake(4, 0.0), idv_size=7, pop_size=56).learn(15)
-    assert system.history["best_fitness"][-1] > 0
+    system = SYSTEMS[name](frozen_lake(4, 0.0), seed=7, threads=1).learn(15)
+    assert system.history["performance"][-1] > 0
     envs = gymnasium.vector.SyncVectorEnv(
         [lambda: gymnasium.make("ifthen/FrozenLake-v0", size=4, random_start=True)] * 5
     )
@@ -130,8 +129,11 @@ def test_a_system_trained_on_state_numbers_reads_the_environments_observations(n
 
 @every_system
 def test_numpy_numbers_are_as_good_as_pythons(name: str) -> None:
-    system = make(name, seed=np.int64(3), idv_size=np.int32(4), p_mut=np.float64(0.05)).learn(np.int64(1))  # type: ignore[arg-type]  # that is what is tested
-    assert (system.epoch, system.seed, system.parameters.idv_size) == (1, 3, 4)
+    numbers = {key: np.array(value)[()] for key, value in SMALL[name].items()}
+    assert all(isinstance(value, np.generic) for value in numbers.values())
+    system = make(name, seed=np.int64(3), **numbers).learn(np.int64(1))  # type: ignore[arg-type]  # that is what is tested
+    assert (system.epoch, system.seed) == (1, 3)
+    assert system.parameters == make(name).parameters
 
 
 @every_system
@@ -186,10 +188,34 @@ def test_asking_before_learning_says_to_learn_first(name: str, tmp_path: Path) -
 
 
 @every_system
-@pytest.mark.parametrize("epochs", [-1, 1.0, "3", True, None])
-def test_epochs_that_are_no_count_are_refused(name: str, epochs: Any) -> None:
-    with pytest.raises(ParameterError, match="epochs must be a whole number"):
-        make(name).learn(epochs)
+@pytest.mark.parametrize("unit", ["epochs", "steps", "episodes"])
+@pytest.mark.parametrize("number", [-1, 1.0, "3", True])
+def test_goals_that_are_no_count_are_refused(name: str, unit: str, number: Any) -> None:
+    with pytest.raises(ParameterError, match=f"{unit} must be a whole number"):
+        make(name).learn(**{unit: number})
+
+
+@every_system
+def test_only_one_goal_can_be_given(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"one of epochs, steps and episodes, not .*'steps': 5"):
+        make(name).learn(3, steps=5)
+
+
+@every_system
+def test_nothing_said_means_250_epochs(name: str) -> None:
+    assert make(name).learn(249).learn(callback=lambda system: system.epoch < 260).epoch == 260
+
+
+@every_system
+@pytest.mark.parametrize("unit", ["steps", "episodes"])
+def test_learning_stops_when_so_many_more_steps_or_episodes_were_made(name: str, unit: str) -> None:
+    system = make(name).learn(2)
+    before = system.history[unit][-1]
+    system.learn(**{unit: 2_000})  # type: ignore[arg-type]  # mypy cannot know which one
+    history = system.history
+    assert history[unit][-1] >= before + 2_000
+    assert history[unit][-2] < before + 2_000
+    assert system.learn(**{unit: 0}).history[unit][-1] == history[unit][-1]  # type: ignore[arg-type]  # as above
 
 
 @every_system
@@ -217,7 +243,7 @@ def test_an_impossible_seed_is_refused(name: str) -> None:
 
 @every_system
 def test_seeds_make_different_systems(name: str) -> None:
-    first, other = (make(name, seed=seed).learn(0).ruleset for seed in (1, 2))
+    first, other = (make(name, seed=seed).learn(1).ruleset for seed in (1, 2))
     assert first != other
 
 
@@ -247,7 +273,8 @@ def test_parameters_outside_their_range_are_refused_by_name(name: str) -> None:
             wrong += [limit.ge - 1] if hasattr(limit, "ge") else []
             wrong += [limit.gt] if hasattr(limit, "gt") else []
             wrong += [limit.le * 2 + 1] if hasattr(limit, "le") else []
-        assert field.metadata or get_args(field.annotation)  # every parameter has a range or choices
+        # Every parameter has a range or choices.
+        assert field.metadata or get_args(field.annotation) or field.annotation is bool
         for value in wrong:
             with pytest.raises(ParameterError, match=rf"^{parameter}: "):
                 SYSTEMS[name](meadow(), **{parameter: value})

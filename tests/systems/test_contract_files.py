@@ -19,7 +19,7 @@ from ifthen import ModelFileError, OutputError, System, TabularTask, frozen_lake
 from ifthen.systems import pittsburgh
 from ifthen.systems.registry import SYSTEMS
 from ifthen.tasks import tabular
-from tests.systems.contract import every_system, make, meadow, saved_bytes
+from tests.systems.contract import OTHER, every_system, make, meadow, saved_bytes
 
 EPOCHS = 5
 
@@ -84,18 +84,6 @@ def test_learning_in_parts_across_files_gives_the_bytes_of_one_go(
 
 
 @every_system
-@pytest.mark.parametrize("seed", range(4))
-def test_learning_in_parts_gives_the_bytes_of_one_go_with_exact_fitness_too(
-    name: str, seed: int, tmp_path: Path
-) -> None:
-    settings: dict[str, Any] = {"fitness": "exact", "pop_size": 4, "idv_size": 25, "seed": seed}
-    task = ifthen.frozen_lake(8, 0.3)
-    whole = saved_bytes(make(name, task=task, **settings).learn(8), tmp_path)
-    make(name, task=task, **settings).learn(4).save(tmp_path / "half.zip")
-    assert saved_bytes(load(tmp_path / "half.zip", threads=1).learn(4), tmp_path) == whole
-
-
-@every_system
 def test_two_threads_give_the_bytes_of_one(
     name: str, in_one_go: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +97,7 @@ def test_two_threads_give_the_bytes_of_one(
 def test_another_system_seed_or_parameter_gives_other_bytes(
     name: str, in_one_go: dict[str, bytes], tmp_path: Path
 ) -> None:
-    others = [make(name, seed=6), make(name, p_mut=0.5)]
+    others = [make(name, seed=6), make(name, **OTHER[name])]
     contents = {saved_bytes(system.learn(EPOCHS), tmp_path) for system in others}
     assert len(contents | set(in_one_go.values())) == 2 + len(SYSTEMS)
 
@@ -157,8 +145,8 @@ def test_an_interrupt_inside_an_epoch_leaves_a_checkpoint_of_the_epoch_before(
     system, checkpoint = make(name), tmp_path / "checkpoint.zip"
     advance = type(system).advance
 
-    def interrupted(self: System, population: Any, before: Any) -> Any:
-        following = advance(self, population, before)
+    def interrupted(self: System, population: Any, before: Any, goal: Any) -> Any:
+        following = advance(self, population, before, goal)
         if before["epoch"] == 3:
             raise KeyboardInterrupt
         return following

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import tempfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from ifthen import ModelFileError, System, load
 from ifthen.provenance import versions
-from tests.archives import MANIFEST, manifest, members, npy, write
+from tests.archives import MANIFEST, manifest, members, npy, poke, with_array, with_manifest, write
 from tests.systems.contract import make
 
 Members = dict[str, bytes]
@@ -29,30 +28,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def changed(model: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    """Write the model with its manifest changed."""
-    contents = members(model)
-    about = manifest(contents)
-    change(about)
-    return write(tmp_path / "changed.zip", {**contents, MANIFEST: json.dumps(about)})
-
-
-def with_array(model: Path, tmp_path: Path, name: str, change: Callable[[Any], Any]) -> Path:
-    """Write the model with one of its arrays changed."""
-    contents = members(model)
-    array = np.load(io.BytesIO(contents[f"{name}.npy"]))
-    contents[f"{name}.npy"] = npy(np.asarray(change(array)))
-    return write(tmp_path / "changed.zip", contents)
-
-
-def poke(array: Any, value: Any) -> Any:
-    """Return the array with its first number replaced."""
-    array.flat[0] = value
-    return array
-
-
 def test_a_model_rewritten_without_change_loads(model: Path, tmp_path: Path) -> None:
-    again = load(changed(model, tmp_path, lambda m: None))
+    again = load(with_manifest(model, tmp_path, lambda m: None))
     assert again.ruleset == load(model).ruleset
     assert load(with_array(model, tmp_path, "population/bounds", lambda a: a)).epoch == 2
 
@@ -111,7 +88,7 @@ def test_a_model_tells_what_made_it(model: Path) -> None:
 def test_a_manifest_with_one_thing_wrong_is_refused_naming_it(
     change: Callable[[dict[str, Any]], Any], message: str, model: Path, tmp_path: Path
 ) -> None:
-    path = changed(model, tmp_path, change)
+    path = with_manifest(model, tmp_path, change)
     with pytest.raises(ModelFileError, match=message):
         load(path)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,13 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLDL, PPLST, Feature, ParameterError, TabularTask, paper_suite
+from ifthen import (
+    PPLDL,
+    PPLST,
+    Feature,
+    ParameterError,
+    System,
+    TabularTask,
+    evaluate,
+    frozen_lake,
+    load,
+    paper_suite,
+)
 from ifthen.evolve.mutation import geometric_tails
 from ifthen.systems.pittsburgh import HISTORY, Population, breed, empty_population, random_rules
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, random_population
 from tests.naive_evolve import individuals
-from tests.systems.contract import make
+from tests.systems.contract import make, saved_bytes
 from tests.worlds import random_task
 
 KEYS = st.integers(0, 2**64 - 1)
@@ -169,3 +181,29 @@ def test_a_feature_of_a_single_value_keeps_it() -> None:
     task = random_task(0, features=(Feature("u", -1, 1), Feature("v", 5, 5)), state_features=states)
     ruleset = PPLDL(task, idv_size=3, pop_size=4, threads=1, p_mut=1.0).learn(2).ruleset
     assert (ruleset.bounds[:, 1] == 5).all()
+
+
+@both_systems
+@pytest.mark.parametrize(
+    ("fitness", "noise"), [("sampled", "aligned"), ("sampled", "stream"), ("exact", "aligned")]
+)
+def test_the_best_fitness_is_the_performance_of_the_ruleset(
+    system: type[System], fitness: Any, noise: Any
+) -> None:
+    trained = make(system.name, fitness=fitness, noise=noise).learn(6)
+    last = trained.history.row(-1, named=True)
+    assert last["best_fitness"] == evaluate(trained.ruleset, trained.task, fitness, noise).performance
+    assert trained.best_so_measured == last["best_fitness"]
+    assert trained.history["best_fitness"].n_unique() > 1  # else there was nothing to tell apart
+
+
+@both_systems
+@pytest.mark.parametrize("seed", range(4))
+def test_learning_in_parts_gives_the_bytes_of_one_go_with_exact_fitness_too(
+    system: type[System], seed: int, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"fitness": "exact", "pop_size": 4, "idv_size": 25, "seed": seed}
+    task = frozen_lake(8, 0.3)
+    whole = saved_bytes(make(system.name, task=task, **settings).learn(8), tmp_path)
+    make(system.name, task=task, **settings).learn(4).save(tmp_path / "half.zip")
+    assert saved_bytes(load(tmp_path / "half.zip", threads=1).learn(4), tmp_path) == whole

@@ -1,4 +1,4 @@
-"""Uniform crossover between two individuals, by single alleles (PPL-DL) or by whole rules (PPL-ST)."""
+"""Uniform crossover: single alleles (PPL-DL) or whole rules (PPL-ST) of rulesets, bounds of rules (XCSF)."""
 
 from __future__ import annotations
 
@@ -59,3 +59,14 @@ def swap_rules(
                 number = learnt[i, r, d]
                 learnt[i, r, d] = learnt[j, r, d]
                 learnt[j, r, d] = number
+
+
+@kernel
+def swap_bounds(key: np.uint64, p_swap: float, bounds: NDArray[np.int32], i: int, j: int) -> None:
+    """Swap each bound between the conditions i and j of `(n, features, 2)` with probability `p_swap`."""
+    for d in range(bounds.shape[1]):
+        for end in range(2):
+            if uniform(key, 2 * d + end) < p_swap:
+                kept = bounds[i, d, end]
+                bounds[i, d, end] = bounds[j, d, end]
+                bounds[j, d, end] = kept

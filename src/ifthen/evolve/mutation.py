@@ -1,4 +1,4 @@
-"""Mutation of conditions by geometric noise and of actions by replacement (paper, "Design Commonalities")."""
+"""Mutation: conditions move by geometric noise (PPL) or evenly (XCSF), actions are replaced (paper)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,23 @@ def geometric(u: float, tail: float, most: int) -> int:
 
 
 @kernel
+def moved(key: np.uint64, at: int, value: int, shift: int, low: int, high: int) -> int:
+    """Return a bound moved by `shift` one way or the other, as far as its range goes."""
+    if uniform(key, at + 1) < 0.5:
+        shift = -shift
+    return min(max(value + shift, low), high)
+
+
+@kernel
+def mutate_action(key: np.uint64, at: int, p_mut: float, action: int, n_actions: int) -> int:
+    """Return one of the other actions with probability `p_mut`, else the same."""
+    if n_actions > 1 and uniform(key, at) < p_mut:
+        other = below(key, at + 1, n_actions - 1)
+        return other + (other >= action)
+    return action
+
+
+@kernel
 def mutate(
     key: np.uint64,
     p_mut: float,
@@ -50,12 +67,27 @@ def mutate(
             for end in range(2):
                 if uniform(key, at) < p_mut:
                     shift = geometric(uniform(key, at + 2), tails[d], highs[d] - lows[d] + 1)
-                    if uniform(key, at + 1) < 0.5:
-                        shift = -shift
-                    moved = bounds[i, r, d, end] + shift
-                    bounds[i, r, d, end] = min(max(moved, lows[d]), highs[d])
+                    bounds[i, r, d, end] = moved(key, at, bounds[i, r, d, end], shift, lows[d], highs[d])
                 at += DRAWS
-        if n_actions > 1 and uniform(key, at) < p_mut:
-            other = below(key, at + 1, n_actions - 1)
-            actions[i, r] = other + (other >= actions[i, r])
+        actions[i, r] = mutate_action(key, at, p_mut, actions[i, r], n_actions)
         at += DRAWS
+
+
+@kernel
+def shift_bounds(
+    key: np.uint64,
+    p_mut: float,
+    bounds: NDArray[np.int32],
+    i: int,
+    lows: NDArray[np.int32],
+    highs: NDArray[np.int32],
+    reach: NDArray[np.int32],
+) -> None:
+    """Move each bound of condition i of `(n, features, 2)` by 1 to `reach` with probability `p_mut`."""
+    at = 0
+    for d in range(bounds.shape[1]):
+        for end in range(2):
+            if uniform(key, at) < p_mut:
+                shift = 1 + below(key, at + 2, reach[d])
+                bounds[i, d, end] = moved(key, at, bounds[i, d, end], shift, lows[d], highs[d])
+            at += DRAWS

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ifthen.explain.prune import compact
+from ifthen.inference.prediction_array import PredictionArrayRules
+from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
 
@@ -27,6 +30,16 @@ class RuleInWords:
     notes: str
     decides: int
     share: float
+
+
+LONGEST_READING = 60
+
+
+def readable(ruleset: RuleSet, task: TabularTask) -> RuleSet:
+    """Return the ruleset, or where it is an XCSF's and long, those of its rules that choose the same."""
+    if len(ruleset) <= LONGEST_READING or not isinstance(ruleset, PredictionArrayRules):
+        return ruleset
+    return compact(ruleset, task) if (policy_table(ruleset, task) >= 0).any() else ruleset
 
 
 def rules_in_words(ruleset: RuleSet, task: TabularTask) -> list[RuleInWords]:

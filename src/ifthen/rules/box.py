@@ -50,6 +50,17 @@ def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: N
             out[i, r] = inside
 
 
+@kernel
+def contains(bounds: NDArray[np.int32], outer: int, inner: int) -> bool:
+    """Return whether the box `outer` of `(n, features, 2)` contains all of the box `inner`."""
+    for d in range(bounds.shape[1]):
+        if min(bounds[inner, d, 0], bounds[inner, d, 1]) < min(bounds[outer, d, 0], bounds[outer, d, 1]):
+            return False
+        if max(bounds[inner, d, 0], bounds[inner, d, 1]) > max(bounds[outer, d, 0], bounds[outer, d, 1]):
+            return False
+    return True
+
+
 @intrinsic
 def _count_trailing_zeros(typing: Any, mask: Any) -> Any:
     """Stand for the machine's own instruction, which is several times faster than any table."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,7 +136,24 @@ class RuleSet(ABC):
             )
         if not np.isfinite(batch).all():
             raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
+        for d, feature in enumerate(self.features):
+            outside = (batch[:, d] < feature.low) | (batch[:, d] > feature.high)
+            if outside.any():
+                raise RuleError(
+                    f"{feature.name} of an observation must be from {feature.low} to {feature.high}, "
+                    f"not {batch[outside, d][0]:g}."
+                )
         return batch
+
+    def subset(self, rules: ArrayLike) -> Self:
+        """Return a ruleset of some of the rules only, given by number from 0, in the order given."""
+        data, numbers = self.to_dict(), np.asarray(rules)
+        if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not len(numbers):
+            raise RuleError(f"a subset needs the numbers of some rules, not {rules!r}.")
+        if numbers.min() < 0 or numbers.max() >= len(self):
+            raise RuleError(f"the rules are numbered 0 to {len(self) - 1}, not {rules!r}.")
+        data["rules"] = [data["rules"][r] for r in numbers]
+        return cast(Self, RuleSet.from_dict(data))
 
     def __len__(self) -> int:
         return len(self.actions)

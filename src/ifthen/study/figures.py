@@ -27,8 +27,8 @@ def learning_curve(system: System) -> Figure:
     fitness_optimum = exact if system.method == "exact" else on_z
     lines = (
         ("mean_fitness", fitness_optimum, "mean fitness of the population", GREY, "-"),
-        ("performance", on_z, "best ruleset on z", BLUE, "-"),
-        ("exact_performance", exact, "best ruleset, exact value", ORANGE, "--"),
+        ("performance", on_z, "ruleset on z", BLUE, "-"),
+        ("exact_performance", exact, "ruleset, exact value", ORANGE, "--"),
     )
     epochs = [record["epoch"] for record in records]
     for name, optimum, label, colour, style in lines:

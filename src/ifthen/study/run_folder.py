@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]  # checked before use
 
 from ifthen.errors import OutputError, ParameterError
+from ifthen.rules.ruleset import RuleSet
 from ifthen.store import atomic_file, write_text
 from ifthen.study.settings import RunSettings, checked_settings, read_settings
 from ifthen.systems.base import System
@@ -28,6 +30,11 @@ RULES = "rules.txt"
 RULESET = "ruleset.json"
 REPORT = "report.html"
 FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
+
+
+def write_ruleset(path: Path, ruleset: RuleSet) -> None:
+    """Write a ruleset as JSON that `RuleSet.from_dict` understands."""
+    write_text(path, json.dumps(ruleset.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 
 class RunFolder:

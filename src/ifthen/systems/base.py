@@ -1,7 +1,7 @@
 """What every system is: a learner with parameters, a task, a history, a ruleset and a file.
 
-A system learns by epochs. Its whole state between two epochs is plain arrays and numbers, all its
-random numbers are functions of (seed, epoch, …), so it can be saved and resumed after any epoch.
+A system learns by epochs. Its whole state between them is plain arrays and numbers, and its random numbers
+are functions of the seed and of where it stands, so it can be saved and resumed after any epoch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,8 @@ Record = dict[str, Any]
 Population = Any
 """A system's own NamedTuple of arrays."""
 EPOCH_LIMIT = 10_000_000
+STEP_LIMIT = 10**12
+NEVER = 2**62
 Callback = Callable[["System"], bool | None]
 
 
@@ -52,6 +54,35 @@ class Moment(NamedTuple):
     epoch: int
     population: Population
     records: tuple[Record, ...]
+
+    def followed_by(self, population: Population, record: Record) -> Moment:
+        """Return the state that learning leads to.
+
+        Where learning stopped inside an epoch, the last two rows have the same epoch: the second says how
+        things stood, and gives way to the row of what follows.
+        """
+        inside = len(self.records) > 1 and self.records[-1]["epoch"] == self.records[-2]["epoch"]
+        kept = self.records[:-1] if inside else self.records
+        return Moment(int(record["epoch"]), population, (*kept, record))
+
+
+class Goal(NamedTuple):
+    """When learning is to stop: when there were so many epochs, steps or episodes in all."""
+
+    unit: Literal["epochs", "steps", "episodes"]
+    target: int
+
+    def count(self, record: Record) -> int:
+        """Return how many there were when a row of the history was written."""
+        return int(record["epoch" if self.unit == "epochs" else self.unit])
+
+    def reached(self, record: Record) -> bool:
+        """Return whether the state that the history's last row describes is where to stop."""
+        return self.count(record) >= self.target
+
+    def limit(self, unit: str) -> int:
+        """Return the most steps or episodes that there are to be."""
+        return self.target if unit == self.unit else NEVER
 
 
 class System(ABC):
@@ -92,8 +123,11 @@ class System(ABC):
         """Return the initial population and the history's row of epoch 0."""
 
     @abstractmethod
-    def advance(self, population: Population, before: Record) -> tuple[Population, Record]:
-        """Return the population one epoch on, and its row, given the present one and its row `before`."""
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
+        """Return the population one epoch on, and its row, given the present one and its row `before`.
+
+        A system that can stop inside an epoch does so where the goal's steps or episodes are reached.
+        """
 
     @property
     def method(self) -> Method:
@@ -111,24 +145,29 @@ class System(ABC):
 
     def learn(
         self,
-        epochs: int = 250,
+        epochs: int | None = None,
         callback: Callback | None = None,
         progress_bar: bool = False,
         *,
+        steps: int | None = None,
+        episodes: int | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 25,
     ) -> Self:
-        """Learn for `epochs` more epochs.
+        """Learn for so many more epochs, steps or episodes: 250 epochs where nothing is said.
 
         Args:
             epochs: how many; a fresh system first makes its initial population (epoch 0).
             callback: called with the system after each epoch; learning stops when it returns False.
-            progress_bar: show a bar with the best fitness.
+            progress_bar: show a bar with the ruleset's performance.
+            steps: how many environment steps. XCSF stops exactly there, in the middle of an epoch or
+                episode if need be; systems that learn by generations finish the generation.
+            episodes: how many episodes, likewise.
             checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted;
                 `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
         """
-        epochs = whole_number("epochs", epochs, 0, EPOCH_LIMIT)
+        goal = self._checked_goal(epochs, steps, episodes)
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         if callback is not None and not callable(callback):
             raise ParameterError(f"callback must be a function that takes the system, not {callback!r}.")
@@ -137,13 +176,11 @@ class System(ABC):
             self._now = Moment(0, population, (record,))
         if checkpoint is not None:
             self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
-        last = self.epoch + epochs
-        with _Progress(self, last, progress_bar) as show:
+        with _Progress(self, goal, progress_bar) as show:
             try:
-                while self.epoch < last:
-                    epoch, population, records = self._now
-                    population, record = self.advance(population, records[-1])
-                    self._now = Moment(epoch + 1, population, (*records, record))
+                while not goal.reached(self._now.records[-1]):
+                    population, record = self.advance(self._now.population, self._now.records[-1], goal)
+                    self._now = self._now.followed_by(population, record)
                     show(self)
                     if checkpoint is not None and self.epoch % checkpoint_every == 0:
                         self.save(checkpoint)
@@ -153,6 +190,17 @@ class System(ABC):
                 if checkpoint is not None:
                     self.save(checkpoint)
         return self
+
+    def _checked_goal(self, epochs: int | None, steps: int | None, episodes: int | None) -> Goal:
+        """Return when to stop, or raise where that is no count, or more than one."""
+        asked: dict[Any, int | None] = {"epochs": epochs, "steps": steps, "episodes": episodes}
+        given = {unit: number for unit, number in asked.items() if number is not None} or {"epochs": 250}
+        if len(given) > 1:
+            raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}.")
+        ((unit, number),) = given.items()
+        more = whole_number(unit, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
+        goal = Goal(unit, more)
+        return goal if self._now is None else Goal(unit, more + goal.count(self._now.records[-1]))
 
     def predict(
         self,
@@ -201,7 +249,7 @@ class System(ABC):
 
     @property
     def history(self) -> polars.DataFrame:
-        """One row per epoch, from 0 (the initial population) on."""
+        """One row per epoch, from 0 (the initial population) on; one more where learning is inside one."""
         import polars
 
         return polars.DataFrame(list(self.now.records))
@@ -221,7 +269,6 @@ class System(ABC):
     @classmethod
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
-        checked_parameters(cls.Parameters, model.parameters)  # before they become keyword arguments
         checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
         system = cls(model.task, seed=model.seed, threads=threads, **model.parameters)
         system._now = Moment(model.epoch, system.population_of(model), model.history)
@@ -269,10 +316,11 @@ def checked_threads(threads: int | None) -> int:
 
 
 class _Progress:
-    """A progress bar over epochs with the best fitness, or nothing."""
+    """A progress bar towards a goal with the ruleset's performance, or nothing."""
 
-    def __init__(self, system: System, last: int, wanted: bool) -> None:
+    def __init__(self, system: System, goal: Goal, wanted: bool) -> None:
         self._bar: Any = None
+        self._goal = goal
         if wanted:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -280,12 +328,15 @@ class _Progress:
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
-                TextColumn("epochs"),
+                TextColumn(goal.unit),
                 TimeRemainingColumn(),
                 TextColumn("best {task.fields[best]:.4f}"),
             )
             self._row = self._bar.add_task(
-                f"{system.name} on {system.task.name}", total=last, completed=system.epoch, best=math.nan
+                f"{system.name} on {system.task.name}",
+                total=goal.target,
+                completed=goal.count(system.now.records[-1]),
+                best=math.nan,
             )
 
     def __enter__(self) -> Callable[[System], None]:
@@ -293,7 +344,7 @@ class _Progress:
             return lambda system: None
         self._bar.start()
         return lambda system: self._bar.update(
-            self._row, completed=system.epoch, best=system.best_so_measured
+            self._row, completed=self._goal.count(system.now.records[-1]), best=system.best_so_measured
         )
 
     def __exit__(self, *_: object) -> None:

@@ -92,12 +92,17 @@ class Population(NamedTuple):
     """`(n,)`."""
 
 
+def suitable_rules(task: TabularTask) -> int:
+    """Return how many rules suit a task: the paper's number, or some per state."""
+    suits = round(RULES_PER_STATE * len(task.decision_states))
+    return task.preset.get("idv_size", min(max(suits, FEWEST_RULES), MOST_RULES))
+
+
 def fill_sizes(parameters: P, task: TabularTask) -> P:
     """Return the parameters with the sizes that were left to the task."""
     idv_size, pop_size = parameters.idv_size, parameters.pop_size
     if idv_size is None:
-        suits = round(RULES_PER_STATE * len(task.decision_states))
-        idv_size = task.preset.get("idv_size", min(max(suits, FEWEST_RULES), MOST_RULES))
+        idv_size = suitable_rules(task)
     if pop_size is None:
         pop_size = 16 * idv_size
     if pop_size % 2:

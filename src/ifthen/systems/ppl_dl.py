@@ -13,7 +13,7 @@ import numpy as np
 from ifthen.inference.decision_list import DecisionList, decision_tables
 from ifthen.parallel import for_slices
 from ifthen.rollout.fitness import Fitness
-from ifthen.systems.base import Record, System
+from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
@@ -63,7 +63,7 @@ class PPLDL(System):
         """Return random decision lists."""
         return self._measured(first_population(self.parameters, self.task, self.seed, 0), None)
 
-    def advance(self, population: Population, before: Record) -> tuple[Population, Record]:
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging single alleles; measure."""
         children = next_generation(
             self.parameters,

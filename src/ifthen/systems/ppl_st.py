@@ -23,7 +23,7 @@ from ifthen.randomness import below, fold, stream
 from ifthen.rollout.fitness import Fitness
 from ifthen.rollout.tabular import outcome, plan
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
-from ifthen.systems.base import Record, System
+from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
@@ -95,7 +95,7 @@ class PPLST(System):
         population = first_population(self.parameters, self.task, self.seed, self._learns)
         return self._reinforced_and_measured(population, None)
 
-    def advance(self, population: Population, before: Record) -> tuple[Population, Record]:
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging whole rules with what they have learnt; reinforce; measure."""
         children = next_generation(
             self.parameters,

@@ -9,8 +9,9 @@ from ifthen.systems import model_file
 from ifthen.systems.base import System, checked_threads
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
+from ifthen.systems.xcsf.system import XCSF
 
-SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST)}
+SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF)}
 
 
 def system_by_name(name: str) -> type[System]:

@@ -12,14 +12,16 @@ from ifthen.explain.maps import has_grid, policy_figure
 from ifthen.explain.words import rules_in_words
 from ifthen.provenance import versions
 from ifthen.rollout.evaluate import evaluate
+from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import System
 
 
-def report_page(system: System, curve: Figure, command: str) -> str:
+def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> str:
     """Return the report of a trained system as one HTML text.
 
     Args:
         system: a system that has learnt.
+        shown: its ruleset, or as many of its rules as are to be listed.
         curve: its learning curve.
         command: the command that made it, to be shown.
     """
@@ -36,7 +38,8 @@ def report_page(system: System, curve: Figure, command: str) -> str:
         sampled=evaluate(ruleset, task, "sampled", noise),
         exact=exact,
         relative=exact.fraction == exact.fraction,
-        rules=rules_in_words(ruleset, task),
+        rules=rules_in_words(shown, task),
+        everything=len(ruleset),
         last=system.now.records[-1],
         map=_inline(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
         curve=_inline(curve),

@@ -1,0 +1,173 @@
+"""Prediction-array inference: matching rules vote, weighted by fitness (paper, section "XCS").
+
+x = (x0, s) is the state with a constant x0 put before it, and a rule predicts the payoff w·x of its action.
+The prediction array holds for every action the mean prediction of the matching rules that advocate it,
+weighted by their fitness; the action with the highest one wins, the lowest index among equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError
+from ifthen.inference.strength import prediction, strengths_at
+from ifthen.jit import kernel
+from ifthen.rules.features import Feature
+from ifthen.rules.ruleset import NULL_ACTION, ParsedRule, RuleSet, finite_column
+
+
+class PredictionArrayRules(RuleSet):
+    """Overlapping rules without order that predict payoffs; the action predicted to pay most is taken.
+
+    Args:
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        actions: the actions, `(rules,)`, as indices into `action_names`.
+        features: name and range of each feature.
+        action_names: one name per action of the task.
+        weights: w of each rule, `(rules, features + 1)`, the weight of x0 first.
+        fitness: the weight of each rule's vote, `(rules,)`, positive.
+        errors: mean error of each rule's predictions, `(rules,)`, not negative.
+        numerosity: microclassifiers that each rule stands for, `(rules,)`, from 1.
+        experience: updates that each rule has had, `(rules,)`.
+        x0: the constant put before the state.
+    """
+
+    kind = "prediction-array"
+    own_columns = ("weights", "fitness", "error", "numerosity", "experience")
+    own_settings = ("x0",)
+
+    def __init__(
+        self,
+        bounds: ArrayLike,
+        actions: ArrayLike,
+        features: Sequence[Feature],
+        action_names: Sequence[str],
+        weights: ArrayLike,
+        fitness: ArrayLike,
+        errors: ArrayLike,
+        numerosity: ArrayLike,
+        experience: ArrayLike,
+        x0: float = 10.0,
+    ) -> None:
+        super().__init__(bounds, actions, features, action_names)
+        self.weights = finite_column(weights, (len(self), len(self.features) + 1), "weights")
+        self.fitness = finite_column(fitness, (len(self),), "fitness")
+        self.errors = finite_column(errors, (len(self),), "errors")
+        self.numerosity = finite_column(numerosity, (len(self),), "numerosity")
+        self.experience = finite_column(experience, (len(self),), "experience")
+        self.x0 = float(finite_column(x0, (), "x0"))
+        if (self.fitness <= 0).any():
+            raise RuleError("fitness must be positive.")
+        for name, column, least in (
+            ("errors", self.errors, 0),
+            ("numerosity", self.numerosity, 1),
+            ("experience", self.experience, 0),
+        ):
+            if (column < least).any():
+                raise RuleError(f"{name} must be at least {least}, not {column.min():g}.")
+
+    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the best action and the fittest rule that advocates it, both −1 where no rule matches."""
+        arrays = self._arrays(observations)
+        nothing = np.isnan(arrays).all(axis=1)
+        actions = np.where(np.isnan(arrays), -np.inf, arrays).argmax(axis=1)
+        advocates = self.matches(observations) & (self.actions == actions[:, None])
+        deciders = np.where(advocates, self.fitness, -1.0).argmax(axis=1)
+        return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
+
+    def prediction_array(self, observation: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted payoff of every action, NaN where no rule advocates it.
+
+        Args:
+            observation: one `(features,)`, for `(A,)` numbers, or a batch `(n, features)`, for `(n, A)`.
+        """
+        arrays = self._arrays(self.checked_observations(observation))
+        return arrays if np.ndim(observation) == 2 else arrays[0]
+
+    def _arrays(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.empty((len(observations), len(self.action_names)))
+        axes = tuple(range(len(self.features)))
+        prediction_arrays(
+            self.bounds, self.actions, self.fitness, self.weights, self.x0, observations, axes, out
+        )
+        return out
+
+    def predictions(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return every rule's prediction `(n, rules)` at observations `(n, features)`, matching or not."""
+        out = np.empty((len(observations), len(self)))
+        no_variance = np.column_stack([self.weights, np.zeros(len(self))])
+        strengths_at(no_variance, self.x0, observations, tuple(range(len(self.features))), out)
+        return out
+
+    def extra_columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return what each rule has learnt."""
+        return {
+            "weights": self.weights,
+            "fitness": self.fitness,
+            "error": self.errors,
+            "numerosity": self.numerosity,
+            "experience": self.experience,
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return x0."""
+        return {"x0": self.x0}
+
+    def rule_notes(self, rule: int) -> str:
+        """Return the payoff that rule number `rule` (from 0) predicts at its centre, ± its mean error."""
+        centre = self.bounds[rule].mean(axis=1)
+        payoff = self.weights[rule, 0] * self.x0 + self.weights[rule, 1:] @ centre
+        return f"{payoff:.2f} ± {self.errors[rule]:.2f}"
+
+    @classmethod
+    def _from_rules(
+        cls,
+        rules: list[ParsedRule],
+        features: tuple[Feature, ...],
+        action_names: tuple[str, ...],
+        data: Mapping[str, Any],
+    ) -> PredictionArrayRules:
+        return cls(
+            [rule.bounds for rule in rules],
+            [rule.action for rule in rules],
+            features,
+            action_names,
+            [rule.extras["weights"] for rule in rules],
+            [rule.extras["fitness"] for rule in rules],
+            [rule.extras["error"] for rule in rules],
+            [rule.extras["numerosity"] for rule in rules],
+            [rule.extras["experience"] for rule in rules],
+            data["x0"],
+        )
+
+
+@kernel
+def prediction_arrays(
+    bounds: NDArray[np.int32],
+    actions: NDArray[np.int32],
+    fitness: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    axes: tuple[int, ...],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the prediction array of every point, `(points, A)`, NaN where no rule advocates an action."""
+    totals = np.empty(out.shape[1])
+    for s in range(points.shape[0]):
+        out[s] = 0.0
+        totals[:] = 0.0
+        for r in range(bounds.shape[0]):
+            inside = True
+            for d in range(len(axes)):
+                a, b = bounds[r, d, 0], bounds[r, d, 1]
+                inside &= (min(a, b) <= points[s, d]) & (points[s, d] <= max(a, b))
+            if inside:
+                out[s, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
+                totals[actions[r]] += fitness[r]
+        for action in range(out.shape[1]):
+            out[s, action] = out[s, action] / totals[action] if totals[action] > 0 else np.nan

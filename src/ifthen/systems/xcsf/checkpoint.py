@@ -1,0 +1,150 @@
+"""What a model file must hold to go on as an XCSF, checked before any kernel sees it.
+
+Compiled code trusts its arrays: what it could never have written itself must not come in through a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ifthen.errors import ModelFileError
+from ifthen.rules.features import lows_and_highs
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays
+from ifthen.systems.xcsf.parameters import XCSFParameters
+from ifthen.systems.xcsf.population import LARGEST, Population, clock_of, empty_population, too_large
+from ifthen.tasks.tabular import TabularTask
+
+COUNTER_LIMIT = 2**40
+FITNESS = (1e-120, 1 + 1e-9)
+ROUNDING = 1e-9
+
+
+def checked_population(
+    model: Model, parameters: XCSFParameters, task: TabularTask, columns: tuple[str, ...]
+) -> Population:
+    """Return the population of a model file, or raise where it does not fit parameters and task.
+
+    Args:
+        model: what the file holds.
+        parameters: the parameters, filled.
+        task: the task.
+        columns: the columns of the history.
+    """
+    assert parameters.pop_limit is not None
+    assert parameters.ga_per_epoch is not None
+    limit, numerosity = parameters.pop_limit, model.population.get("numerosity", np.zeros(0))
+    slots = numerosity.shape[0] if numerosity.ndim == 1 else 0
+    if slots > limit + 1:
+        raise ModelFileError(f"{model.path}: at most {limit} rules cannot use {slots:,} slots.")
+    check_arrays(model, _arrays(slots, len(task.features), parameters.prediction == "rls"))
+    population = Population(**model.population)
+    # In this order: each looks only at what those before it found to be sound.
+    problem = (
+        _wrong_clock(population, task)
+        or _wrong_rules(population, limit, task)
+        or _wrong_action_set(population, task)
+        or _wrong_history(model, columns, population, parameters.ga_per_epoch)
+    )
+    if problem:
+        raise ModelFileError(f"{model.path}: {problem}.")
+    return population
+
+
+def _arrays(slots: int, features: int, rls: bool) -> ArraySpec:
+    """Return shape and type of every array of a population in so many slots."""
+    none = empty_population(features, rls)._asdict()
+    spec: ArraySpec = {}
+    for name, array in none.items():
+        shape = array.shape if name in ("clock", "pending") else (slots, *array.shape[1:])
+        spec[name] = (shape, array.dtype.type)
+    return spec
+
+
+def _wrong_rules(population: Population, limit: int, task: TabularTask) -> str | None:
+    """Return what is wrong with the rules, if anything."""
+    rules = population.numerosity > 0
+    if len(rules) and not rules[-1]:
+        return "the last slot must hold a rule"
+    if (population.numerosity < 0).any() or population.numerosity.sum(dtype=np.int64) > limit:
+        return f"numerosities must not be negative or add up to more than {limit}"
+    clock, micros = clock_of(population), int(population.numerosity.sum())
+    if clock["micros"] != micros:
+        return f"the clock counts {clock['micros']} microclassifiers, but there are {micros}"
+    bounds, (lows, highs) = population.bounds[rules], lows_and_highs(task.features)
+    if (bounds < lows[:, None]).any() or (bounds > highs[:, None]).any():
+        return "some conditions leave the ranges of the features"
+    if (population.action < 0).any() or (population.action >= task.n_actions).any():
+        return "some actions do not exist in the task"
+    if too_large(population):
+        return f"no number that was learnt may be larger than {LARGEST:g}"
+    ranges = {
+        "fitness": FITNESS,
+        "set_size": (1 - ROUNDING, limit + 1 + ROUNDING),
+        "error": (0, LARGEST),
+        "experience": (0, 2 * clock["steps"]),  # a rule can be in both sets of a step
+        "stamp": (0, clock["steps"]),
+    }
+    for name, (least, most) in ranges.items():
+        column = getattr(population, name)[rules]
+        if len(column) and (column.min() < least or column.max() > most):
+            return f"{name} of rules must be from {least:g} to {most:g}"
+    return None
+
+
+def _wrong_clock(population: Population, task: TabularTask) -> str | None:
+    """Return what is wrong with the counters, if anything."""
+    clock = clock_of(population)
+    states = len(task.decision_states)
+    for name, number in clock.items():
+        least, most = (-1, states - 1) if name in ("state", "before") else (0, COUNTER_LIMIT)
+        if not least <= number <= most:
+            return f"the clock's {name} must be from {least} to {most:,}, not {number}"
+    if clock["explore"] > 1:
+        return f"the clock's explore must be 0 or 1, not {clock['explore']}"
+    if clock["time"] >= task.t_max and clock["state"] >= 0:
+        return f"the clock says {clock['time']} steps of an episode that has at most {task.t_max}"
+    return None
+
+
+def _wrong_action_set(population: Population, task: TabularTask) -> str | None:
+    """Return what is wrong with the action set that waits for its payoff, if anything."""
+    clock, held = clock_of(population), population.held
+    if (held & (population.numerosity == 0)).any():
+        return "free slots cannot be in an action set"
+    if clock["before"] >= 0 > clock["state"] or (held.any() and clock["before"] < 0):
+        return "an action set waits for its payoff only in the middle of an episode"
+    if not held.any():
+        return None
+    state, bounds = task.dynamics.states[clock["before"]], np.sort(population.bounds[held], axis=2)
+    if len(np.unique(population.action[held])) > 1:
+        return "the rules of an action set must advocate the same action"
+    if (state < bounds[:, :, 0]).any() or (state > bounds[:, :, 1]).any():
+        return "the rules of an action set must match the state in which it acted"
+    return None
+
+
+def _wrong_history(
+    model: Model, columns: tuple[str, ...], population: Population, ga_per_epoch: int
+) -> str | None:
+    """Return what is wrong with the history, if anything."""
+    rows = model.history
+    if set(rows[0]) != set(columns) or any(None in row.values() for row in rows):
+        return f"the history must have numbers in columns {', '.join(columns)}"
+    if len(rows) not in (model.epoch + 1, model.epoch + 2):
+        return f"the history must have a row for each of epochs 0 to {model.epoch}"
+    if any(row["epoch"] != min(i, model.epoch) for i, row in enumerate(rows)):
+        return f"the history must have a row for each of epochs 0 to {model.epoch}"
+    clock = clock_of(population)
+    stands: Mapping[str, Any] = {
+        **{name: number for name, number in clock.items() if name in columns},
+        "epoch": clock["ga_invocations"] // ga_per_epoch,
+        "episodes": clock["episodes"] - (clock["state"] >= 0),
+        "macros": int((population.numerosity > 0).sum()),
+    }
+    for name, number in stands.items():
+        if rows[-1][name] != number or not isinstance(rows[-1][name], int):
+            return f"the history ends with {name} = {rows[-1][name]}, but the population says {number}"
+    return None

@@ -1,0 +1,101 @@
+"""The genetic algorithm in an action set (Butz and Wilson 2002; tournaments as in Butz 2003).
+
+Random numbers of one invocation come from its stream `key`: sub-streams 0 and 1 select the parents, 2 says
+whether they are crossed, 3 how, 4 and 5 mutate the children, 6 and 7 delete.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.evolve.crossover import swap_bounds
+from ifthen.evolve.mutation import DRAWS, mutate_action, shift_bounds
+from ifthen.jit import lean_kernel
+from ifthen.randomness import fold, uniform
+from ifthen.systems.xcsf.index import Space
+from ifthen.systems.xcsf.parameters import Reach, Settings
+from ifthen.systems.xcsf.population import Classifiers, Records
+from ifthen.systems.xcsf.turnover import add_child, copy_rule, delete_one
+from ifthen.systems.xcsf.update import LEAST
+
+
+@lean_kernel
+def is_due(members: NDArray[np.int64], n: int, rules: Records, now: int, theta: int) -> bool:
+    """Return whether the last GA invocations in the set are on average more than θ_GA steps ago."""
+    micros, ages = 0, 0
+    for i in range(n):
+        rule = rules[members[i]]
+        micros += rule.numerosity
+        ages += (now - rule.stamp) * rule.numerosity
+    return ages > theta * micros
+
+
+@lean_kernel
+def set_tournament(
+    key: np.uint64, members: NDArray[np.int64], n: int, rules: Records, absent: NDArray[np.float64]
+) -> int:
+    """Return the slot of the rule with most fitness per microclassifier among those that enter.
+
+    Every microclassifier of the set enters with probability τ; where none does, all are asked again.
+    """
+    winner, top, asked = -1, -1.0, 0
+    while winner < 0:
+        for i in range(n):
+            rule = rules[members[i]]
+            fitness = rule.fitness / rule.numerosity
+            if fitness > top and uniform(key, asked + i) >= absent[rule.numerosity]:
+                winner, top = members[i], fitness
+        asked += n
+    return winner
+
+
+@lean_kernel
+def set_roulette(key: np.uint64, members: NDArray[np.int64], n: int, rules: Records) -> int:
+    """Return the slot of a rule drawn with probability proportional to its fitness."""
+    total = 0.0
+    for i in range(n):
+        total += rules[members[i]].fitness
+    point, so_far, i = uniform(key, 0) * total, 0.0, -1
+    while i < n - 1 and so_far <= point:
+        i += 1
+        so_far += rules[members[i]].fitness
+    return int(members[i])
+
+
+@lean_kernel
+def run_ga(
+    key: np.uint64, n: int, classifiers: Classifiers, space: Space, settings: Settings, reach: Reach
+) -> None:
+    """Breed two children from the action set in the first `n` of `space.members`, and delete two."""
+    rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
+    members = space.members
+    clock.ga_invocations += 1
+    for i in range(n):
+        rules[members[i]].stamp = clock.steps
+    if settings.by_tournament:
+        mother = set_tournament(fold(key, 0), members, n, rules, reach.absent)
+        father = set_tournament(fold(key, 1), members, n, rules, reach.absent)
+    else:
+        mother = set_roulette(fold(key, 0), members, n, rules)
+        father = set_roulette(fold(key, 1), members, n, rules)
+    one, other = len(rules) - 2, len(rules) - 1
+    copy_rule(mother, one, classifiers)
+    copy_rule(father, other, classifiers)
+    if uniform(fold(key, 2), 0) < settings.chi:
+        swap_bounds(fold(key, 3), settings.p_swap, bounds, one, other)
+        rules[one].error = rules[other].error = (rules[one].error + rules[other].error) / 2
+        rules[one].fitness = rules[other].fitness = (rules[one].fitness + rules[other].fitness) / 2
+        shared = (rules[one].niche_error + rules[other].niche_error) / 2
+        rules[one].niche_error = rules[other].niche_error = shared
+    for child in range(one, other + 1):
+        rules[child].error *= settings.error_share
+        rules[child].niche_error *= settings.error_share
+        rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
+        own, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
+        shift_bounds(own, settings.mu, bounds, child, reach.lows, reach.highs, reach.m0)
+        at = 2 * DRAWS * bounds.shape[1]
+        rules[child].action = mutate_action(own, at, settings.mu, rules[child].action, n_actions)
+    for child in range(one, other + 1):
+        add_child(child, mother, father, classifiers, space, settings, reach)
+        delete_one(fold(key, 6 + child - one), classifiers, space, settings, reach.lows)

@@ -1,0 +1,224 @@
+"""Which rules match: the action set of every state and action of a tabular task, kept as a bit mask.
+
+Bit r stands for slot r. A rule enters the masks of the states it matches when it is inserted and leaves them
+when it is deleted, so that no match set is ever searched for: a step reads one mask per action. The states
+that a rule matches are themselves found by bit masks, from the states that have a feature "up to" a value.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel, lean_kernel
+from ifthen.randomness import mix
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
+from ifthen.systems.xcsf.population import NURSERY, Classifiers, Records
+
+HALF = np.uint64(32)
+HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
+
+
+class Space(NamedTuple):
+    """What is derived from a population, and memory that is used over and over."""
+
+    masks: NDArray[np.uint64]
+    """`(D, A, words)`: the action set of every state and action."""
+    up_to: NDArray[np.uint64]
+    """`(features, widest + 1, state words)`: states whose feature has one of its so many lowest values."""
+    sets: NDArray[np.uint64]
+    """`(2, words)`: the action set that waits for its payoff (HELD), and the present one (ACTING)."""
+    used: NDArray[np.uint64]
+    """`(words,)`: the slots in use."""
+    members: NDArray[np.int64]
+    """`(capacity,)`: slots of the set at hand."""
+    numbers: NDArray[np.float64]
+    """`(capacity,)`: accuracies or votes of the rules at hand."""
+    inputs: NDArray[np.float64]
+    """`(D, features + 1)`: x = (x0, s)."""
+    array: NDArray[np.float64]
+    """`(A,)`: the prediction array of the present state."""
+    gains: NDArray[np.float64]
+    """`(features + 1,)`: scratch of RLS."""
+
+
+@kernel
+def states_up_to(
+    states: NDArray[np.int32], lows: NDArray[np.int32], widest: int, out: NDArray[np.uint64]
+) -> None:
+    """Write `Space.up_to`, into zeros, for states `(D, features)`."""
+    for s in range(states.shape[0]):
+        for d in range(states.shape[1]):
+            for value in range(states[s, d] - lows[d] + 1, widest + 1):
+                out[d, value, s // WORD] |= ONE << np.uint64(s % WORD)
+
+
+@kernel
+def new_space(
+    classifiers: Classifiers,
+    held: NDArray[np.bool_],
+    by_box: bool,
+    inputs: NDArray[np.float64],
+    up_to: NDArray[np.uint64],
+    lows: NDArray[np.int32],
+    n_actions: int,
+) -> Space:
+    """Return the space of a population, its index built; `held` is the set that waits for its payoff."""
+    rules = classifiers.rules
+    capacity, features, _ = classifiers.bounds.shape
+    n_states, words = len(inputs), (capacity - NURSERY) // WORD
+    space = Space(
+        np.zeros((n_states, n_actions, words), dtype=np.uint64),
+        up_to,
+        np.zeros((2, words), dtype=np.uint64),
+        np.zeros(words, dtype=np.uint64),
+        np.empty(capacity, dtype=np.int64),
+        np.empty(capacity, dtype=np.float64),
+        inputs,
+        np.empty(n_actions, dtype=np.float64),
+        np.empty(features + 1, dtype=np.float64),
+    )
+    for r in range(len(held)):
+        if rules[r].numerosity > 0:
+            enter(r, rules, classifiers.bounds, space, by_box, lows)
+            if held[r]:
+                space.sets[HELD, r // WORD] |= ONE << np.uint64(r % WORD)
+    return space
+
+
+@lean_kernel
+def rule_key(r: int, rules: Records, bounds: NDArray[np.int32], by_box: bool) -> np.uint64:
+    """Return a number for the condition and action of rule r that equal rules share."""
+    key = np.uint64(rules[r].action)
+    for d in range(bounds.shape[1]):
+        one, other = bounds[r, d, 0], bounds[r, d, 1]
+        if by_box and one > other:
+            one, other = other, one
+        key = mix(key ^ (np.uint64(np.uint32(one)) << HALF | np.uint64(np.uint32(other))))
+    return key
+
+
+@lean_kernel
+def matched_states(
+    r: int, word: int, bounds: NDArray[np.int32], up_to: NDArray[np.uint64], lows: NDArray[np.int32]
+) -> np.uint64:
+    """Return which of the 64 states of a word of states rule r matches."""
+    inside = ~ZERO
+    for d in range(bounds.shape[1]):
+        one, other = bounds[r, d, 0] - lows[d], bounds[r, d, 1] - lows[d]
+        inside &= up_to[d, max(one, other) + 1, word] & ~up_to[d, min(one, other), word]
+    return inside
+
+
+@lean_kernel
+def flip_bits(
+    r: int, rules: Records, bounds: NDArray[np.int32], space: Space, lows: NDArray[np.int32]
+) -> None:
+    """Flip the bit of rule r in the masks of all the states that it matches."""
+    word, bit, a = r // WORD, ONE << np.uint64(r % WORD), rules[r].action
+    for w in range(space.up_to.shape[2]):
+        inside = matched_states(r, w, bounds, space.up_to, lows)
+        while inside != ZERO:
+            s = w * WORD + lowest_bit(inside)
+            inside &= inside - ONE
+            space.masks[s, a, word] ^= bit
+
+
+@lean_kernel
+def enter(
+    r: int,
+    rules: Records,
+    bounds: NDArray[np.int32],
+    space: Space,
+    by_box: bool,
+    lows: NDArray[np.int32],
+) -> None:
+    """Enter rule r into the index."""
+    space.used[r // WORD] |= ONE << np.uint64(r % WORD)
+    rules[r].key = rule_key(r, rules, bounds, by_box)
+    flip_bits(r, rules, bounds, space, lows)
+
+
+@lean_kernel
+def remove(r: int, rules: Records, bounds: NDArray[np.int32], space: Space, lows: NDArray[np.int32]) -> None:
+    """Free the slot of rule r, and take the rule out of every set."""
+    word, left = r // WORD, ~(ONE << np.uint64(r % WORD))
+    flip_bits(r, rules, bounds, space, lows)
+    rules[r].numerosity = 0
+    rules[r].fitness = 0.0
+    space.used[word] &= left
+    space.sets[HELD, word] &= left
+    space.sets[ACTING, word] &= left
+
+
+@lean_kernel
+def free_slot(used: NDArray[np.uint64]) -> int:
+    """Return the lowest free slot."""
+    word = 0
+    while word < len(used) - 1 and used[word] == ~ZERO:
+        word += 1
+    return word * WORD + lowest_bit(~used[word])
+
+
+@lean_kernel
+def same_rule(r: int, child: int, rules: Records, bounds: NDArray[np.int32], by_box: bool) -> bool:
+    """Return whether two rules have the same action and the same box, or the same alleles."""
+    for d in range(bounds.shape[1]):
+        straight = bounds[r, d, 0] == bounds[child, d, 0] and bounds[r, d, 1] == bounds[child, d, 1]
+        crossed = bounds[r, d, 0] == bounds[child, d, 1] and bounds[r, d, 1] == bounds[child, d, 0]
+        if not (straight or (by_box and crossed)):
+            return False
+    return bool(rules[r].action == rules[child].action)
+
+
+@lean_kernel
+def equal_rule(
+    child: int,
+    rules: Records,
+    bounds: NDArray[np.int32],
+    space: Space,
+    by_box: bool,
+    lows: NDArray[np.int32],
+) -> int:
+    """Return the slot of the rule with the condition and action of `child`, −1 where there is none.
+
+    A rule equal to the child matches every state that the child does, so it is looked for in one of their
+    masks; only a child that matches no state is compared with every rule.
+    """
+    key, a = rule_key(child, rules, bounds, by_box), rules[child].action
+    s = -1
+    for w in range(space.up_to.shape[2]):
+        inside = matched_states(child, w, bounds, space.up_to, lows)
+        if inside != ZERO:
+            s = w * WORD + lowest_bit(inside)
+            break
+    for word in range(len(space.used)):
+        mask = space.masks[s, a, word] if s >= 0 else space.used[word]
+        while mask != ZERO:
+            r = word * WORD + lowest_bit(mask)
+            mask &= mask - ONE
+            if rules[r].key == key and same_rule(r, child, rules, bounds, by_box):
+                return r
+    return -1
+
+
+@lean_kernel
+def list_members(sets: NDArray[np.uint64], which: np.int64, out: NDArray[np.int64]) -> int:
+    """Write the slots of set number `which` in increasing order; return how many there are."""
+    n = 0
+    for word in range(sets.shape[1]):
+        bits = sets[which, word]
+        while bits != ZERO:
+            out[n] = word * WORD + lowest_bit(bits)
+            bits &= bits - ONE
+            n += 1
+    return n
+
+
+@lean_kernel
+def mark_members(sets: NDArray[np.uint64], which: np.int64, out: NDArray[np.bool_]) -> None:
+    """Write which slots are in set number `which`."""
+    for r in range(len(out)):
+        out[r] = (sets[which, r // WORD] >> np.uint64(r % WORD)) & ONE != ZERO

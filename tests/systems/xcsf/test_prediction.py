@@ -1,0 +1,41 @@
+"""Prediction arrays of rules given as arrays, as histories and rulesets use them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifthen import XCSF
+from ifthen.inference.prediction_array import prediction_arrays
+from tests import naive
+from tests.naive_xcsf import NaiveXCSF
+from tests.rulesets import all_states, bounds_of
+from tests.systems.contract import meadow
+
+STATES = all_states().astype(np.float64)
+
+
+@given(st.integers(1, 12).flatmap(bounds_of), st.integers(0, 10**6))
+def test_prediction_arrays_are_the_oracles_in_every_state(bounds: list[list[list[int]]], seed: int) -> None:
+    rng, n = np.random.default_rng(seed), len(bounds)
+    actions, fitness = rng.integers(0, 3, n).astype(np.int32), rng.uniform(1e-6, 1, n)
+    weights, out = rng.normal(size=(n, 3)), np.empty((len(STATES), 3))
+    prediction_arrays(np.array(bounds, dtype=np.int32), actions, fitness, weights, 10.0, STATES, (0, 1), out)
+    for state, found in zip(STATES.tolist(), out, strict=True):
+        expected = naive.prediction_array(
+            bounds, actions.tolist(), fitness.tolist(), weights.tolist(), 10.0, state, 3
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+def test_a_trained_systems_ruleset_predicts_what_the_plain_one_does() -> None:
+    task = meadow()
+    system = XCSF(task, seed=4, pop_limit=40, theta_ga=10).learn(steps=400)
+    plain = NaiveXCSF(task, system.parameters, 4)
+    plain.run(400)
+    for s in task.decision_states.tolist():
+        matching = plain.match_set(s)
+        found = system.ruleset.prediction_array(task.state_features[s])
+        for a in {rule.action for rule in matching}:
+            np.testing.assert_allclose(found[a], plain.predicted(a, matching, s), rtol=1e-9, atol=1e-12)
