@@ -91,7 +91,7 @@ def new_space(
 @lean_kernel
 def rule_key(r: int, rules: Records, bounds: NDArray[np.int32], by_box: bool) -> np.uint64:
     """Return a number for the condition and action of rule r that equal rules share."""
-    key = np.uint64(rules[r].action)
+    key = mix(np.uint64(rules[r].action + 1))
     for d in range(bounds.shape[1]):
         one, other = bounds[r, d, 0], bounds[r, d, 1]
         if by_box and one > other:
