@@ -7,8 +7,9 @@
 `peers` times environment steps of training with full populations: ours after a warm-up, the oracle from that
 very population (both must hold the same rules after a hundred steps), and the library with the same bound N
 on the same task, and once more with as many rules as ours (its real-valued boxes never merge, so that the
-same N gives it more rules). They take turns and the best of the repeats counts; the library lives in a virtual
-environment of its own, made where it is missing. `trials` are whole trials of 250 epochs, measuring included.
+same N gives it more rules). They take turns and the best of the repeats counts; the library lives in a
+virtual environment of its own, made where it is missing. `trials` are whole trials of 250 epochs, measuring
+included.
 `growth` is the cost of a step against N. `matching` compares ways to find the match set of a state.
 """
 
