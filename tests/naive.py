@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -301,3 +302,18 @@ def marginals(outcomes: Sequence[tuple[float, int, float, bool]]) -> dict[tuple[
             where = (int(state), float(reward), bool(done))
             total[where] = total.get(where, 0.0) + float(p)
     return total
+
+
+# Statistics of samples, in fractions.
+
+
+def interquartile_mean(values: Sequence[float]) -> Fraction:
+    copies = sorted(Fraction(float(value)) for value in values for _ in range(4))
+    middle = copies[len(values) : 3 * len(values)]
+    return sum(middle, Fraction(0)) / len(middle)
+
+
+def resampled_means(values: Sequence[float], key: int, number: int) -> tuple[Fraction, Fraction]:
+    ordered, n = sorted(values), len(values)
+    resample = [ordered[below(key, number * n + i, n)] for i in range(n)]
+    return sum(map(Fraction, resample), Fraction(0)) / n, interquartile_mean(resample)

@@ -138,6 +138,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "run_steps": NaiveXCSF.run,
     },
     "explain.prune": {"best_of_kept": naive.drop_rules, "drop_rules": naive.drop_rules},
+    "study.bootstrap": {"resample": naive.resampled_means},
 }
 
 

@@ -44,6 +44,7 @@ QUICK = [
     f"{FOLLOW}_step_for_step[set subsumption]",
     "tests/systems/xcsf/test_update.py::test_any_set_is_updated_as_by_the_oracle",
     "tests/explain/test_prune.py::test_greedy_drops_what_the_oracle_drops",
+    "tests/study/test_bootstrap.py::test_resampled_means_are_the_oracles",
 ]
 
 
