@@ -24,6 +24,7 @@ LAYERS = [
     {"systems"},
     {"study", "explain"},
     {"terminal"},
+    {"cli_study"},
     {"cli"},
 ]
 HELPERS = ["errors", "checks", "jit", "parallel", "randomness", "store", "provenance"]

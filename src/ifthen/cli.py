@@ -1,4 +1,4 @@
-"""The command `ifthen`: train, resume, evaluate, show, tasks, systems, doctor.
+"""The command `ifthen`: train, resume, evaluate, show, study, tasks, systems, doctor.
 
 What is slow to import is imported inside the commands, so that `ifthen --help` answers at once.
 """
@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ifthen import __version__
+from ifthen.cli_study import study
 from ifthen.errors import IfthenError, ModelFileError, ParameterError
 from ifthen.terminal import Stop, after_epoch, err, measured_table, out, print_rules
 
@@ -31,6 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+app.add_typer(study, name="study")
 ModelPath = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
 ]
@@ -257,6 +259,7 @@ def systems() -> None:
 
     - `ifthen systems`
     """
+    from ifthen.study.settings import toml_value
     from ifthen.systems.registry import SYSTEMS
 
     for name, system in SYSTEMS.items():
@@ -264,7 +267,7 @@ def systems() -> None:
         for heading in ("parameter", "default", "meaning"):
             table.add_column(heading, overflow="fold")
         for parameter, default, meaning in system.list_parameters():
-            table.add_row(parameter, "by task" if default is None else str(default), Text(meaning))
+            table.add_row(parameter, "by task" if default is None else toml_value(default), Text(meaning))
         out.print(table)
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")
 
@@ -361,6 +364,7 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
     from ifthen.store import write_text
     from ifthen.study import run_folder as files
     from ifthen.study.figures import learning_curve, write_png
+    from ifthen.study.settings import toml_value
 
     ruleset, task = learner.ruleset, learner.task
     write_text(run_folder / files.RULES, f"{ruleset}\n")
@@ -370,7 +374,7 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
     if has_grid(task):
         write_png(run_folder / files.POLICY, policy_figure(ruleset, task, f"{learner.name} on {task.name}"))
     name = settings.task if isinstance(settings.task, str) else None
-    parameters = "".join(f" --set {key}={value}" for key, value in settings.parameters.items())
+    parameters = "".join(f" --set {key}={toml_value(value)}" for key, value in settings.parameters.items())
     command = (
         f"ifthen train {settings.system} {name} --epochs {settings.epochs} --seed {settings.seed}{parameters}"
         if name

@@ -60,7 +60,7 @@ def after_epoch(epochs: int, stop: Stop) -> Callable[[System], bool]:
 
     def callback(learner: System) -> bool:
         if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
-            out.print(f"epoch {learner.epoch}/{epochs}, best {learner.best_so_measured:.4f}")
+            out.print(f"epoch {learner.epoch}/{epochs}, performance {learner.best_so_measured:.4f}")
         return not stop.asked
 
     return callback

@@ -12,9 +12,11 @@ from hypothesis import given
 
 from ifthen import (
     NULL_ACTION,
+    XCSF,
     DecisionList,
     Feature,
     PredictionArrayRules,
+    RuleError,
     RuleSet,
     StrengthRules,
     TaskError,
@@ -26,6 +28,7 @@ from ifthen.explain.words import LONGEST_READING, readable
 from ifthen.tasks.tabular import TabularTask
 from tests import naive
 from tests.rulesets import voting_rules
+from tests.systems.contract import meadow
 from tests.worlds import chain, random_task
 
 LINE = frozen_lake(desc=["SFFFG"])  # four decision states, x = 0 … 3, y = 0
@@ -129,3 +132,12 @@ def test_other_kinds_are_shown_whole_however_long(kind: type[RuleSet]) -> None:
 def test_a_long_ruleset_that_matches_no_state_is_shown_whole() -> None:
     nowhere = many(LONGEST_READING + 1, place=2)
     assert shown(nowhere) is nowhere
+
+
+def test_a_trained_system_is_as_good_as_its_ruleset() -> None:
+    system = XCSF(meadow(), seed=0, threads=1, pop_limit=80).learn(steps=500)
+    found = best_action_map(system, system.task)
+    assert (found.sets == best_action_map(system.ruleset, system.task).sets).all()
+    assert compact(system, system.task) == compact(system.ruleset, system.task)
+    with pytest.raises(RuleError, match="of a ruleset or a trained system"):
+        best_action_map([0, 1], system.task)

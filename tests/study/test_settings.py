@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from ifthen import ParameterError
-from ifthen.study.settings import RunSettings, checked_settings, parse_assignment, read_settings
+from ifthen.study.settings import (
+    RunSettings,
+    checked_settings,
+    parse_assignment,
+    read_settings,
+    toml_value,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +47,15 @@ def test_numbers_of_epochs_below_one_are_refused() -> None:
     with pytest.raises(ParameterError, match="epochs"):
         checked_settings({"system": "PPL-ST", "task": "FrozenLake-4-0", "epochs": 0})
     assert RunSettings(system="PPL-ST", task="FrozenLake-4-0").epochs == 250
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("True", True), ("true", True), ("False", False), (" false", False)]
+)
+def test_booleans_are_taken_as_python_and_as_toml_write_them(text: str, value: bool) -> None:
+    assert parse_assignment(f"flag={text}") == ("flag", value)
+
+
+@pytest.mark.parametrize("value", [True, False, 0.25, 3, "stream", "two words", 1e-9])
+def test_what_a_report_prints_for_set_is_what_set_takes(value: object) -> None:
+    assert parse_assignment(f"name={toml_value(value)}") == ("name", value)

@@ -7,10 +7,12 @@ part of a ruleset that one has to read to know what it does; how many there are 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.errors import RuleError
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
@@ -43,8 +45,16 @@ class BestActionMap:
         return len(self.rules)
 
 
-def best_action_map(ruleset: RuleSet, task: TabularTask) -> BestActionMap:
-    """Return the best action map of a ruleset over the decision states of a task."""
+def best_action_map(policy: Any, task: TabularTask) -> BestActionMap:
+    """Return the best action map of a ruleset over the decision states of a task.
+
+    Args:
+        policy: a RuleSet, or a trained system.
+        task: the task; its `decision_states` are what the map's rows stand for.
+    """
+    ruleset = getattr(policy, "ruleset", policy)
+    if not isinstance(ruleset, RuleSet):
+        raise RuleError(f"a best action map is of a ruleset or a trained system, not {policy!r}.")
     actions = policy_table(ruleset, task).astype(np.int64)
     matching = ruleset.matches(task.dynamics.points)
     return BestActionMap(actions, matching & (ruleset.actions == actions[:, None]))

@@ -9,7 +9,7 @@ rules until they hold a share 1 − ρ of the niche's fitness; predictions stay 
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,35 +19,35 @@ from ifthen.errors import RuleError, TaskError
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.jit import kernel
 from ifthen.rollout.evaluate import policy_table
-from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
 
 Compaction = Literal["greedy", "gnmc"]
 
 
 def compact(
-    ruleset: RuleSet, task: TabularTask, method: Compaction = "greedy", rho: float = 0.1
+    policy: Any, task: TabularTask, method: Compaction = "greedy", rho: float = 0.1
 ) -> PredictionArrayRules:
     """Return a smaller ruleset, its rules as they were and in the same order.
 
     Args:
-        ruleset: that of an XCSF.
+        policy: a trained XCSF, or its ruleset.
         task: the task whose states are looked at.
         method: "greedy", the same action in every state; "gnmc", nearly the same predictions.
         rho: ρ, the share of each niche's fitness that "gnmc" may drop.
     """
     one_of("method", method, get_args(Compaction))
     rho = real_number("rho", rho, 0, 1)
+    ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, PredictionArrayRules):
         raise RuleError(f"only rulesets of XCSF can be compacted, not {ruleset!r}.")
-    policy = policy_table(ruleset, task)
-    if (policy < 0).all():
+    actions = policy_table(ruleset, task)
+    if (actions < 0).all():
         raise TaskError(f"no rule of {ruleset!r} matches any state of {task.name}: there is nothing to keep.")
     matching = ruleset.matches(task.dynamics.points)
     kept = (
         niche_mass(ruleset, matching, rho)
         if method == "gnmc"
-        else needed_rules(ruleset, task, matching, policy.astype(np.int64))
+        else needed_rules(ruleset, task, matching, actions.astype(np.int64))
     )
     return ruleset.subset(np.flatnonzero(kept))
 

@@ -118,10 +118,11 @@ class PredictionArrayRules(RuleSet):
         return {"x0": self.x0}
 
     def rule_notes(self, rule: int) -> str:
-        """Return the payoff that rule number `rule` (from 0) predicts at its centre, ± its mean error."""
-        centre = self.bounds[rule].mean(axis=1)
-        payoff = self.weights[rule, 0] * self.x0 + self.weights[rule, 1:] @ centre
-        return f"{payoff:.2f} ± {self.errors[rule]:.2f}"
+        """Return the least and the largest payoff that rule number `rule` predicts, and its mean error."""
+        ends = self.weights[rule, 1:, None] * self.bounds[rule]
+        first = self.weights[rule, 0] * self.x0
+        low, high = first + ends.min(axis=1).sum(), first + ends.max(axis=1).sum()
+        return f"{low:.2f} … {high:.2f} ± {self.errors[rule]:.2f}"
 
     @classmethod
     def _from_rules(

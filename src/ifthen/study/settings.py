@@ -74,6 +74,11 @@ class RunSettings(BaseModel):
         return "\n".join(lines) + "\n"
 
 
+def toml_value(value: object) -> str:
+    """Return a parameter's value as `--set` takes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _toml_line(name: str, value: object) -> str:
     """Return `name = value`; JSON's way to write texts, numbers, booleans and lists is TOML's too."""
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"
@@ -121,6 +126,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise ParameterError(f"--set takes name=value, such as --set p_mut=0.02, not {text!r}.")
+    value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
     try:
         parsed = tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,7 +110,7 @@ class System(ABC):
     def list_parameters(cls) -> list[tuple[str, Any, str]]:
         """Return name, default and meaning of every parameter."""
         return [
-            (name, field.default, field.description or "")
+            (name, field.default, " ".join([field.description or "", *_choices(field.annotation)]))
             for name, field in cls.Parameters.model_fields.items()
         ]
 
@@ -305,6 +305,12 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
         raise ParameterError(" ".join(lines)) from None
 
 
+def _choices(annotation: Any) -> list[str]:
+    """Return a sentence on the words that a parameter takes, where it takes only some."""
+    words = [word for word in get_args(annotation) if isinstance(word, str)]
+    return [f"One of: {', '.join(words)}."] if words else []
+
+
 def _plain(value: Any) -> Any:
     """Return NumPy's numbers as Python's."""
     return value.item() if isinstance(value, np.generic) else value
@@ -330,7 +336,7 @@ class _Progress:
                 MofNCompleteColumn(),
                 TextColumn(goal.unit),
                 TimeRemainingColumn(),
-                TextColumn("best {task.fields[best]:.4f}"),
+                TextColumn("performance {task.fields[best]:.4f}"),
             )
             self._row = self._bar.add_task(
                 f"{system.name} on {system.task.name}",

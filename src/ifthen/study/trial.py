@@ -1,0 +1,128 @@
+"""One trial of a study: a job that can be run anywhere, any number of times, and ends in the same files.
+
+TASK/SEED.parquet          the history, one row per epoch: its presence says that the trial has finished
+TASK/SEED.zip              the trained system
+TASK/SEED.checkpoint.zip   where an unfinished trial stands
+TASK/SEED.attempts         how often it was begun
+TASK/SEED.failed.txt       why it failed
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import polars
+
+from ifthen.errors import IfthenError
+from ifthen.explain.best_actions import best_action_map
+from ifthen.store import atomic_file, write_text
+from ifthen.study.plan import StudyPlan, Trial
+from ifthen.systems.base import System
+from ifthen.systems.registry import load
+
+Outcome = Literal["finished", "stopped", "failed"]
+STOP = "stop"
+ATTEMPTS = 3
+
+
+class TrialFiles:
+    """The files of one trial.
+
+    Args:
+        folder: the study's folder.
+        trial: the trial.
+    """
+
+    def __init__(self, folder: Path, trial: Trial) -> None:
+        stem = folder / "trials" / trial.stem
+        self.history = stem.with_name(stem.name + ".parquet")
+        self.model = stem.with_name(stem.name + ".zip")
+        self.checkpoint = stem.with_name(stem.name + ".checkpoint.zip")
+        self.attempts = stem.with_name(stem.name + ".attempts")
+        self.failure = stem.with_name(stem.name + ".failed.txt")
+
+    @property
+    def finished(self) -> bool:
+        """Whether the trial has finished."""
+        return self.history.exists()
+
+    @property
+    def begun(self) -> int:
+        """How often the trial was begun and came to no end."""
+        return len(self.attempts.read_bytes()) if self.attempts.exists() else 0
+
+    def begin(self) -> None:
+        """Count one more attempt."""
+        write_text(self.attempts, "." * (self.begun + 1))
+
+    def finish(self) -> None:
+        """Remove what only an unfinished trial has."""
+        half_written = self.history.parent.glob(f".{self.history.stem}.*")  # by processes that were killed
+        for path in (self.checkpoint, self.attempts, self.failure, *half_written):
+            path.unlink(missing_ok=True)
+
+    def forget_failures(self) -> None:
+        """Let an unfinished trial be tried as if for the first time; where it stands is kept."""
+        for path in (self.attempts, self.failure):
+            path.unlink(missing_ok=True)
+
+
+def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> tuple[Outcome, str]:
+    """Run a trial, or what is left of it; return how that ended, and a line about it.
+
+    Its arguments and results are plain, so that any process on any machine with the same folder can do it.
+    """
+    own, root = Trial(*trial), Path(folder)
+    files = TrialFiles(root, own)
+    if files.finished:
+        return "finished", "was finished already"
+    try:
+        files.begin()
+        return _run(files, StudyPlan.from_json(plan_json), own, (root / STOP).exists)
+    except Exception as problem:  # whatever it is, the other trials go on
+        why = str(problem) if isinstance(problem, IfthenError) else traceback.format_exc()
+        write_text(files.failure, why + "\n")
+        return "failed", why.strip().splitlines()[-1]
+
+
+def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
+    """Train as far as there is no stop; write what a finished trial has."""
+    system = load(files.checkpoint, threads=1) if files.checkpoint.exists() else plan.make_system(trial)
+    done = system.epoch if system.started else 0
+    system.learn(
+        plan.epochs - done,
+        callback=lambda learner: not stop(),
+        checkpoint=files.checkpoint,
+        checkpoint_every=plan.checkpoint_every,
+    )
+    if system.epoch < plan.epochs:
+        files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
+        return "stopped", f"at epoch {system.epoch}"
+    system.save(files.model)
+    table = history_table(system, trial)
+    with atomic_file(files.history) as file:
+        table.write_parquet(file, compression="zstd")
+    files.finish()
+    last = table.row(-1, named=True)
+    return "finished", f"{last['fraction']:.3f} of the optimum on z, {last['exact_fraction']:.3f} exact"
+
+
+def history_table(system: System, trial: Trial) -> polars.DataFrame:
+    """Return a trained system's history with what a study needs to know beside it."""
+    task, ruleset = system.task, system.ruleset
+    otp = task.optimal_performance("sampled", system.parameters.noise)
+    optimum = task.optimal_performance("exact")
+    return system.history.with_columns(
+        polars.lit(trial.system).alias("system"),
+        polars.lit(trial.task).alias("task"),
+        polars.lit(trial.seed).alias("seed"),
+        polars.lit(otp).alias("otp"),
+        polars.lit(optimum).alias("optimum"),
+        (polars.col("performance") / otp).alias("fraction"),
+        (polars.col("exact_performance") / optimum).alias("exact_fraction"),
+        polars.lit(len(ruleset)).alias("rules"),
+        polars.lit(len(best_action_map(ruleset, task))).alias("best_action_rules"),
+    )

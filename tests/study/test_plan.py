@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ifthen import IfthenError, ParameterError, paper_suite
+from ifthen.study.plan import StudyPlan, Trial, read_plan
+from tests.study.studies import SYSTEMS, TASKS, small_plan
+
+STUDIES = Path(__file__).parents[2] / "studies"
+
+
+def test_a_study_is_every_system_on_every_task_from_every_seed() -> None:
+    trials = small_plan(first_seed=4).trials_to_run()
+    assert len(trials) == len(set(trials)) == 2 * 2 * 3
+    assert trials[0] == Trial("PPL-DL", "calm", 4)
+    assert {trial.seed for trial in trials} == {4, 5, 6}
+    assert {trial.task for trial in trials} == {"calm", "slippery"}
+
+
+def test_the_papers_study_is_its_three_systems_on_its_twelve_tasks() -> None:
+    plan = read_plan(STUDIES / "paper.toml", [])
+    assert list(plan.tasks_by_name()) == [task.name for task in paper_suite()]
+    assert len(plan.trials_to_run()) == 3 * 12 * 30
+    xcsf = plan.make_system(Trial("XCSF", "FrozenLake-8-0", 3))
+    assert (xcsf.seed, xcsf.parameters.noise, xcsf.parameters.equality) == (3, "stream", "alleles")
+
+
+def test_the_sensitivity_study_varies_the_rollouts_only() -> None:
+    plan = read_plan(STUDIES / "sensitivity.toml", [])
+    rollouts = [system.parameters["num_reinf_rollouts"] for system in plan.systems]
+    assert rollouts == [1, 2, 5, 10, 20, 50]
+    assert plan.make_system(Trial("PPL-ST, 2 rollouts", "FrozenLake-8-0", 0)).name == "PPL-ST"
+
+
+def test_a_plan_survives_being_written_and_read() -> None:
+    assert StudyPlan.from_json(small_plan().to_json()) == small_plan()
+
+
+def test_changes_reach_the_plan_and_the_parameters_of_a_system(tmp_path: Path) -> None:
+    path = STUDIES / "paper.toml"
+    plan = read_plan(path, ["trials=2", "XCSF.chi=0.5", "XCSF.noise=aligned"])
+    assert plan.trials == 2
+    assert plan.system_plan("XCSF").parameters == {"noise": "aligned", "equality": "alleles", "chi": 0.5}
+    with pytest.raises(ParameterError, match=r"no system 'XCS'\. Did you mean 'XCSF'"):
+        read_plan(path, ["XCS.chi=0.5"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"trails": 3}, r"unknown setting 'trails'\. Did you mean 'trials'"),
+        ({"trials": 0}, "trials: .* not 0"),
+        ({"epochs": "many"}, "epochs: .* not 'many'"),
+        ({"systems": []}, "systems: "),
+        ({"tasks": []}, "tasks: "),
+        ({"systems": [SYSTEMS[0], SYSTEMS[0]]}, "different names"),
+        (
+            {"systems": [{"name": "XCSF", "paramters": {}}]},
+            r"systems\.0\.paramters.*Did you mean 'parameters'",
+        ),
+        ({"reference": "PPL-XY"}, "reference must be one of"),
+        ({"tasks": [{"desc": ["SG"], "slip": 0.1}]}, r"unknown setting 'tasks\.0\.slip'"),
+    ],
+)
+def test_impossible_plans_are_refused_by_name(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        small_plan(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"systems": [{"name": "XCS"}]}, "unknown system 'XCS'"),
+        ({"systems": [{"name": "XCSF", "parameters": {"chy": 1}}]}, "unknown parameter 'chy'"),
+        ({"tasks": ["FrozenLake-5-0"]}, "FrozenLake"),
+        ({"tasks": [TASKS[0], TASKS[0]]}, "names the task calm twice"),
+    ],
+)
+def test_systems_and_tasks_that_do_not_exist_are_refused_before_anything_runs(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(IfthenError, match=message):
+        small_plan(**changes).trials_to_run()
