@@ -33,13 +33,13 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     - `ifthen study plan studies/paper.toml`
     - `ifthen study plan studies/paper.toml --set trials=3 --set epochs=50`
     """
-    from ifthen.parallel import available_threads
     from ifthen.study.calibrate import seconds_per_trial
     from ifthen.study.plan import read_plan
+    from ifthen.systems.base import checked_threads
 
     wanted = read_plan(plan_file, changes or [])
     trials = wanted.trials_to_run()
-    processes = workers or available_threads()
+    processes = checked_threads(workers, "workers")
     table = Table("task", title=f"{wanted.name}: {len(trials):,} trials of {wanted.epochs} epochs")
     for system in wanted.systems:
         table.add_column(f"{system.name}, s per trial", justify="right")
@@ -72,11 +72,12 @@ def run(
 
     - `ifthen study run studies/paper.toml --out runs/paper`
     """
-    from ifthen.parallel import available_threads
     from ifthen.study.plan import read_plan
     from ifthen.study.run import claim, run_study, unfinished
+    from ifthen.systems.base import checked_threads
 
     wanted = read_plan(plan_file, changes or [])
+    processes = checked_threads(workers, "workers")
     path = folder or Path("runs") / wanted.name
     everything = len(wanted.trials_to_run())
     claim(path, wanted)
@@ -90,7 +91,7 @@ def run(
         (err if outcome == "failed" else out).print(f"{ended:>5}/{left} {trial}: {outcome}, {line}")
 
     with Stop() as stop:
-        whole = run_study(path, wanted, workers or available_threads(), told, lambda: stop.asked)
+        whole = run_study(path, wanted, processes, told, lambda: stop.asked)
     if stop.asked and not whole:
         err.print("stopped; the same command goes on from here")
         raise typer.Exit(STOPPED)

@@ -316,9 +316,9 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def checked_threads(threads: int | None) -> int:
-    """Return the number of threads to use."""
-    return available_threads() if threads is None else whole_number("threads", threads, 1, 1024)
+def checked_threads(threads: int | None, name: str = "threads") -> int:
+    """Return how many threads or processes to use: as given, or one per core."""
+    return available_threads() if threads is None else whole_number(name, threads, 1, 1024)
 
 
 class _Progress:

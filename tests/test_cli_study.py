@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Runner, start_command
+from tests.study.studies import contents, small_plan
+
+PLAN = """
+name = "small"
+trials = 2
+epochs = 3
+tasks = ["FrozenLake-4-0"]
+
+[[systems]]
+name = "few rules"
+system = "PPL-DL"
+parameters = { idv_size = 5, pop_size = 16 }
+
+[[systems]]
+name = "XCSF"
+parameters = { pop_limit = 80, ga_per_epoch = 8 }
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+@pytest.fixture
+def ifthen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
+    return Runner(monkeypatch, capsys)
+
+
+def test_a_study_runs_once_and_then_there_is_nothing_left(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
+    first = ifthen("study", "run", "plan.toml", "--out", "results", "--workers", "1")
+    assert first.code == 0, first.err
+    assert "0 of 4 trials are finished" in first.out
+    assert "few rules on FrozenLake-4-0, seed 1: finished" in first.out
+    assert "all 4 trials are in results" in first.out
+    files = contents(tmp_path / "results")
+    assert len([path for path in files if path.endswith(".parquet")]) == 4
+    again = ifthen("study", "run", "plan.toml", "--out", "results")
+    assert "4 of 4 trials are finished" in again.out
+    assert contents(tmp_path / "results") == files
+
+
+def test_the_plan_is_shown_with_an_estimate(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
+    shown = ifthen("study", "plan", "plan.toml", "--set", "trials=30")
+    assert shown.code == 0, shown.err
+    assert "60 trials of 3 epochs" in shown.out
+    assert "about 0 minutes" in shown.out
+    assert list(tmp_path.iterdir()) == [plan]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("plan.toml", "--set", "trails=3"), "unknown setting 'trails'"),
+        (("plan.toml", "--set", "XCSF.chy=1"), "unknown parameter 'chy'"),
+        (("nowhere.toml",), "there is no configuration file"),
+        (("plan.toml", "--workers", "0"), "workers must be a whole number"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anything_is_written(
+    arguments: tuple[str, ...], message: str, plan: Path, ifthen: Runner, tmp_path: Path
+) -> None:
+    done = ifthen("study", "run", *arguments)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+    assert list(tmp_path.iterdir()) == [plan]
+
+
+def test_another_plan_is_refused_naming_the_difference(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "study.json").write_text(small_plan().to_json())
+    done = ifthen("study", "run", "plan.toml", "--out", "results")
+    assert done.code == 2
+    assert "holds a study with systems" in " ".join(done.err.split())
+    assert json.loads((tmp_path / "results" / "study.json").read_text())["trials"] == 3
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no signals on this system")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_a_study_and_the_same_command_goes_on(
+    number: signal.Signals, plan: Path, tmp_path: Path
+) -> None:
+    options = ("--out", "results", "--workers", "1", "--set", "epochs=100000", "--set", "trials=1")
+    with start_command("study", "run", "plan.toml", *options) as child:
+        while not list(tmp_path.glob("results/trials/*/*/0.checkpoint.zip")):
+            assert child.poll() is None
+        child.send_signal(number)
+        _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "goes on from here" in errors
+    assert list(tmp_path.glob("results/trials/*/*/0.checkpoint.zip"))
+    assert not list(tmp_path.glob("results/**/*.attempts"))
