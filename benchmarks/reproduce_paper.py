@@ -33,12 +33,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from ifthen import best_action_map, frozen_lake
+from ifthen import best_action_map, frozen_lake, study
 from ifthen.parallel import available_threads
 from ifthen.systems.registry import SYSTEMS
 from ifthen.tasks.tabular import Noise
 
-PAPER = Path(__file__).parent / "paper"
+PAPER = Path(study.__file__).parent / "paper"
 Job = tuple[str, int, float, int, int, Noise, int]
 DRAWS = 200
 PAPER_TRIALS = 30

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def test_a_study_runs_once_and_then_there_is_nothing_left(plan: Path, ifthen: Ru
     assert "all 4 trials are in results" in first.out
     files = contents(tmp_path / "results")
     assert len([path for path in files if path.endswith(".parquet")]) == 4
+    shown = ifthen("study", "tables", "results", "--write")
+    assert shown.code == 0, shown.err
+    assert "few rules" in shown.out
+    assert {path.suffix for path in (tmp_path / "results" / "tables").iterdir()} == {".csv", ".md", ".tex"}
+    shutil.rmtree(tmp_path / "results" / "tables")
     again = ifthen("study", "run", "plan.toml", "--out", "results")
     assert "4 of 4 trials are finished" in again.out
     assert contents(tmp_path / "results") == files

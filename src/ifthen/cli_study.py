@@ -1,4 +1,4 @@
-"""The commands `ifthen study …`: plan, run."""
+"""The commands `ifthen study …`: plan, run, tables."""
 
 from __future__ import annotations
 
@@ -99,3 +99,33 @@ def run(
         err.print(f"{len(unfinished(path, wanted))} trials failed: see *.failed.txt in {path / 'trials'}")
         raise typer.Exit(1)
     out.print(f"all {everything:,} trials are in {path}")
+
+
+@study.command()
+def tables(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study.")],
+    write: Annotated[bool, typer.Option("--write", help="Also write them to FOLDER/tables.")] = False,
+) -> None:
+    """Print the paper's tables from a study's results: performance with verdicts, and sizes.
+
+    For example:
+
+    - `ifthen study tables runs/paper --write`
+    """
+    from ifthen.store import write_text
+    from ifthen.study.results import read_results
+    from ifthen.study.tables import performance_table, sizes_table
+
+    results = read_results(folder)
+    grids = {
+        "performance": performance_table(results, "fraction"),
+        "performance-exact": performance_table(results, "exact_fraction"),
+        "sizes": sizes_table(results),
+    }
+    for name, grid in grids.items():
+        out.print(grid.to_rich())
+        if write:
+            for kind, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
+                write_text(folder / "tables" / f"{name}.{kind}", text)
+    if write:
+        out.print(f"written to {folder / 'tables'} as CSV, Markdown and LaTeX")

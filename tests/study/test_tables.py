@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import polars
+import pytest
+
+from ifthen import OutputError
+from ifthen.study.grid import Grid
+from ifthen.study.plan import StudyPlan, Trial, checked_plan
+from ifthen.study.results import Results, read_results
+from ifthen.study.run import claim
+from ifthen.study.tables import NOTHING, papers_performance, papers_size, performance_table, sizes_table
+from ifthen.study.trial import TrialFiles, run_trial
+from tests.study.studies import small_plan
+
+GOOD, BAD = [0.9 + 0.001 * i for i in range(20)], [0.5 + 0.002 * i for i in range(20)]
+PLAN = {"name": "made up", "trials": 20, "tasks": ["FrozenLake-4-0", "FrozenLake-8-0"]}
+
+
+def plan_of(*systems: str, reference: str | None = None) -> StudyPlan:
+    given = {**PLAN, "systems": [{"name": name} for name in systems]}
+    return checked_plan(given if reference is None else {**given, "reference": reference})
+
+
+def made_up(plan: StudyPlan, values: dict[str, list[float]]) -> Results:
+    """Return results in which a system has the same values on every task."""
+    rows = [
+        {"system": name, "task": task, "seed": seed, "fraction": value, "exact_fraction": value - 0.1}
+        | {"rules": 10 + seed, "best_action_rules": 5}
+        for task in plan.tasks_by_name()
+        for name, own in values.items()
+        for seed, value in enumerate(own)
+    ]
+    return Results(plan, polars.DataFrame(rows), (), ())
+
+
+def cells(grid: Grid) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the rows of a grid by task and system."""
+    return {(row[0], row[1]): dict(zip(grid.headings, row, strict=True)) for row in grid.rows}
+
+
+def test_verdicts_say_whether_the_reference_is_better() -> None:
+    plan = plan_of("PPL-ST", "PPL-DL", "XCSF", reference="PPL-DL")
+    grid = performance_table(made_up(plan, {"PPL-ST": BAD, "PPL-DL": GOOD, "XCSF": GOOD}))
+    row = cells(grid)
+    assert row["FrozenLake-4-0", "PPL-ST"]["PPL-DL against it"] == ">"
+    assert row["FrozenLake-4-0", "PPL-ST"]["A12"] == "1.000"
+    assert row["FrozenLake-4-0", "XCSF"]["PPL-DL against it"] == "="
+    assert row["FrozenLake-4-0", "PPL-DL"]["PPL-DL against it"] == NOTHING
+    other = cells(performance_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": BAD, "XCSF": GOOD})))
+    assert other["FrozenLake-8-0", "XCSF"]["PPL-ST against it"] == "<"
+
+
+def test_numbers_are_mean_sd_and_median_and_stand_beside_the_papers() -> None:
+    row = cells(performance_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": GOOD, "XCSF": BAD})))
+    own = row["FrozenLake-8-0", "XCSF"]
+    assert (own["n"], own["mean ± sd"], own["median"]) == ("20", "0.519 ± 0.012", "0.519")
+    assert (own["paper"], own["paper's verdict"]) == ("0.986 ± 0.061", "<")
+    # (0.986 − 0.519) / sqrt(0.011832² / 20 + 0.061² / 30)
+    assert float(own["s.e. apart"]) == pytest.approx(40.8, abs=0.1)
+    exact = cells(performance_table(made_up(plan_of("XCSF"), {"XCSF": BAD}), "exact_fraction"))
+    assert exact["FrozenLake-8-0", "XCSF"]["mean ± sd"] == "0.419 ± 0.012"
+    assert exact["FrozenLake-8-0", "XCSF"]["paper"] == NOTHING  # the paper has no exact values
+
+
+def test_single_and_missing_trials_are_shown_as_what_they_are() -> None:
+    plan = plan_of("PPL-ST", "XCSF")
+    results = made_up(plan, {"PPL-ST": [0.7]})
+    results = Results(plan, results.finals, (Trial("XCSF", "FrozenLake-4-0", 0),), ())
+    grid = performance_table(results)
+    row = cells(grid)
+    assert row["FrozenLake-4-0", "PPL-ST"]["mean ± sd"] == "0.700"
+    assert row["FrozenLake-4-0", "XCSF"]["mean ± sd"] == NOTHING
+    assert row["FrozenLake-4-0", "XCSF"]["PPL-ST against it"] == NOTHING
+    assert grid.notes[-1] == "Not in the table: 1 failed and 0 unfinished trials."
+
+
+def test_sizes_stand_beside_the_papers() -> None:
+    grid = sizes_table(made_up(plan_of("PPL-DL", "XCSF"), {"XCSF": GOOD, "PPL-DL": GOOD}))
+    assert ("FrozenLake-8-0", "XCSF", "19.5", "521.4", "5.0", "261.9") in grid.rows
+    assert ("FrozenLake-4-0", "PPL-DL", "19.5", NOTHING, "5.0", NOTHING) in grid.rows
+    assert papers_size("XCSF", "FrozenLake-12-0.3", "rules") == "1458.9"
+    assert papers_size("PPL-ST", "FrozenLake-4-0", "best_action_rules") == "6.0"
+    assert papers_size("PPL-DL", "FrozenLake-4-0", "rules") == papers_size("XCSF", "pond", "rules") == NOTHING
+
+
+def test_the_papers_table_has_every_system_on_every_task() -> None:
+    assert len(papers_performance()) == 3 * 12
+    assert papers_performance()["XCSF", "FrozenLake-12-0"] == (0.962, 0.176, ">")
+
+
+def test_a_grid_says_the_same_in_every_format() -> None:
+    grid = Grid("A & B: 50 %", ("task", "a|b"), (("x_1", "1 ± 2"), ("y, z", "< 3")), ("A note.",))
+    assert list(csv.reader(io.StringIO(grid.to_csv()))) == [
+        ["task", "a|b"],
+        ["x_1", "1 ± 2"],
+        ["y, z", "< 3"],
+    ]
+    assert "| task | a\\|b |\n|---|---|\n| x_1 | 1 ± 2 |" in grid.to_markdown()
+    assert grid.to_markdown().endswith("A note.\n")
+    latex = grid.to_latex()
+    assert r"\caption{A \& B: 50 \%}" in latex
+    assert "x\\_1 & 1 $\\pm$ 2 \\\\\ny, z & $<$ 3 \\\\" in latex
+    assert re.findall(r"\\(toprule|midrule|bottomrule)", latex) == ["toprule", "midrule", "bottomrule"]
+
+
+def test_results_are_read_off_a_studys_folder(tmp_path: Path) -> None:
+    folder, plan = tmp_path / "study", small_plan(trials=1)
+    with pytest.raises(OutputError, match="holds no study"):
+        read_results(folder)
+    claim(folder, plan)
+    with pytest.raises(OutputError, match="has finished yet"):
+        read_results(folder)
+    done, broken, *left = plan.trials_to_run()
+    run_trial(str(folder), plan.to_json(), done)
+    TrialFiles(folder, broken).failure.parent.mkdir(parents=True, exist_ok=True)
+    TrialFiles(folder, broken).failure.write_text("because")
+    results = read_results(folder)
+    assert (results.failed, results.missing) == ((broken,), tuple(left))
+    assert results.values(done.system, done.task, "epoch") == [5.0]
+    assert results.values(broken.system, broken.task, "epoch") == []
+    assert results.failures(broken.system, broken.task) == 1
