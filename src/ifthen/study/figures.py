@@ -39,8 +39,10 @@ def learning_curve(system: System) -> Figure:
     axes.axhline(1 if relative else exact, color=GREEN, linewidth=1, label="optimal policy")
     axes.set_ylabel("performance / optimum" if relative else "performance")
     if not relative:
-        # A population's mean can be hundreds of times worse than its best, which is what matters.
-        seen = [record[name] for record in records for name in ("performance", "exact_performance")]
+        # A population's mean can be hundreds of times worse than its best, which is what matters, and so is
+        # the floor, where rulesets stand that have no rule for some state.
+        every = [record[name] for record in records for name in ("performance", "exact_performance")]
+        seen = [value for value in every if value > task.floor] or every
         lowest, span = min(seen), max(1.0, max(*seen, exact) - min(seen))
         axes.set_ylim(lowest - span / 2, lowest + 1.2 * span)
     axes.set_xlabel("epoch")
