@@ -35,6 +35,18 @@ def test_the_sensitivity_study_varies_the_rollouts_only() -> None:
     assert plan.make_system(Trial("PPL-ST, 2 rollouts", "FrozenLake-8-0", 0)).name == "PPL-ST"
 
 
+def test_the_study_of_noise_trains_both_systems_in_three_ways() -> None:
+    plan = read_plan(STUDIES / "noise.toml", [])
+    learners = [plan.make_system(Trial(s.name, "FrozenLake-4-0.1", 0)) for s in plan.systems]
+    ways = [(x.name, x.method, x.parameters.noise) for x in learners]
+    assert ways[:3] == [
+        ("PPL-ST", "sampled", "stream"),
+        ("PPL-ST", "sampled", "aligned"),
+        ("PPL-ST", "exact", "aligned"),
+    ]
+    assert [way[1:] for way in ways[3:]] == [way[1:] for way in ways[:3]]
+
+
 def test_a_plan_survives_being_written_and_read() -> None:
     assert StudyPlan.from_json(small_plan().to_json()) == small_plan()
 
