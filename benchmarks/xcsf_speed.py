@@ -179,6 +179,8 @@ def peers_table(effort: Effort, venv: Path) -> Table:
             who = f"{PEER} (C)" if bound == limit else f"{PEER} (C), as many rules"
             speeds = (f"{slow:,.0f}", f"{1e6 / slow:.0f}", f"{rate / slow:.1f} x", target, quality)
             table.add_row("", who, *sizes, *speeds)
+        share = results[limit][-1]["empty_loop_seconds"] / results[limit][-1]["seconds"]
+        table.caption = f"The Python loop around the library took {share:.1%} of its time on the last task."
     return table
 
 

@@ -114,12 +114,15 @@ def tables(
     """
     from ifthen.store import write_text
     from ifthen.study.results import read_results
-    from ifthen.study.tables import performance_table, sizes_table
+    from ifthen.study.tables import performance_table, sizes_table, spread_table, verdicts_table
 
     results = read_results(folder)
     grids = {
-        "performance": performance_table(results, "fraction"),
+        "performance": performance_table(results),
+        "verdicts": verdicts_table(results),
+        "spread": spread_table(results),
         "performance-exact": performance_table(results, "exact_fraction"),
+        "verdicts-exact": verdicts_table(results, "exact_fraction"),
         "sizes": sizes_table(results),
     }
     for name, grid in grids.items():

@@ -64,8 +64,9 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` as `kernel` does, but without counting references to arrays.
 
-    For functions that are called at every step and hand many arrays on to each other: counting takes up to a
-    third of their time. Such a function must not make arrays (Numba refuses it), nor does it outlive any.
+    For functions that are called at every step and hand many arrays on to each other, where counting takes a
+    good part of the time. Such a function must not make arrays (Numba refuses it), nor does it outlive any.
+    The option is Numba's own and not documented: try it anew with every version of Numba.
     """
     return _compiled(function, _nrt=False)
 

@@ -16,6 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]  # checked before use
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -182,6 +187,20 @@ def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise ModelFileError(f"{path}: {name} holds NaN or infinite numbers.")
     return array
+
+
+@contextlib.contextmanager
+def alone(file: Path, folder: Path) -> Iterator[None]:
+    """Keep other processes from training in a folder, by a lock on one of its files where there are locks."""
+    with file.open() as held:
+        if fcntl is not None:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise OutputError(
+                    f"another process is training in {folder}: wait for it, or end it."
+                ) from None
+        yield
 
 
 def _umask() -> int:

@@ -47,6 +47,19 @@ def test_the_study_of_noise_trains_both_systems_in_three_ways() -> None:
     assert [way[1:] for way in ways[3:]] == [way[1:] for way in ways[:3]]
 
 
+@pytest.mark.parametrize("name", ["..", "../../up", "a/b", ".", "~"])
+def test_no_name_leads_out_of_the_studys_folder(name: str) -> None:
+    parts = Path(Trial(name, name, 0).stem).parts
+    assert len(parts) == 3
+    assert not set(parts) & {"..", ".", "~", "/"}
+
+
+def test_trials_of_a_task_share_it() -> None:
+    plan = small_plan()
+    first, second = (plan.make_system(Trial("XCSF", "calm", seed)) for seed in (0, 1))
+    assert first.task is second.task
+
+
 def test_a_plan_survives_being_written_and_read() -> None:
     assert StudyPlan.from_json(small_plan().to_json()) == small_plan()
 
@@ -68,7 +81,8 @@ def test_changes_reach_the_plan_and_the_parameters_of_a_system(tmp_path: Path) -
         ({"epochs": "many"}, "epochs: .* not 'many'"),
         ({"systems": []}, "systems: "),
         ({"tasks": []}, "tasks: "),
-        ({"systems": [SYSTEMS[0], SYSTEMS[0]]}, "different names"),
+        ({"systems": [SYSTEMS[0], SYSTEMS[0]]}, "names that differ"),
+        ({"systems": [{"name": "a: b"}, {"name": "a, b"}]}, "names that differ in letters or numbers"),
         (
             {"systems": [{"name": "XCSF", "paramters": {}}]},
             r"systems\.0\.paramters.*Did you mean 'parameters'",

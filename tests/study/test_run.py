@@ -14,6 +14,7 @@ import polars
 import pytest
 
 from ifthen import OutputError, ParameterError, load
+from ifthen.store import alone
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PLAN, claim, run_study, unfinished
 from ifthen.study.trial import ATTEMPTS, STOP, Outcome, TrialFiles, run_trial
@@ -165,6 +166,15 @@ def test_killed_at_random_moments_a_study_ends_with_the_same_bytes(
     for _ in range(ATTEMPTS):
         subprocess.run(script, cwd=ROOT, env=environment, check=True, timeout=120)
     assert contents(tmp_path / "study") == undisturbed
+
+
+def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    folder, plan = tmp_path / "study", small_plan()
+    claim(folder, plan)
+    with alone(folder / PLAN, folder), pytest.raises(OutputError, match="another process is training in"):
+        run_study(folder, plan, 1, Teller())
+    assert len(unfinished(folder, plan)) == 12
 
 
 def test_another_plan_does_not_mix_with_results(tmp_path: Path) -> None:

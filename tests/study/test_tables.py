@@ -13,7 +13,15 @@ from ifthen.study.grid import Grid
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.results import Results, read_results
 from ifthen.study.run import claim
-from ifthen.study.tables import NOTHING, papers_performance, papers_size, performance_table, sizes_table
+from ifthen.study.tables import (
+    NOTHING,
+    papers_performance,
+    papers_size,
+    performance_table,
+    sizes_table,
+    spread_table,
+    verdicts_table,
+)
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import small_plan
 
@@ -45,21 +53,22 @@ def cells(grid: Grid) -> dict[tuple[str, str], dict[str, str]]:
 
 def test_verdicts_say_whether_the_reference_is_better() -> None:
     plan = plan_of("PPL-ST", "PPL-DL", "XCSF", reference="PPL-DL")
-    grid = performance_table(made_up(plan, {"PPL-ST": BAD, "PPL-DL": GOOD, "XCSF": GOOD}))
+    grid = verdicts_table(made_up(plan, {"PPL-ST": BAD, "PPL-DL": GOOD, "XCSF": GOOD}))
     row = cells(grid)
-    assert row["FrozenLake-4-0", "PPL-ST"]["PPL-DL against it"] == ">"
+    assert grid.title.startswith("PPL-DL against the others")
+    assert row["FrozenLake-4-0", "PPL-ST"]["by mean"] == row["FrozenLake-4-0", "PPL-ST"]["by A12"] == ">"
     assert row["FrozenLake-4-0", "PPL-ST"]["A12"] == "1.000"
-    assert row["FrozenLake-4-0", "XCSF"]["PPL-DL against it"] == "="
-    assert row["FrozenLake-4-0", "PPL-DL"]["PPL-DL against it"] == NOTHING
-    other = cells(performance_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": BAD, "XCSF": GOOD})))
-    assert other["FrozenLake-8-0", "XCSF"]["PPL-ST against it"] == "<"
+    assert row["FrozenLake-4-0", "PPL-ST"]["paper"] == NOTHING  # the paper compares PPL-ST with others
+    assert row["FrozenLake-4-0", "XCSF"]["by mean"] == "="
+    assert ("FrozenLake-4-0", "PPL-DL") not in row
+    other = cells(verdicts_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": BAD, "XCSF": GOOD})))
+    assert other["FrozenLake-8-0", "XCSF"]["by mean"] == other["FrozenLake-8-0", "XCSF"]["paper"] == "<"
 
 
 def test_numbers_are_mean_sd_and_median_and_stand_beside_the_papers() -> None:
     row = cells(performance_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": GOOD, "XCSF": BAD})))
     own = row["FrozenLake-8-0", "XCSF"]
-    assert (own["n"], own["mean ± sd"], own["median"]) == ("20", "0.519 ± 0.012", "0.519")
-    assert (own["paper"], own["paper's verdict"]) == ("0.986 ± 0.061", "<")
+    assert (own["n"], own["mean ± sd"], own["paper"]) == ("20", "0.519 ± 0.012", "0.986 ± 0.061")
     # (0.986 − 0.519) / sqrt(0.011832² / 20 + 0.061² / 30)
     assert float(own["s.e. apart"]) == pytest.approx(40.8, abs=0.1)
     exact = cells(performance_table(made_up(plan_of("XCSF"), {"XCSF": BAD}), "exact_fraction"))
@@ -75,8 +84,31 @@ def test_single_and_missing_trials_are_shown_as_what_they_are() -> None:
     row = cells(grid)
     assert row["FrozenLake-4-0", "PPL-ST"]["mean ± sd"] == "0.700"
     assert row["FrozenLake-4-0", "XCSF"]["mean ± sd"] == NOTHING
-    assert row["FrozenLake-4-0", "XCSF"]["PPL-ST against it"] == NOTHING
+    assert cells(verdicts_table(results))["FrozenLake-4-0", "XCSF"]["by mean"] == NOTHING
+    assert cells(spread_table(results))["FrozenLake-4-0", "PPL-ST"]["95 % interval"] == NOTHING
     assert grid.notes[-1] == "Not in the table: 1 failed and 0 unfinished trials."
+
+
+def test_spreads_are_medians_interquartile_means_and_intervals_around_them() -> None:
+    own = cells(spread_table(made_up(plan_of("XCSF"), {"XCSF": BAD})))["FrozenLake-4-0", "XCSF"]
+    low, high = map(float, own["95 % interval"].split(" … "))
+    assert own["median"] == own["IQM"] == "0.519"
+    assert 0.505 < low < 0.519 < high < 0.533
+    assert 0 < float(own["Shapiro–Wilk p"]) <= 1
+
+
+def test_where_returns_can_be_negative_performance_is_absolute_and_that_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    plan = small_plan(tasks=["CliffWalking-v1"], systems=[{"name": "XCSF"}], trials=1, epochs=1)
+    claim(folder, plan)
+    assert run_trial(str(folder), plan.to_json(), plan.trials_to_run()[0])[0] == "finished"
+    results = read_results(folder)
+    grid = performance_table(results)
+    (value,) = results.values("XCSF", "CliffWalking-v1", "performance")
+    assert value < 0
+    assert grid.rows[0][3] == f"{value:.3f}"
+    assert "Absolute" in grid.notes[0]
+    assert "CliffWalking-v1" in grid.notes[0]
 
 
 def test_sizes_stand_beside_the_papers() -> None:
@@ -124,3 +156,18 @@ def test_results_are_read_off_a_studys_folder(tmp_path: Path) -> None:
     assert results.values(done.system, done.task, "epoch") == [5.0]
     assert results.values(broken.system, broken.task, "epoch") == []
     assert results.failures(broken.system, broken.task) == 1
+
+
+def test_damaged_files_are_named_with_what_to_do(tmp_path: Path) -> None:
+    folder, plan = tmp_path / "study", small_plan(trials=1)
+    claim(folder, plan)
+    for trial in plan.trials_to_run()[:2]:
+        run_trial(str(folder), plan.to_json(), trial)
+    history = TrialFiles(folder, plan.trials_to_run()[0]).history
+    history.write_bytes(history.read_bytes()[:100])
+    with pytest.raises(OutputError, match=r"0\.parquet is damaged: .* Delete it and run the study again"):
+        read_results(folder)
+    (folder / "study.json").write_text(plan.to_json()[:50])
+    for use in (lambda: read_results(folder), lambda: claim(folder, plan)):
+        with pytest.raises(OutputError, match=r"study\.json cannot be read: .* not valid JSON"):
+            use()

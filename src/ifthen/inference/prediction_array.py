@@ -7,7 +7,7 @@ weighted by their fitness; the action with the highest one wins, the lowest inde
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ifthen.errors import RuleError
 from ifthen.inference.strength import prediction, strengths_at
 from ifthen.jit import kernel
 from ifthen.rules.features import Feature
-from ifthen.rules.ruleset import NULL_ACTION, ParsedRule, RuleSet, finite_column
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet, finite_column
 
 
 class PredictionArrayRules(RuleSet):
@@ -122,28 +122,7 @@ class PredictionArrayRules(RuleSet):
         ends = self.weights[rule, 1:, None] * self.bounds[rule]
         first = self.weights[rule, 0] * self.x0
         low, high = first + ends.min(axis=1).sum(), first + ends.max(axis=1).sum()
-        return f"{low:.2f} … {high:.2f} ± {self.errors[rule]:.2f}"
-
-    @classmethod
-    def _from_rules(
-        cls,
-        rules: list[ParsedRule],
-        features: tuple[Feature, ...],
-        action_names: tuple[str, ...],
-        data: Mapping[str, Any],
-    ) -> PredictionArrayRules:
-        return cls(
-            [rule.bounds for rule in rules],
-            [rule.action for rule in rules],
-            features,
-            action_names,
-            [rule.extras["weights"] for rule in rules],
-            [rule.extras["fitness"] for rule in rules],
-            [rule.extras["error"] for rule in rules],
-            [rule.extras["numerosity"] for rule in rules],
-            [rule.extras["experience"] for rule in rules],
-            data["x0"],
-        )
+        return f"{low:.2f}…{high:.2f} ± {self.errors[rule]:.2f}"
 
 
 @kernel

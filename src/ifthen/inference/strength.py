@@ -11,7 +11,7 @@ In a population, what rules have learnt is one array `(n, rules, features + 2)`:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.features import Feature
-from ifthen.rules.ruleset import NULL_ACTION, ParsedRule, RuleSet, finite_column
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet, finite_column
 
 
 class StrengthRules(RuleSet):
@@ -88,24 +88,6 @@ class StrengthRules(RuleSet):
         centre = self.bounds[rule].mean(axis=1)
         payoff = self.weights[rule, 0] * self.x0 + self.weights[rule, 1:] @ centre
         return f"{payoff:.2f} ± {math.sqrt(float(self.variances[rule])):.2f}"
-
-    @classmethod
-    def _from_rules(
-        cls,
-        rules: list[ParsedRule],
-        features: tuple[Feature, ...],
-        action_names: tuple[str, ...],
-        data: Mapping[str, Any],
-    ) -> StrengthRules:
-        return cls(
-            [rule.bounds for rule in rules],
-            [rule.action for rule in rules],
-            features,
-            action_names,
-            [rule.extras["weights"] for rule in rules],
-            [rule.extras["variance"] for rule in rules],
-            data["x0"],
-        )
 
 
 @kernel

@@ -258,8 +258,18 @@ class RuleSet(ABC):
         action_names: tuple[str, ...],
         data: Mapping[str, Any],
     ) -> RuleSet:
-        """Build this kind of ruleset from parsed rules and the whole plain `data`."""
-        return cls([rule.bounds for rule in rules], [rule.action for rule in rules], features, action_names)
+        """Build this kind of ruleset from parsed rules and the whole plain `data`.
+
+        Constructors take `own_columns` and then `own_settings`, in that order, after what every ruleset has.
+        """
+        return cls(
+            [rule.bounds for rule in rules],
+            [rule.action for rule in rules],
+            features,
+            action_names,
+            *([rule.extras[name] for rule in rules] for name in cls.own_columns),
+            *(data[name] for name in cls.own_settings),
+        )
 
     def to_table(self) -> polars.DataFrame:
         """Return one row per rule: its number, both bounds of each feature, action, and what it carries."""

@@ -35,7 +35,7 @@ class Grid:
         table = Table(title=Text(self.title), title_justify="left", caption=Text("\n".join(self.notes)))
         table.caption_justify = "left"
         for i, heading in enumerate(self.headings):
-            table.add_column(heading, justify="right" if i else "left")
+            table.add_column(heading, justify="right" if i else "left", no_wrap=i == 0)
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.study.settings import FrozenLakeSettings, RunSettings, parse_assignment, read_settings
-from ifthen.systems.base import EPOCH_LIMIT, System
+from ifthen.study.settings import FrozenLakeSettings, explained, parse_assignment, read_settings
+from ifthen.systems.base import EPOCH_LIMIT, System, checked_parameters
+from ifthen.systems.registry import system_by_name
+from ifthen.tasks.names import task_by_name
+from ifthen.tasks.tabular import TabularTask
 
 
 class Trial(NamedTuple):
@@ -28,7 +32,12 @@ class Trial(NamedTuple):
     @property
     def stem(self) -> str:
         """The beginning of the names of the trial's files."""
-        return "/".join(re.sub(r"[^\w.-]+", "_", part) for part in (self.system, self.task)) + f"/{self.seed}"
+        return f"{safe_name(self.system)}/{safe_name(self.task)}/{self.seed}"
+
+
+def safe_name(name: str) -> str:
+    """Return a name as the name of a folder, never that of a hidden one or of one above."""
+    return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "_"
 
 
 class SystemPlan(BaseModel):
@@ -60,8 +69,8 @@ class StudyPlan(BaseModel):
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         names = [system.name for system in self.systems]
-        if len(set(names)) < len(names):
-            raise ValueError(f"systems must have different names, not {names}")
+        if len(set(map(safe_name, names))) < len(names):
+            raise ValueError(f"systems must have names that differ in letters or numbers, not {names}")
         if self.reference is not None and self.reference not in names:
             raise ValueError(f"reference must be one of {names}, not {self.reference!r}")
         return self
@@ -70,42 +79,32 @@ class StudyPlan(BaseModel):
         """Return the plan of a system by its name in the study."""
         return next(system for system in self.systems if system.name == name)
 
-    def settings(self, system: str, task: str | FrozenLakeSettings, seed: int) -> RunSettings:
-        """Return what one trial runs."""
-        plan = self.system_plan(system)
-        return RunSettings(
-            system=plan.system or plan.name,
-            task=task,
-            epochs=self.epochs,
-            seed=seed,
-            checkpoint_every=self.checkpoint_every,
-            parameters=plan.parameters,
-        )
-
-    def tasks_by_name(self) -> dict[str, str | FrozenLakeSettings]:
-        """Return the tasks by the names they have when they are made; raises where two have the same."""
-        named = {}
-        for task in self.tasks:
-            name = self.settings(self.systems[0].name, task, 0).make_task().name
-            if name in named:
-                raise ParameterError(f"the study names the task {name} twice: give one of them another name.")
-            named[name] = task
+    def tasks_by_name(self) -> dict[str, TabularTask]:
+        """Return the tasks by name; raises where two have the same."""
+        named: dict[str, TabularTask] = {}
+        for given in self.tasks:
+            task = _task(given if isinstance(given, str) else given.model_dump_json())
+            if safe_name(task.name) in map(safe_name, named):
+                raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
+            named[task.name] = task
         return named
 
     def trials_to_run(self) -> list[Trial]:
         """Return all trials, those of one task together; raises where a system or a task is impossible."""
         trials = []
-        for name, task in self.tasks_by_name().items():
+        for task in self.tasks_by_name():
             for system in self.systems:
-                self.settings(system.name, task, self.first_seed).make_system(threads=1)
+                self.make_system(Trial(system.name, task, self.first_seed))
                 seeds = range(self.first_seed, self.first_seed + self.trials)
-                trials += [Trial(system.name, name, seed) for seed in seeds]
+                trials += [Trial(system.name, task, seed) for seed in seeds]
         return trials
 
     def make_system(self, trial: Trial) -> System:
         """Return the system of a trial, ready to learn on one thread."""
-        task = self.tasks_by_name()[trial.task]
-        return self.settings(trial.system, task, trial.seed).make_system(threads=1)
+        plan = self.system_plan(trial.system)
+        kind, task = system_by_name(plan.system or plan.name), self.tasks_by_name()[trial.task]
+        checked_parameters(kind.Parameters, plan.parameters)  # before any of them could pass for an argument
+        return kind(task, seed=trial.seed, threads=1, **plan.parameters)
 
     def to_json(self) -> str:
         """Return the plan as JSON that `from_json` understands."""
@@ -114,7 +113,19 @@ class StudyPlan(BaseModel):
     @classmethod
     def from_json(cls, text: str) -> StudyPlan:
         """Return the plan that `to_json` wrote."""
-        return checked_plan(json.loads(text))
+        try:
+            given = json.loads(text)
+        except ValueError as problem:
+            raise ParameterError(f"the study's plan is not valid JSON: {problem}.") from None
+        return checked_plan(given)
+
+
+@lru_cache(maxsize=64)
+def _task(given: str) -> TabularTask:
+    """Return the task of a name, or of the settings of a FrozenLake as JSON; made once, for all trials."""
+    if not given.startswith("{"):
+        return task_by_name(given)
+    return FrozenLakeSettings.model_validate_json(given).make_task()
 
 
 def read_plan(path: Path, changes: list[str]) -> StudyPlan:
@@ -145,13 +156,6 @@ def checked_plan(given: Mapping[str, Any]) -> StudyPlan:
 
 def _explained(error: Any) -> str:
     """Return one sentence on one of pydantic's errors."""
-    where = [str(part) for part in error["loc"] if part not in ("str", "FrozenLakeSettings")]
-    name = ".".join(where) or "the plan"
-    if error["type"] == "extra_forbidden":
-        known: dict[str, Any] = dict(StudyPlan.model_fields)
-        known |= SystemPlan.model_fields if where[0] == "systems" else {}
-        known |= FrozenLakeSettings.model_fields if where[0] == "tasks" else {}
-        return f"unknown setting {name!r}.{nearest(where[-1], known)}"
-    if error["type"] == "missing":
-        return f"the setting {name!r} is missing."
-    return f"{name}: {error['msg'].removeprefix('Value error, ')}, not {error['input']!r}."
+    part = str(error["loc"][0]) if error["loc"] else ""
+    kinds: dict[str, type[BaseModel]] = {"systems": SystemPlan, "tasks": FrozenLakeSettings}
+    return explained(error, kinds.get(part, StudyPlan).model_fields)

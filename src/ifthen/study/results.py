@@ -9,7 +9,7 @@ import polars
 
 from ifthen.errors import OutputError
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run import PLAN
+from ifthen.study.run import plan_of
 from ifthen.study.trial import TrialFiles
 
 
@@ -34,6 +34,11 @@ class Results:
         own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
         return [float(value) for value in own.sort("seed")[column]]
 
+    def relative(self, task: str) -> bool:
+        """Return whether performance in a task can be given as a fraction of the optimum."""
+        own = self.finals.filter(polars.col("task") == task)
+        return not own["fraction"].has_nulls()
+
     def failures(self, system: str, task: str) -> int:
         """Return how many trials of one system on one task failed."""
         return sum((trial.system, trial.task) == (system, task) for trial in self.failed)
@@ -41,19 +46,27 @@ class Results:
 
 def read_results(folder: Path) -> Results:
     """Return the results in a study's folder, or raise where it holds none."""
-    if not (folder / PLAN).exists():
-        raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
-    plan = StudyPlan.from_json((folder / PLAN).read_text(encoding="utf-8"))
+    plan = plan_of(folder)
     finals: list[polars.DataFrame] = []
     failed: list[Trial] = []
     missing: list[Trial] = []
     for trial in plan.trials_to_run():
         files = TrialFiles(folder, trial)
         if files.finished:
-            finals.append(polars.read_parquet(files.history).tail(1))
+            finals.append(_last_row(files.history))
         else:
             (failed if files.failure.exists() else missing).append(trial)
     if not finals:
         raise OutputError(f"no trial of the study in {folder} has finished yet.")
     # Systems have columns of their own; where one has none, its trials say null.
     return Results(plan, polars.concat(finals, how="diagonal"), tuple(failed), tuple(missing))
+
+
+def _last_row(path: Path) -> polars.DataFrame:
+    """Return the last row of a trial's history, or raise where the file is damaged."""
+    try:
+        return polars.read_parquet(path).tail(1)
+    except (polars.exceptions.PolarsError, OSError) as problem:
+        raise OutputError(
+            f"{path} is damaged: {problem}. Delete it and run the study again: only that trial is run."
+        ) from None

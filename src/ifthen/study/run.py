@@ -17,7 +17,7 @@ from typing import Any
 from loky import get_reusable_executor  # type: ignore[import-untyped]  # it has no types
 
 from ifthen.errors import OutputError, ParameterError
-from ifthen.store import write_text
+from ifthen.store import alone, write_text
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, STOP, Outcome, TrialFiles, run_trial
 
@@ -38,7 +38,7 @@ def claim(folder: Path, plan: StudyPlan) -> None:
             raise OutputError(f"{folder} holds other files and no study: give another folder.")
         write_text(path, plan.to_json())
         return
-    before = StudyPlan.from_json(path.read_text(encoding="utf-8"))
+    before = plan_of(folder)
     for name, ours in plan.model_dump().items():
         theirs = before.model_dump()[name]
         if theirs != ours:
@@ -46,6 +46,20 @@ def claim(folder: Path, plan: StudyPlan) -> None:
                 f"{folder} holds a study with {name} = {_short(theirs)}, but this plan says {_short(ours)}. "
                 "Results must not mix: give another folder, or the plan it was begun with."
             )
+
+
+def plan_of(folder: Path) -> StudyPlan:
+    """Return the plan of the study that a folder holds, or raise where it holds none that can be read."""
+    path = folder / PLAN
+    if not path.exists():
+        raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
+    try:
+        return StudyPlan.from_json(path.read_text(encoding="utf-8"))
+    except (ParameterError, UnicodeDecodeError) as problem:
+        raise OutputError(
+            f"{path} cannot be read: {problem} It says what the folder's trials are of: put back the file, "
+            "or begin the study in another folder."
+        ) from None
 
 
 def _short(value: Any) -> str:
@@ -76,12 +90,13 @@ def run_study(
         stop: asked now and then; when it says so, running trials save where they stand and the rest waits.
         job: what a process does for a trial.
     """
-    (folder / STOP).unlink(missing_ok=True)
-    for trial in unfinished(folder, plan):
-        TrialFiles(folder, trial).forget_failures()
-    while waiting := list(_worth_trying(folder, plan, told)):
-        if stop() or not _run_once(folder, plan, waiting, workers, told, stop, job):
-            break
+    with alone(folder / PLAN, folder):
+        (folder / STOP).unlink(missing_ok=True)
+        for trial in unfinished(folder, plan):
+            TrialFiles(folder, trial).forget_failures()
+        while waiting := list(_worth_trying(folder, plan, told)):
+            if stop() or not _run_once(folder, plan, waiting, workers, told, stop, job):
+                break
     return not unfinished(folder, plan)
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]  # checked before use
-
 from ifthen.errors import OutputError, ParameterError
 from ifthen.rules.ruleset import RuleSet
-from ifthen.store import atomic_file, write_text
+from ifthen.store import alone, atomic_file, write_text
 from ifthen.study.settings import RunSettings, checked_settings, read_settings
 from ifthen.systems.base import System
 from ifthen.systems.registry import load
@@ -89,21 +83,8 @@ class RunFolder:
         self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]
     ) -> bool:
         """Learn what is left, with checkpoints, then write model and history; return whether that is all."""
-        with self._alone():
+        with alone(self / SETTINGS, self.path):
             return self._learn(system, settings, progress_bar, callback)
-
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from training in the same folder, where the system has file locks."""
-        with (self / SETTINGS).open() as file:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise OutputError(
-                        f"another process is training in {self.path}: wait for it, or end it."
-                    ) from None
-            yield
 
     def _learn(
         self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]

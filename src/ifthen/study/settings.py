@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,15 @@ class FrozenLakeSettings(BaseModel):
     noise_seed: int = 0
     name: str | None = None
 
+    def make_task(self) -> TabularTask:
+        """Return the task."""
+        if self.size is None and self.desc is None:
+            raise ParameterError(
+                "[task] describes a FrozenLake and needs size or desc. "
+                'Another task is named in one line: task = "Taxi-v4".'
+            )
+        return frozen_lake(**self.model_dump())
+
 
 class RunSettings(BaseModel):
     """The settings of one training run."""
@@ -49,14 +58,7 @@ class RunSettings(BaseModel):
 
     def make_task(self) -> TabularTask:
         """Return the task."""
-        if isinstance(self.task, str):
-            return task_by_name(self.task)
-        if self.task.size is None and self.task.desc is None:
-            raise ParameterError(
-                "[task] describes a FrozenLake and needs size or desc. "
-                'Another task is named in one line: task = "Taxi-v4".'
-            )
-        return frozen_lake(**self.task.model_dump())
+        return task_by_name(self.task) if isinstance(self.task, str) else self.task.make_task()
 
     def make_system(self, threads: int | None = None) -> System:
         """Return the system, ready to learn; raises where anything is unknown or impossible."""
@@ -109,16 +111,23 @@ def checked_settings(given: Mapping[str, Any]) -> RunSettings:
 
 
 def _explained(error: Any) -> str:
-    """Return one sentence on one of pydantic's errors."""
+    """Return one sentence on one of pydantic's errors in the settings of a run."""
+    kind = FrozenLakeSettings if error["loc"][0] == "task" else RunSettings
+    hint = " See 'ifthen {name}s' for what there is." if error["type"] == "missing" else ""
+    return explained(error, kind.model_fields) + hint.format(name=error["loc"][-1])
+
+
+def explained(error: Any, known: Iterable[str]) -> str:
+    """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
     # Inside a union pydantic names the alternative too; users know only the keys.
     where = [str(part) for part in error["loc"] if part not in ("str", "FrozenLakeSettings")]
-    name = ".".join(where)
+    name = ".".join(where) or "the plan"
     if error["type"] == "extra_forbidden":
-        kind = FrozenLakeSettings if where[0] == "task" else RunSettings
-        return f"unknown setting {name!r}.{nearest(where[-1], kind.model_fields)}"
+        return f"unknown setting {name!r}.{nearest(where[-1], known)}"
     if error["type"] == "missing":
-        return f"The setting {name!r} is missing: see 'ifthen {name}s' for what there is."
-    return f"{name}: {error['msg'].lower()}, not {error['input']!r}."
+        return f"the setting {name!r} is missing."
+    message = error["msg"].removeprefix("Value error, ")
+    return f"{name}: {message[:1].lower()}{message[1:]}, not {error['input']!r}."
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

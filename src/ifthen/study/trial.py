@@ -107,22 +107,30 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
         table.write_parquet(file, compression="zstd")
     files.finish()
     last = table.row(-1, named=True)
-    return "finished", f"{last['fraction']:.3f} of the optimum on z, {last['exact_fraction']:.3f} exact"
+    return "finished", f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact"
 
 
 def history_table(system: System, trial: Trial) -> polars.DataFrame:
-    """Return a trained system's history with what a study needs to know beside it."""
+    """Return a trained system's history with what a study needs to know beside it.
+
+    Fractions of the optimum are null where returns can be negative, as in `evaluate`.
+    """
     task, ruleset = system.task, system.ruleset
     otp = task.optimal_performance("sampled", system.parameters.noise)
     optimum = task.optimal_performance("exact")
+    relative = task.floor == 0 and min(otp, optimum) > 0
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),
         polars.lit(trial.task).alias("task"),
         polars.lit(trial.seed).alias("seed"),
         polars.lit(otp).alias("otp"),
         polars.lit(optimum).alias("optimum"),
-        (polars.col("performance") / otp).alias("fraction"),
-        (polars.col("exact_performance") / optimum).alias("exact_fraction"),
+        (polars.col("performance") / _number(otp if relative else None)).alias("fraction"),
+        (polars.col("exact_performance") / _number(optimum if relative else None)).alias("exact_fraction"),
         polars.lit(len(ruleset)).alias("rules"),
         polars.lit(len(best_action_map(ruleset, task))).alias("best_action_rules"),
     )
+
+
+def _number(value: float | None) -> polars.Expr:
+    return polars.lit(value, dtype=polars.Float64)

@@ -78,7 +78,7 @@ class XCSF(System):
 
     @cached_property
     def _tables(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-        """X of every state, and which states have a feature up to each value."""
+        """The inputs x of every state, and which states have a feature up to each value."""
         model = self.task.dynamics
         n_states, features = model.states.shape
         up_to = np.zeros((features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
