@@ -12,7 +12,7 @@ from ifthen.terminal import Stop, err, out
 
 if TYPE_CHECKING:
     from ifthen.study.plan import Trial
-    from ifthen.study.trial import Outcome
+    from ifthen.study.trial import Ended
 
 study = typer.Typer(no_args_is_help=True, help="Compare systems over tasks and trials.")
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file: see studies/paper.toml.")]
@@ -85,10 +85,12 @@ def run(
     out.print(f"{everything - left:,} of {everything:,} trials are finished")
     ended = 0
 
-    def told(trial: Trial, outcome: Outcome, line: str) -> None:
+    def told(trial: Trial, how: Ended) -> None:
         nonlocal ended
-        ended += outcome != "stopped"
-        (err if outcome == "failed" else out).print(f"{ended:>5}/{left} {trial}: {outcome}, {line}")
+        ended += how.outcome != "stopped"
+        (err if how.outcome == "failed" else out).print(
+            f"{ended:>5}/{left} {trial}: {how.outcome}, {how.line}"
+        )
 
     with Stop() as stop:
         whole = run_study(path, wanted, processes, told, lambda: stop.asked)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ifthen.study.plan import StudyPlan, checked_plan
+from ifthen.study.run import LOG
 from tests.systems.contract import MEADOW, SMALL
 
 SYSTEMS = [{"name": name, "parameters": SMALL[name]} for name in ("PPL-DL", "XCSF")]
@@ -20,6 +21,6 @@ def small_plan(**changes: Any) -> StudyPlan:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of every file of a study, by path."""
-    paths = [path for path in folder.rglob("*") if path.is_file()]
+    """Return the bytes of every file of a study but its log, which tells times, by path."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != LOG]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}

@@ -17,7 +17,7 @@ from ifthen import OutputError, ParameterError, load
 from ifthen.store import alone
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PLAN, claim, run_study, unfinished
-from ifthen.study.trial import ATTEMPTS, STOP, Outcome, TrialFiles, run_trial
+from ifthen.study.trial import ATTEMPTS, STOP, Ended, Outcome, TrialFiles, run_trial
 from tests.study.studies import contents, small_plan
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +29,8 @@ class Teller:
     def __init__(self) -> None:
         self.heard: list[tuple[Trial, Outcome, str]] = []
 
-    def __call__(self, trial: Trial, outcome: Outcome, line: str) -> None:
-        self.heard.append((trial, outcome, line))
+    def __call__(self, trial: Trial, ended: Ended) -> None:
+        self.heard.append((trial, ended.outcome, ended.line))
 
 
 def in_this_process(folder: Path, plan: StudyPlan) -> None:
@@ -86,7 +86,7 @@ def test_a_study_that_is_stopped_goes_on_to_the_same_bytes(
     claim(folder, plan)
     (folder / STOP).touch()
     for trial in plan.trials_to_run()[:4]:
-        outcome, line = run_trial(str(folder), plan.to_json(), trial)
+        outcome, line, *_ = run_trial(str(folder), plan.to_json(), trial)
         assert (outcome, line) == ("stopped", "at epoch 1")
     assert len(unfinished(folder, plan)) == 12
     assert run_study(folder, plan, 1, Teller())
@@ -115,7 +115,7 @@ def test_a_trial_that_raises_is_recorded_and_the_others_finish(tmp_path: Path) -
     assert "checkpoint.zip" in TrialFiles(folder, broken).failure.read_text()
 
 
-def deadly_job(folder: str, plan_json: str, trial: tuple[str, str, int]) -> tuple[Outcome, str]:
+def deadly_job(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
     """Run a trial, unless it is one that takes its process with it."""
     if tuple(trial) == ("XCSF", "calm", 0):
         TrialFiles(Path(folder), Trial(*trial)).begin()

@@ -6,11 +6,13 @@ read off the folder, so running a study again does what is left. Processes are s
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +21,17 @@ from loky import get_reusable_executor  # type: ignore[import-untyped]  # it has
 from ifthen.errors import OutputError, ParameterError
 from ifthen.store import alone, write_text
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.trial import ATTEMPTS, STOP, Outcome, TrialFiles, run_trial
+from ifthen.study.trial import ATTEMPTS, STOP, Ended, TrialFiles, run_trial
 
 PLAN = "study.json"
+LOG = "log.csv"
+LOG_COLUMNS = ("time", "system", "task", "seed", "outcome", "seconds", "processor_seconds")
 LOOK_EVERY = 0.2
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-Told = Callable[[Trial, Outcome, str], None]
-"""Is told how each trial ended, and a line about it."""
-Job = Callable[[str, str, tuple[str, str, int]], tuple[Outcome, str]]
+Told = Callable[[Trial, Ended], None]
+"""Is told how each trial ended."""
+Job = Callable[[str, str, tuple[str, str, int]], Ended]
 
 
 def claim(folder: Path, plan: StudyPlan) -> None:
@@ -110,7 +114,7 @@ def _worth_trying(folder: Path, plan: StudyPlan, told: Told) -> Iterator[Trial]:
             why = f"its process died {files.begun} times"
             write_text(files.failure, why + "\n")
             files.attempts.unlink(missing_ok=True)
-            told(trial, "failed", why)
+            told(trial, Ended("failed", why))
             continue
         yield trial
 
@@ -135,11 +139,13 @@ def _run_once(
     stopping = False
     try:
         while jobs:
-            ended, _ = wait(jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
-            for future in ended:
+            done, _ = wait(jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+            for future in done:
                 trial = jobs.pop(future)
                 if not future.cancelled():
-                    told(trial, *future.result())
+                    ended = future.result()
+                    write_log(folder, trial, ended)
+                    told(trial, ended)
             if stop() and not stopping:
                 stopping = True
                 write_text(folder / STOP, "")
@@ -151,6 +157,22 @@ def _run_once(
         executor.shutdown(wait=True, kill_workers=True)
         (folder / STOP).unlink(missing_ok=True)
     return not stopping
+
+
+def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
+    """Add a line to the study's log: how a trial ended, and how long it took."""
+    path = folder / LOG
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
+    try:
+        new = not path.exists()
+        with path.open("a", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            if new:
+                rows.writerow(LOG_COLUMNS)
+            rows.writerow((now, *trial, ended.outcome, *times))
+    except OSError as problem:
+        raise OutputError(f"cannot write {path}: {problem.strerror or problem}.") from None
 
 
 def _ignore_interrupts() -> None:

@@ -9,10 +9,11 @@ TASK/SEED.failed.txt       why it failed
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import polars
 
@@ -26,6 +27,16 @@ from ifthen.systems.registry import load
 Outcome = Literal["finished", "stopped", "failed"]
 STOP = "stop"
 ATTEMPTS = 3
+
+
+class Ended(NamedTuple):
+    """How a trial, or a part of it, ended."""
+
+    outcome: Outcome
+    line: str
+    """What there is to say about it."""
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
 
 
 class TrialFiles:
@@ -70,22 +81,24 @@ class TrialFiles:
             path.unlink(missing_ok=True)
 
 
-def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> tuple[Outcome, str]:
-    """Run a trial, or what is left of it; return how that ended, and a line about it.
+def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
+    """Run a trial, or what is left of it; return how that ended.
 
     Its arguments and results are plain, so that any process on any machine with the same folder can do it.
     """
     own, root = Trial(*trial), Path(folder)
     files = TrialFiles(root, own)
     if files.finished:
-        return "finished", "was finished already"
+        return Ended("finished", "was finished already")
+    clock, processor = time.perf_counter(), time.process_time()
     try:
         files.begin()
-        return _run(files, StudyPlan.from_json(plan_json), own, (root / STOP).exists)
+        outcome, line = _run(files, StudyPlan.from_json(plan_json), own, (root / STOP).exists)
     except Exception as problem:  # whatever it is, the other trials go on
         why = str(problem) if isinstance(problem, IfthenError) else traceback.format_exc()
         write_text(files.failure, why + "\n")
-        return "failed", why.strip().splitlines()[-1]
+        outcome, line = "failed", why.strip().splitlines()[-1]
+    return Ended(outcome, line, time.perf_counter() - clock, time.process_time() - processor)
 
 
 def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
