@@ -23,7 +23,7 @@ LAYERS = [
     {"evolve"},
     {"systems"},
     {"study", "explain"},
-    {"terminal"},
+    {"terminal", "study_screen"},
     {"cli_study"},
     {"cli"},
 ]

@@ -73,6 +73,8 @@ def test_the_plan_is_shown_with_an_estimate(plan: Path, ifthen: Runner, tmp_path
         (("plan.toml", "--set", "XCSF.chy=1"), "unknown parameter 'chy'"),
         (("nowhere.toml",), "there is no configuration file"),
         (("plan.toml", "--workers", "0"), "workers must be a whole number"),
+        (("plan.toml", "--engine", "dusk"), "no engine 'dusk'. Did you mean 'dask'?"),
+        (("plan.toml", "--address", "tcp://127.0.0.1:1"), "give --engine dask with --address"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_is_written(

@@ -21,6 +21,7 @@ def test_all_known_names_are_listed_where_none_is_near() -> None:
         (errors.RuleError, ValueError),
         (errors.ModelFileError, ValueError),
         (errors.OutputError, OSError),
+        (errors.EngineError, RuntimeError),
     ],
 )
 def test_every_error_can_be_caught_as_ours_and_as_pythons(

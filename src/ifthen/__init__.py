@@ -9,6 +9,7 @@ import gymnasium
 
 if TYPE_CHECKING:
     from ifthen.errors import (
+        EngineError,
         IfthenError,
         ModelFileError,
         OutputError,
@@ -40,6 +41,7 @@ __version__ = "0.1.0"
 _HOME = {
     "BestActionMap": "ifthen.explain.best_actions",
     "DecisionList": "ifthen.inference.decision_list",
+    "EngineError": "ifthen.errors",
     "Evaluation": "ifthen.rollout.evaluate",
     "Feature": "ifthen.rules.features",
     "IfthenError": "ifthen.errors",
@@ -75,6 +77,7 @@ __all__ = [
     "XCSF",
     "BestActionMap",
     "DecisionList",
+    "EngineError",
     "Evaluation",
     "Feature",
     "IfthenError",

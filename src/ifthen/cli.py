@@ -195,7 +195,7 @@ def show(
     from ifthen.explain.maps import has_grid, policy_figure, policy_text
     from ifthen.explain.prune import compact as compacted
     from ifthen.explain.words import readable
-    from ifthen.study.figures import write_png
+    from ifthen.study.figures.style import write_png
     from ifthen.study.run_folder import write_ruleset
 
     learner = _load(model)
@@ -363,7 +363,8 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
     from ifthen.explain.page import report_page
     from ifthen.store import write_text
     from ifthen.study import run_folder as files
-    from ifthen.study.figures import learning_curve, write_png
+    from ifthen.study.figures.learning import learning_curve
+    from ifthen.study.figures.style import write_png
     from ifthen.study.settings import toml_value
 
     ruleset, task = learner.ruleset, learner.task

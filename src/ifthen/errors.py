@@ -30,6 +30,10 @@ class OutputError(IfthenError, OSError):
     """An output folder that cannot be used without losing something."""
 
 
+class EngineError(IfthenError, RuntimeError):
+    """Processes or a cluster for a study that cannot be had, or cannot run its trials."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a ` Did you mean 'X'?` hint, or the known names when nothing is near."""
     names = list(known)

@@ -9,7 +9,7 @@ import pytest
 from ifthen import DecisionList, TaskError, frozen_lake, task_by_name
 from ifthen.explain.maps import cells, has_grid, policy_figure, policy_text
 from ifthen.explain.words import rules_in_words
-from ifthen.study.figures import write_png
+from ifthen.study.figures.style import write_png
 
 TASK = frozen_lake(desc=["SFF", "FHF", "FFG"])
 RIGHT_THEN_DOWN = DecisionList(

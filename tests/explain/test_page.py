@@ -11,7 +11,7 @@ import pytest
 
 from ifthen import PPLDL, PPLST, System, frozen_lake, task_by_name
 from ifthen.explain.page import report_page
-from ifthen.study.figures import learning_curve
+from ifthen.study.figures.learning import learning_curve
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 

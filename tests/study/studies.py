@@ -9,7 +9,7 @@ from ifthen.study.plan import StudyPlan, checked_plan
 from ifthen.study.run import LOG
 from tests.systems.contract import MEADOW, SMALL
 
-SYSTEMS = [{"name": name, "parameters": SMALL[name]} for name in ("PPL-DL", "XCSF")]
+SYSTEMS: list[dict[str, Any]] = [{"name": name, "parameters": SMALL[name]} for name in ("PPL-DL", "XCSF")]
 LAKE = {"desc": list(MEADOW), "enumerations": 3, "t_max": 25}
 TASKS = [{**LAKE, "name": "calm"}, {**LAKE, "name": "slippery", "p_slip": 0.2}]
 

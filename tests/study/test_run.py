@@ -15,9 +15,10 @@ import pytest
 
 from ifthen import OutputError, ParameterError, load
 from ifthen.store import alone
+from ifthen.study.engines import Local
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PLAN, claim, run_study, unfinished
-from ifthen.study.trial import ATTEMPTS, STOP, Ended, Outcome, TrialFiles, run_trial
+from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, Outcome, TrialFiles, run_trial
 from tests.study.studies import contents, small_plan
 
 ROOT = Path(__file__).parents[2]
@@ -71,32 +72,42 @@ def test_any_number_of_processes_gives_the_same_bytes(
 ) -> None:
     folder, plan, teller = tmp_path / "study", small_plan(), Teller()
     claim(folder, plan)
-    assert run_study(folder, plan, workers, teller)
+    assert run_study(folder, plan, Local(workers), teller)
     assert {outcome for _, outcome, _ in teller.heard} == {"finished"}
     assert contents(folder) == undisturbed
     teller.heard.clear()
-    assert run_study(folder, plan, workers, teller)
+    assert run_study(folder, plan, Local(workers), teller)
     assert teller.heard == []  # nothing is run again
 
 
 def test_a_study_that_is_stopped_goes_on_to_the_same_bytes(
-    tmp_path: Path, undisturbed: dict[str, bytes]
+    tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, plan = tmp_path / "study", small_plan()
     claim(folder, plan)
-    (folder / STOP).touch()
+    monkeypatch.setattr(TrialFiles, "begin", lambda files: (folder / STOP).touch())
     for trial in plan.trials_to_run()[:4]:
+        (folder / STOP).unlink(missing_ok=True)
         outcome, line, *_ = run_trial(str(folder), plan.to_json(), trial)
         assert (outcome, line) == ("stopped", "at epoch 1")
     assert len(unfinished(folder, plan)) == 12
-    assert run_study(folder, plan, 1, Teller())
+    monkeypatch.undo()
+    assert run_study(folder, plan, Local(1), Teller())
     assert contents(folder) == undisturbed
+
+
+def test_a_trial_that_is_stopped_before_it_began_counts_no_attempt(tmp_path: Path) -> None:
+    folder, plan = tmp_path / "study", small_plan()
+    claim(folder, plan)
+    (folder / STOP).touch()
+    assert run_trial(str(folder), plan.to_json(), plan.trials_to_run()[0]) == NOT_BEGUN
+    assert {path.name for path in folder.iterdir()} == {PLAN, STOP}
 
 
 def test_a_stop_before_the_first_trial_runs_none(tmp_path: Path) -> None:
     folder, plan, teller = tmp_path / "study", small_plan(), Teller()
     claim(folder, plan)
-    assert not run_study(folder, plan, 1, teller, stop=lambda: True)
+    assert not run_study(folder, plan, Local(1), teller, stop=lambda: True)
     assert teller.heard == []
     assert len(unfinished(folder, plan)) == 12
 
@@ -107,7 +118,7 @@ def test_a_trial_that_raises_is_recorded_and_the_others_finish(tmp_path: Path) -
     broken = Trial("PPL-DL", "calm", 1)
     TrialFiles(folder, broken).checkpoint.parent.mkdir(parents=True)
     TrialFiles(folder, broken).checkpoint.write_bytes(b"no model")
-    assert not run_study(folder, plan, 1, teller)
+    assert not run_study(folder, plan, Local(1), teller)
     assert unfinished(folder, plan) == [broken]
     assert [(trial, outcome) for trial, outcome, _ in teller.heard if outcome == "failed"] == [
         (broken, "failed")
@@ -129,10 +140,10 @@ def test_a_trial_that_kills_its_process_is_tried_again_then_fails_and_the_others
     folder, plan, teller = tmp_path / "study", small_plan(trials=1), Teller()
     claim(folder, plan)
     deadly = Trial("XCSF", "calm", 0)
-    assert not run_study(folder, plan, 1, teller, job=deadly_job)
+    assert not run_study(folder, plan, Local(1), teller, job=deadly_job)
     assert (deadly, "failed", f"its process died {ATTEMPTS} times") in teller.heard
     assert unfinished(folder, plan) == [deadly]
-    assert run_study(folder, plan, 1, teller)  # run again, it gets another chance
+    assert run_study(folder, plan, Local(1), teller)  # run again, it gets another chance
 
 
 @pytest.fixture
@@ -141,12 +152,13 @@ def script(tmp_path: Path) -> list[str]:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
+        "from ifthen.study.engines import Local\n"
         "from ifthen.study.run import claim, run_study\n"
         "from tests.study.studies import small_plan\n"
         "if __name__ == '__main__':\n"
         "    folder, plan = Path(sys.argv[1]), small_plan()\n"
         "    claim(folder, plan)\n"
-        "    sys.exit(0 if run_study(folder, plan, 2, lambda *told: None) else 1)\n"
+        "    sys.exit(0 if run_study(folder, plan, Local(2), lambda *told: None) else 1)\n"
     )
     path = tmp_path / "script.py"
     path.write_text(code)
@@ -168,12 +180,25 @@ def test_killed_at_random_moments_a_study_ends_with_the_same_bytes(
     assert contents(tmp_path / "study") == undisturbed
 
 
+def test_what_a_process_left_that_was_killed_while_tidying_up_is_removed(
+    tmp_path: Path, undisturbed: dict[str, bytes]
+) -> None:
+    folder, plan = tmp_path / "study", small_plan()
+    claim(folder, plan)
+    in_this_process(folder, plan)
+    files = TrialFiles(folder, plan.trials_to_run()[0])
+    files.begin()
+    files.checkpoint.touch()
+    assert run_study(folder, plan, Local(1), Teller())
+    assert contents(folder) == undisturbed
+
+
 def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     folder, plan = tmp_path / "study", small_plan()
     claim(folder, plan)
     with alone(folder / PLAN, folder), pytest.raises(OutputError, match="another process is training in"):
-        run_study(folder, plan, 1, Teller())
+        run_study(folder, plan, Local(1), Teller())
     assert len(unfinished(folder, plan)) == 12
 
 

@@ -1,8 +1,9 @@
-"""How long a study will take, guessed from a few epochs of each system on each task."""
+"""How long a study will take and how much it will play, from a few epochs of each system on each task."""
 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from ifthen.study.plan import StudyPlan, Trial
 
@@ -10,8 +11,15 @@ LONG_ENOUGH = 0.3
 SHARE = 10
 
 
-def seconds_per_trial(plan: StudyPlan, system: str, task: str) -> float:
-    """Return about how many seconds a trial takes on this machine, once compiled.
+class Estimate(NamedTuple):
+    """What a trial will take, about."""
+
+    seconds: float
+    episodes: float
+
+
+def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
+    """Return about how long a trial takes on this machine, once compiled, and how many episodes it plays.
 
     The first epochs of a trial are not like the later ones, so a tenth of it is run, or as much as fits.
     """
@@ -20,4 +28,6 @@ def seconds_per_trial(plan: StudyPlan, system: str, task: str) -> float:
     learner, began = plan.make_system(trial), time.perf_counter()
     most = max(1, plan.epochs // SHARE)
     learner.learn(most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
-    return (time.perf_counter() - began) * plan.epochs / learner.epoch
+    longer = plan.epochs / learner.epoch
+    episodes = int(learner.now.records[-1]["episodes"])
+    return Estimate((time.perf_counter() - began) * longer, episodes * longer)

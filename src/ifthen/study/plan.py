@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -64,16 +64,46 @@ class StudyPlan(BaseModel):
     first_seed: int = Field(default=0, ge=0)
     checkpoint_every: int = Field(default=25, ge=1)
     reference: str | None = None
-    """The system that the others are compared with; the first one where it is not given."""
+    """The system that the others are compared with; the first one where nothing is said."""
+    comparisons: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = None
+    """Which systems are compared with which, in place of a reference: [["A", "B"], …] asks if A is better."""
+    varies: str | None = None
+    """The parameter in which the systems differ, for a study of its influence."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
         names = [system.name for system in self.systems]
         if len(set(map(safe_name, names))) < len(names):
             raise ValueError(f"systems must have names that differ in letters or numbers, not {names}")
-        if self.reference is not None and self.reference not in names:
-            raise ValueError(f"reference must be one of {names}, not {self.reference!r}")
+        if self.reference is not None and self.comparisons is not None:
+            raise ValueError("give a reference or comparisons, not both")
+        named = {"reference": [self.reference or names[0]]}
+        named["comparisons"] = [name for pair in self.comparisons or () for name in pair]
+        for where, given in named.items():
+            for name in given:
+                if name not in names:
+                    raise ValueError(f"{where} must be one of {names}, not {name!r}")
         return self
+
+    @model_validator(mode="after")
+    def _all_vary(self) -> Self:
+        if self.varies is None:
+            return self
+        for system in self.systems:
+            if not isinstance(system.parameters.get(self.varies), int | float):
+                raise ValueError(f"varies: the system {system.name!r} gives no number for {self.varies!r}")
+        return self
+
+    def compared(self) -> dict[str, list[str]]:
+        """Return which systems each one is compared with; tests of one system on one task are a family."""
+        names = [system.name for system in self.systems]
+        if self.comparisons is None:
+            reference = self.reference or names[0]
+            return {reference: [name for name in names if name != reference]}
+        families: dict[str, list[str]] = {}
+        for one, other in self.comparisons:
+            families.setdefault(one, []).append(other)
+        return families
 
     def system_plan(self, name: str) -> SystemPlan:
         """Return the plan of a system by its name in the study."""
@@ -90,14 +120,16 @@ class StudyPlan(BaseModel):
         return named
 
     def trials_to_run(self) -> list[Trial]:
-        """Return all trials, those of one task together; raises where a system or a task is impossible."""
-        trials = []
-        for task in self.tasks_by_name():
-            for system in self.systems:
-                self.make_system(Trial(system.name, task, self.first_seed))
-                seeds = range(self.first_seed, self.first_seed + self.trials)
-                trials += [Trial(system.name, task, seed) for seed in seeds]
-        return trials
+        """Return all trials, seed by seed; raises where a system or a task is impossible.
+
+        The first trial of everything comes before the second of anything: early tables have no gaps, and
+        the time that is left can be told from the time that was taken.
+        """
+        cells = [(system.name, task) for task in self.tasks_by_name() for system in self.systems]
+        for cell in cells:
+            self.make_system(Trial(*cell, self.first_seed))
+        seeds = range(self.first_seed, self.first_seed + self.trials)
+        return [Trial(*cell, seed) for seed in seeds for cell in cells]
 
     def make_system(self, trial: Trial) -> System:
         """Return the system of a trial, ready to learn on one thread."""

@@ -1,47 +1,52 @@
 """Running a study: its trials side by side in processes, stopped and resumed at any time, to the same files.
 
 Every trial is a job of its own that leaves its files in the study's folder; which of them are finished is
-read off the folder, so running a study again does what is left. Processes are spawned, with one thread each.
+read off the folder, so running a study again does what is left. Where jobs are done is up to an engine.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import os
-import signal
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from loky import get_reusable_executor  # type: ignore[import-untyped]  # it has no types
-
-from ifthen.errors import OutputError, ParameterError
+from ifthen.errors import EngineError, OutputError, ParameterError
 from ifthen.store import alone, write_text
+from ifthen.study.engines import Crew, Engine, Job
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.trial import ATTEMPTS, STOP, Ended, TrialFiles, run_trial
+from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 
 PLAN = "study.json"
 LOG = "log.csv"
+PACK = "pack.json"
 LOG_COLUMNS = ("time", "system", "task", "seed", "outcome", "seconds", "processor_seconds")
 LOOK_EVERY = 0.2
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+WINDOW = 2
+"""Jobs given to a crew at a time, per worker: enough to keep all busy, few enough to stop soon."""
 
 Told = Callable[[Trial, Ended], None]
 """Is told how each trial ended."""
-Job = Callable[[str, str, tuple[str, str, int]], Ended]
+Watch = Callable[[list[Trial]], None]
 
 
 def claim(folder: Path, plan: StudyPlan) -> None:
     """Take a folder for a study, or raise if it holds another: results of two plans must not mix."""
     path = folder / PLAN
     if not path.exists():
-        if folder.exists() and any(folder.iterdir()):
-            raise OutputError(f"{folder} holds other files and no study: give another folder.")
+        with errors_of_files(folder):
+            if folder.exists() and any(folder.iterdir()):
+                raise OutputError(f"{folder} holds other files and no study: give another folder.")
         write_text(path, plan.to_json())
         return
+    if (folder / PACK).exists():
+        raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
     before = plan_of(folder)
     for name, ours in plan.model_dump().items():
         theirs = before.model_dump()[name]
@@ -79,9 +84,10 @@ def unfinished(folder: Path, plan: StudyPlan) -> list[Trial]:
 def run_study(
     folder: Path,
     plan: StudyPlan,
-    workers: int,
+    engine: Engine,
     told: Told,
     stop: Callable[[], bool] = lambda: False,
+    watch: Watch = lambda trials: None,
     job: Job = run_trial,
 ) -> bool:
     """Run what is left of a study; return whether every trial finished.
@@ -89,19 +95,34 @@ def run_study(
     Args:
         folder: the study's folder, claimed.
         plan: the plan.
-        workers: how many processes.
+        engine: what runs the trials.
         told: called for each trial that ends.
         stop: asked now and then; when it says so, running trials save where they stand and the rest waits.
+        watch: called now and then with the trials that have been given out.
         job: what a process does for a trial.
     """
-    with alone(folder / PLAN, folder):
-        (folder / STOP).unlink(missing_ok=True)
-        for trial in unfinished(folder, plan):
-            TrialFiles(folder, trial).forget_failures()
-        while waiting := list(_worth_trying(folder, plan, told)):
-            if stop() or not _run_once(folder, plan, waiting, workers, told, stop, job):
+    with errors_of_files(folder), alone(folder / PLAN, folder):
+        _tidy(folder, plan)
+        fruitless = 0
+        while (waiting := list(_worth_trying(folder, plan, told))) and not stop():
+            before = _standing(folder, waiting)
+            if not _run_once(folder, plan, waiting, engine, told, stop, watch, job):
                 break
+            fruitless = fruitless + 1 if _standing(folder, waiting) == before else 0
+            if fruitless == ATTEMPTS:
+                raise EngineError("processes die before they begin a trial: is there memory for so many?")
     return not unfinished(folder, plan)
+
+
+def _tidy(folder: Path, plan: StudyPlan) -> None:
+    """Remove what earlier runs of a study have left behind, but for what trials go on from."""
+    (folder / STOP).unlink(missing_ok=True)
+    for trial in plan.trials_to_run():
+        files = TrialFiles(folder, trial)
+        if not files.finished:
+            files.forget_failures()
+        elif files.begun:
+            files.finish()
 
 
 def _worth_trying(folder: Path, plan: StudyPlan, told: Told) -> Iterator[Trial]:
@@ -111,70 +132,146 @@ def _worth_trying(folder: Path, plan: StudyPlan, told: Told) -> Iterator[Trial]:
         if files.failure.exists():
             continue
         if files.begun >= ATTEMPTS:
-            why = f"its process died {files.begun} times"
-            write_text(files.failure, why + "\n")
-            files.attempts.unlink(missing_ok=True)
-            told(trial, Ended("failed", why))
+            told(trial, files.give_up())
             continue
         yield trial
+
+
+def _standing(folder: Path, trials: list[Trial]) -> list[tuple[bool, bool, int]]:
+    """Return what there is of each trial; a round of trials that leaves all as it was came to nothing."""
+    all_files = [TrialFiles(folder, trial) for trial in trials]
+    return [(files.finished, files.failure.exists(), files.begun) for files in all_files]
 
 
 def _run_once(
     folder: Path,
     plan: StudyPlan,
     waiting: list[Trial],
-    workers: int,
+    engine: Engine,
     told: Told,
     stop: Callable[[], bool],
+    watch: Watch,
     job: Job,
 ) -> bool:
-    """Run trials until all have ended, a process has died, or a stop; return False after a stop."""
-    executor = get_reusable_executor(
-        max_workers=workers, env=ONE_THREAD, initializer=_ignore_interrupts, kill_workers=True, reuse=False
-    )
-    text = plan.to_json()
-    jobs: dict[Future[Any], Trial] = {
-        executor.submit(job, os.fspath(folder), text, tuple(trial)): trial for trial in waiting
-    }
-    stopping = False
-    try:
-        while jobs:
-            done, _ = wait(jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
-            for future in done:
-                trial = jobs.pop(future)
-                if not future.cancelled():
-                    ended = future.result()
+    """Run trials until all have ended, the crew is lost, or a stop; return False after a stop.
+
+    Raises where the files of a trial cannot be written, after the others have stopped: they would fail too.
+    """
+    with engine.crew(folder.absolute() / PLAN) as crew:
+        shift = _Shift(crew, folder, plan, waiting, job)
+        try:
+            while shift.goes_on():
+                watch(shift.given_out())
+                for trial, ended in shift.ended():
                     write_log(folder, trial, ended)
                     told(trial, ended)
-            if stop() and not stopping:
-                stopping = True
-                write_text(folder / STOP, "")
-                for future in jobs:
-                    future.cancel()
-    except (BrokenProcessPool, CancelledError):
-        pass  # a process died: what it was doing is tried again, from its checkpoint
-    finally:
-        executor.shutdown(wait=True, kill_workers=True)
+                if stop():
+                    shift.stop()
+        except BaseException:
+            with suppress(OSError):
+                (folder / STOP).touch()  # what cannot be ended from here ends by itself
+            raise
+    if not isinstance(shift.problem, EngineError):  # else some may still run, out of reach
         (folder / STOP).unlink(missing_ok=True)
-    return not stopping
+    if shift.problem is not None:
+        raise shift.problem
+    return not shift.stopping
+
+
+class _Shift:
+    """What a crew does from its first trial to its last: only a few jobs are given to it at a time.
+
+    Args:
+        crew: the crew.
+        folder: the study's folder.
+        plan: the plan.
+        waiting: the trials to run.
+        job: what to do for each.
+    """
+
+    def __init__(self, crew: Crew, folder: Path, plan: StudyPlan, waiting: list[Trial], job: Job) -> None:
+        self._crew, self._job, self._stop_file = crew, job, folder / STOP
+        self._folder, self._plan = os.fspath(folder.absolute()), plan.to_json()
+        self._waiting = list(reversed(waiting))
+        self._jobs: dict[Future[Any], Trial] = {}
+        self.stopping = False
+        self.problem: OutputError | EngineError | None = None
+
+    def goes_on(self) -> bool:
+        """Give the crew what it can take; return whether anything is still to come of it."""
+        if self.stopping:
+            return bool(self._jobs) and self._crew.size() > 0  # without workers no job would ever come back
+        room = WINDOW * self._crew.size() - len(self._jobs)
+        while self._waiting and room > 0 and self._crew.usable:
+            trial = self._waiting.pop()
+            plain = (trial.system, trial.task, trial.seed)
+            self._jobs[self._crew.submit(self._job, self._folder, self._plan, plain)] = trial
+            room -= 1
+        return bool(self._jobs) or (bool(self._waiting) and self._crew.usable)
+
+    def given_out(self) -> list[Trial]:
+        """Return the trials that the crew has and that have not ended."""
+        return list(self._jobs.values())
+
+    def ended(self) -> Iterator[tuple[Trial, Ended]]:
+        """Wait a little; yield the trials that have ended. One whose process died is left for later."""
+        if not self._jobs:
+            time.sleep(LOOK_EVERY)  # a cluster whose workers are gone may get others
+        done, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+        for future in done:
+            trial = self._jobs.pop(future)
+            try:
+                ended = self._crew.result(future)
+            except (OutputError, EngineError) as problem:
+                self.problem = self.problem or problem
+                self.stop()
+                continue
+            if ended is not None and ended != NOT_BEGUN:
+                yield trial, ended
+
+    def stop(self) -> None:
+        """Ask running trials to save where they stand, and begin no other."""
+        if not self.stopping:
+            self.stopping = True
+            write_text(self._stop_file, "")
+
+
+@contextmanager
+def errors_of_files(folder: Path) -> Iterator[None]:
+    """Say what to do where the files of a study cannot be read or written."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as problem:
+        raise OutputError(
+            f"cannot work in {folder}: {problem.strerror or problem}: {problem.filename or ''}. "
+            "Finished trials stay as they are; check the folder, its permissions and the disk."
+        ) from problem
 
 
 def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
     """Add a line to the study's log: how a trial ended, and how long it took."""
-    path = folder / LOG
+    path, line = folder / LOG, io.StringIO(newline="")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
+    rows = csv.writer(line, lineterminator="\n")
     try:
-        new = not path.exists()
-        with path.open("a", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            if new:
+        with path.open("ab", buffering=0) as file:
+            size = file.tell()
+            if size == 0:
                 rows.writerow(LOG_COLUMNS)
             rows.writerow((now, *trial, ended.outcome, *times))
+            whole = line.getvalue().encode()
+            try:
+                written = file.write(whole)
+                while written < len(whole):
+                    written += file.write(whole[written:])
+            except OSError:
+                file.truncate(size)  # no half lines
+                raise
     except OSError as problem:
-        raise OutputError(f"cannot write {path}: {problem.strerror or problem}.") from None
-
-
-def _ignore_interrupts() -> None:
-    """Leave it to the parent to say when to stop: Ctrl-C at a terminal reaches all processes at once."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise OutputError(
+            f"cannot write {path}: {problem.strerror or problem}. "
+            "Finished trials stay as they are; check the folder, its permissions and the disk."
+        ) from None

@@ -112,8 +112,8 @@ class RunFolder:
 
 def _check_same(found: System, expected: System, path: Path) -> None:
     """Raise if a saved system is not the one that the settings describe, naming the first difference."""
-    for name, ours in _identity(expected).items():
-        theirs = _identity(found).get(name)
+    for name, ours in identity(expected).items():
+        theirs = identity(found).get(name)
         if theirs != ours:
             if isinstance(ours, bytes):
                 raise ParameterError(
@@ -124,7 +124,7 @@ def _check_same(found: System, expected: System, path: Path) -> None:
             )
 
 
-def _identity(system: System) -> dict[str, Any]:
+def identity(system: System) -> dict[str, Any]:
     """Return everything that makes two runs the same run, by name; arrays as bytes."""
     task = system.task
     plain = (

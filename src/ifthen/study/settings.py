@@ -127,7 +127,8 @@ def explained(error: Any, known: Iterable[str]) -> str:
     if error["type"] == "missing":
         return f"the setting {name!r} is missing."
     message = error["msg"].removeprefix("Value error, ")
-    return f"{name}: {message[:1].lower()}{message[1:]}, not {error['input']!r}."
+    came = f", not {error['input']!r}" if where else ""
+    return f"{name}: {message[:1].lower()}{message[1:]}{came}."
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

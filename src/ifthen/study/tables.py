@@ -5,44 +5,30 @@ Beside our numbers stand the paper's, for its systems on its tasks: XCSF is the 
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from pathlib import Path
-from typing import Literal
+import polars
 
 from ifthen.study.grid import Grid
+from ifthen.study.paper import SIZES, papers_performance, papers_size
 from ifthen.study.results import Results
-from ifthen.study.statistics import (
-    Comparison,
-    Summary,
-    bonferroni,
-    compare,
-    holm,
-    standard_errors_apart,
-    summarise,
-    verdict,
-    verdict_by_effect,
-)
+from ifthen.study.statistics import Summary, standard_errors_apart, summarise
+from ifthen.study.verdicts import ALPHA, Judged, Measure, judge, samples_of
 
-PAPER = Path(__file__).parent / "paper"
-PAPERS_NAMES = {"XCSF": "XCS"}
-PAPERS_REFERENCE = "PPL-ST"
-ALPHA = 0.05
-ABSOLUTE = {"fraction": "performance", "exact_fraction": "exact_performance"}
 MEASURES = {"fraction": "on z, of OTP", "exact_fraction": "exact, of the optimum"}
-SIZES = {
-    "rules": ("xcs_rules", "pplst_rules"),
-    "best_action_rules": ("xcs_best_action_rules", "pplst_best_action_rules"),
-}
-
-Measure = Literal["fraction", "exact_fraction"]
 NOTHING = "–"
 
 
-def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[float]]:
-    """Return the values of every system on a task: absolute ones where fractions mean nothing there."""
-    column = measure if results.relative(task) else ABSOLUTE[measure]
-    return {system.name: results.values(system.name, task, column) for system in results.plan.systems}
+def all_tables(results: Results) -> dict[str, Grid]:
+    """Return every table of a study, by the name of its file."""
+    tables = {
+        "performance": performance_table(results),
+        "verdicts": verdicts_table(results),
+        "spread": spread_table(results),
+        "performance-exact": performance_table(results, "exact_fraction"),
+        "verdicts-exact": verdicts_table(results, "exact_fraction"),
+        "sizes": sizes_table(results),
+    }
+    times = times_table(results)
+    return tables if times is None else {**tables, "times": times}
 
 
 def performance_table(results: Results, measure: Measure = "fraction") -> Grid:
@@ -86,22 +72,73 @@ def spread_table(results: Results, measure: Measure = "fraction") -> Grid:
 
 def verdicts_table(results: Results, measure: Measure = "fraction") -> Grid:
     """Return how the reference compares with every other system on every task, as in the paper's Table 1."""
-    plan = results.plan
-    reference = plan.reference or plan.systems[0].name
-    rows = []
-    for task in plan.tasks_by_name():
-        for name, cells in _verdicts(samples_of(results, task, measure), reference).items():
-            paper = papers_performance().get((name, task)) if reference == PAPERS_REFERENCE else None
-            rows.append((task, name, *cells[:2], NOTHING if paper is None else paper[2], *cells[2:]))
+    judged = judge(results, measure)
+    systems = dict.fromkeys(one.system for one in judged)
+    only = next(iter(systems)) if len(systems) == 1 else None
+    headings = ("against", "by mean", "by A12", "paper", "p", "method", "Holm p", "A12")
     return Grid(
-        f"{reference} against the others, final performance {MEASURES[measure]}",
-        ("task", "against", "by mean", "by A12", "paper", "p", "method", "Holm p", "A12"),
-        tuple(rows),
+        f"{only or 'One'} against the others, final performance {MEASURES[measure]}",
+        ("task", *(() if only else ("system",)), *headings),
+        tuple(
+            (one.task, *(() if only else (one.system,)), one.other, *_verdict_cells(one)) for one in judged
+        ),
         (
             "Two-sided Mann–Whitney U tests; >, =, < say whether it is better, not told apart or worse at "
             f"{ALPHA:g} after Bonferroni's correction within the task, going by the larger mean, and by A12.",
             *_notes(results),
         ),
+    )
+
+
+def _verdict_cells(one: Judged) -> tuple[str, ...]:
+    """Return both verdicts, the paper's, p, its method, Holm's p and A12 as texts."""
+    comparison = one.comparison
+    return (
+        one.by_mean or NOTHING,
+        one.by_effect or NOTHING,
+        one.paper or NOTHING,
+        NOTHING if comparison.p is None else f"{comparison.p:.2g}",
+        comparison.method or NOTHING,
+        NOTHING if one.holm_p is None else f"{one.holm_p:.2g}",
+        _number(comparison.a12),
+    )
+
+
+def times_table(results: Results) -> Grid | None:
+    """Return how long each system took on each task, and how much it played in that time.
+
+    None where the study has no log; trials taken over from another study have no times.
+    """
+    if results.log is None:
+        return None
+    seconds = results.log.group_by("system", "task", "seed").agg(polars.col("processor_seconds").sum())
+    timed = results.finals.join(seconds, on=["system", "task", "seed"])
+    rows = []
+    for system in results.plan.systems:
+        for task in [*results.plan.tasks_by_name(), None]:
+            own = timed.filter(polars.col("system") == system.name)
+            own = own if task is None else own.filter(polars.col("task") == task)
+            if len(own):
+                rows.append((system.name, task or "all tasks", *_time_cells(own)))
+    headings = ("system", "task", "trials", "processor minutes", "s per trial", "episodes", "steps")
+    return Grid(
+        "Processor time of the trials, and what they played in it",
+        (*headings, "million episodes per s", "million steps per s"),
+        tuple(rows),
+        ("One thread each. What equal policies play is worked out once and counts each time.",),
+    )
+
+
+def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
+    seconds, episodes, steps = (float(own[name].sum()) for name in ("processor_seconds", "episodes", "steps"))
+    return (
+        str(len(own)),
+        f"{seconds / 60:.1f}",
+        f"{seconds / len(own):.2f}",
+        f"{episodes:.3g}",
+        f"{steps:.3g}",
+        f"{episodes / seconds / 1e6:.2f}",
+        f"{steps / seconds / 1e6:.1f}",
     )
 
 
@@ -113,28 +150,11 @@ def sizes_table(results: Results) -> Grid:
             cells: tuple[str, ...] = ()
             for column in SIZES:
                 mean = summarise(results.values(system.name, task, column)).mean
-                cells += (NOTHING if mean is None else f"{mean:.1f}", papers_size(system.name, task, column))
+                paper = papers_size(system.name, task, column)
+                cells += tuple(NOTHING if size is None else f"{size:.1f}" for size in (mean, paper))
             rows.append((task, system.name, *cells))
     headings = ("task", "system", "rules", "paper", "rules of the best action map", "paper")
     return Grid("Sizes of final rulesets, mean over trials", headings, tuple(rows), _notes(results))
-
-
-def _verdicts(samples: dict[str, list[float]], reference: str) -> dict[str, tuple[str, ...]]:
-    """Return, for every system but the reference, both verdicts, p, its method, Holm's p and A12 as texts."""
-    others = [name for name in samples if name != reference]
-    comparisons: list[Comparison] = [compare(samples[reference], samples[name]) for name in others]
-    ps = [comparison.p for comparison in comparisons]
-    found: dict[str, tuple[str, ...]] = {}
-    for name, comparison, p, holms in zip(others, comparisons, bonferroni(ps), holm(ps), strict=True):
-        found[name] = (
-            verdict(comparison, p, ALPHA) or NOTHING,
-            verdict_by_effect(comparison, p, ALPHA) or NOTHING,
-            NOTHING if comparison.p is None else f"{comparison.p:.2g}",
-            comparison.method or NOTHING,
-            NOTHING if holms is None else f"{holms:.2g}",
-            _number(comparison.a12),
-        )
-    return found
 
 
 def _beside_the_paper(summary: Summary, paper: tuple[float, float, str] | None) -> tuple[str, str]:
@@ -165,31 +185,3 @@ def _mean_sd(summary: Summary) -> str:
 
 def _number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
-
-
-@cache
-def papers_performance() -> dict[tuple[str, str], tuple[float, float, str]]:
-    """Return the paper's mean, sd and verdict of PPL-ST against the system, by system and task."""
-    ours = {paper: name for name, paper in PAPERS_NAMES.items()}
-    with (PAPER / "table1.csv").open(encoding="utf-8") as file:
-        return {
-            (ours.get(row["system"], row["system"]), _task_name(row)): (
-                float(row["mean"]),
-                float(row["std"]),
-                row["pplst_versus"],
-            )
-            for row in csv.DictReader(file)
-        }
-
-
-def papers_size(system: str, task: str, column: str) -> str:
-    """Return a size from the paper's Table A1 as a text, a dash where it has none."""
-    for_xcs, for_pplst = SIZES[column]
-    with (PAPER / "tableA1.csv").open(encoding="utf-8") as file:
-        rows = {_task_name(row): row for row in csv.DictReader(file)}
-    wanted = {"XCSF": for_xcs, "PPL-ST": for_pplst}.get(system)
-    return rows[task][wanted] if wanted and task in rows else NOTHING
-
-
-def _task_name(row: dict[str, str]) -> str:
-    return f"FrozenLake-{row['grid_size']}-{float(row['p_slip']):g}"

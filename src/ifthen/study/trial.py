@@ -4,11 +4,14 @@ TASK/SEED.parquet          the history, one row per epoch: its presence says tha
 TASK/SEED.zip              the trained system
 TASK/SEED.checkpoint.zip   where an unfinished trial stands
 TASK/SEED.attempts         how often it was begun
+TASK/SEED.progress         the epoch it is at, about, where it takes longer than a second
 TASK/SEED.failed.txt       why it failed
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import time
 import traceback
 from collections.abc import Callable
@@ -17,7 +20,7 @@ from typing import Literal, NamedTuple
 
 import polars
 
-from ifthen.errors import IfthenError
+from ifthen.errors import IfthenError, OutputError
 from ifthen.explain.best_actions import best_action_map
 from ifthen.store import atomic_file, write_text
 from ifthen.study.plan import StudyPlan, Trial
@@ -27,6 +30,7 @@ from ifthen.systems.registry import load
 Outcome = Literal["finished", "stopped", "failed"]
 STOP = "stop"
 ATTEMPTS = 3
+PROGRESS_SECONDS = 1.0
 
 
 class Ended(NamedTuple):
@@ -37,6 +41,9 @@ class Ended(NamedTuple):
     """What there is to say about it."""
     seconds: float = 0.0
     processor_seconds: float = 0.0
+
+
+NOT_BEGUN = Ended("stopped", "before it began")
 
 
 class TrialFiles:
@@ -53,6 +60,7 @@ class TrialFiles:
         self.model = stem.with_name(stem.name + ".zip")
         self.checkpoint = stem.with_name(stem.name + ".checkpoint.zip")
         self.attempts = stem.with_name(stem.name + ".attempts")
+        self.progress = stem.with_name(stem.name + ".progress")
         self.failure = stem.with_name(stem.name + ".failed.txt")
 
     @property
@@ -65,15 +73,30 @@ class TrialFiles:
         """How often the trial was begun and came to no end."""
         return len(self.attempts.read_bytes()) if self.attempts.exists() else 0
 
+    @property
+    def epoch(self) -> int:
+        """The epoch that a running trial is at, about; 0 where it is not known."""
+        try:
+            return int(self.progress.read_text())
+        except (OSError, ValueError):
+            return 0
+
     def begin(self) -> None:
         """Count one more attempt."""
         write_text(self.attempts, "." * (self.begun + 1))
 
     def finish(self) -> None:
-        """Remove what only an unfinished trial has."""
+        """Remove what only an unfinished trial has; the attempts last, to show where that was cut short."""
         half_written = self.history.parent.glob(f".{self.history.stem}.*")  # by processes that were killed
-        for path in (self.checkpoint, self.attempts, self.failure, *half_written):
+        for path in (self.checkpoint, self.progress, self.failure, *half_written, self.attempts):
             path.unlink(missing_ok=True)
+
+    def give_up(self) -> Ended:
+        """Record that the trial has killed its process too often."""
+        why = f"its process died {self.begun} times"
+        write_text(self.failure, why + "\n")
+        self.attempts.unlink(missing_ok=True)
+        return Ended("failed", why)
 
     def forget_failures(self) -> None:
         """Let an unfinished trial be tried as if for the first time; where it stands is kept."""
@@ -82,7 +105,7 @@ class TrialFiles:
 
 
 def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
-    """Run a trial, or what is left of it; return how that ended.
+    """Run a trial, or what is left of it; return how that ended, or raise where its files cannot be written.
 
     Its arguments and results are plain, so that any process on any machine with the same folder can do it.
     """
@@ -90,15 +113,60 @@ def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended
     files = TrialFiles(root, own)
     if files.finished:
         return Ended("finished", "was finished already")
+    if (root / STOP).exists():
+        return NOT_BEGUN
     clock, processor = time.perf_counter(), time.process_time()
     try:
+        if files.begun >= ATTEMPTS:
+            return files.give_up()
         files.begin()
-        outcome, line = _run(files, StudyPlan.from_json(plan_json), own, (root / STOP).exists)
+        outcome, line = _run_or_fail(files, plan_json, own, (root / STOP).exists)
+    except OSError as problem:  # the disk's failure, not the trial's
+        with contextlib.suppress(OSError):
+            if files.finished:
+                return Ended("finished", "its history is in place")
+            files.attempts.unlink(missing_ok=True)
+        raise _explained(problem, own) from problem
+    return Ended(outcome, line, time.perf_counter() - clock, time.process_time() - processor)
+
+
+def _explained(problem: OSError, trial: Trial) -> OutputError:
+    """Return an error of files as one that says whose it was and what to do."""
+    if isinstance(problem, OutputError):
+        return OutputError(f"{trial}: {problem}")
+    return OutputError(
+        f"{trial}: {problem.strerror or problem}: {problem.filename or 'a file'}. "
+        "Check the folder, its permissions and the disk."
+    )
+
+
+def _run_or_fail(
+    files: TrialFiles, plan_json: str, trial: Trial, stop: Callable[[], bool]
+) -> tuple[Outcome, str]:
+    """Run a trial; record why it failed where it does, unless it is the files that fail."""
+    try:
+        return _run(files, StudyPlan.from_json(plan_json), trial, stop)
+    except OSError:
+        raise
     except Exception as problem:  # whatever it is, the other trials go on
         why = str(problem) if isinstance(problem, IfthenError) else traceback.format_exc()
         write_text(files.failure, why + "\n")
-        outcome, line = "failed", why.strip().splitlines()[-1]
-    return Ended(outcome, line, time.perf_counter() - clock, time.process_time() - processor)
+        return "failed", why.strip().splitlines()[-1]
+
+
+class _Callback:
+    """Says after each epoch whether to go on, and writes down now and then how far the trial is."""
+
+    def __init__(self, files: TrialFiles, stop: Callable[[], bool]) -> None:
+        self.files, self.stop, self.written = files, stop, time.monotonic()
+
+    def __call__(self, learner: System) -> bool:
+        now = time.monotonic()
+        if now - self.written > PROGRESS_SECONDS:
+            self.written = now
+            with contextlib.suppress(OSError):  # nothing depends on it
+                self.files.progress.write_text(str(learner.epoch))
+        return not self.stop()
 
 
 def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
@@ -107,7 +175,7 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     done = system.epoch if system.started else 0
     system.learn(
         plan.epochs - done,
-        callback=lambda learner: not stop(),
+        callback=_Callback(files, stop),
         checkpoint=files.checkpoint,
         checkpoint_every=plan.checkpoint_every,
     )
@@ -115,12 +183,18 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}"
     system.save(files.model)
-    table = history_table(system, trial)
-    with atomic_file(files.history) as file:
-        table.write_parquet(file, compression="zstd")
+    write_history(files, system, trial)
     files.finish()
-    last = table.row(-1, named=True)
+    last = system.now.records[-1]
     return "finished", f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact"
+
+
+def write_history(files: TrialFiles, system: System, trial: Trial) -> None:
+    """Write the history of a trial, which makes it a finished one."""
+    buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
+    history_table(system, trial).write_parquet(buffer, compression="zstd")
+    with atomic_file(files.history) as file:
+        file.write(buffer.getvalue())
 
 
 def history_table(system: System, trial: Trial) -> polars.DataFrame:

@@ -62,6 +62,7 @@ class Model:
     """What a model file holds, checked as far as it can be without knowing the system."""
 
     path: Path
+    versions: dict[str, str]
     system: str
     seed: int
     epoch: int
@@ -125,6 +126,7 @@ def read(path: Path) -> Model:
         )
     return Model(
         path=path,
+        versions=manifest.versions,
         system=manifest.system,
         seed=manifest.seed,
         epoch=manifest.epoch,

@@ -1,0 +1,193 @@
+"""How many rules speak for the action that is taken, state by state, on the grid (paper, appendix).
+
+The density of a state is the number of rules in its best action set (see `ifthen.explain.best_actions`).
+Here it is the mean over the final rulesets of all finished trials: what one has to read to understand what
+is done there, by any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FixedLocator, NullLocator
+from numpy.typing import NDArray
+
+from ifthen.explain.best_actions import best_action_map
+from ifthen.explain.maps import has_grid
+from ifthen.study.figures.panels import balanced
+from ifthen.study.figures.style import MEDIUM, SMALL, WIDTH, bare_grid
+from ifthen.study.results import Results
+from ifthen.tasks.tabular import TabularTask
+
+COLOURS = ListedColormap(matplotlib.colormaps["viridis"](np.linspace(0.12, 1, 256))).with_extremes(
+    bad="black"
+)
+"""Without its darkest part, which could be taken for black: states in which no action is asked for."""
+COLUMNS = 3
+PRINTED_UP_TO = 8
+"""Numbers are printed into the cells of grids of at most this many rows and columns."""
+STEPS = (1, 2, 5)
+
+Densities = dict[tuple[str, str], NDArray[np.float64]]
+
+
+def densities(results: Results, progress: Callable[[], object] | None = None) -> Densities:
+    """Return the mean density of every decision state, `(D,)`, by system and task.
+
+    Tasks without a grid are left out, as are systems without finished trials on a task; nothing is returned
+    where the results keep no rulesets.
+
+    Args:
+        results: the study's.
+        progress: is called once per trial.
+    """
+    found: Densities = {}
+    for name, task in results.plan.tasks_by_name().items():
+        for system in results.plan.systems:
+            trials = results.trials(system.name, name)
+            if results.ruleset is None or not trials or not has_grid(task):
+                continue
+            total = np.zeros(len(task.decision_states), dtype=np.float64)
+            for trial in trials:
+                total += best_action_map(results.ruleset(trial), task).density
+                if progress is not None:
+                    progress()
+            found[system.name, name] = total / len(trials)
+    return found
+
+
+def largest_density(found: Densities) -> float:
+    """Return the largest density of all tasks, for figures that share one scale."""
+    return max((float(density.max()) for density in found.values()), default=1.0)
+
+
+def density_figure(
+    results: Results, found: Densities, task: TabularTask, largest: float | None = None
+) -> Figure | None:
+    """Draw the densities of a task on its grid, one panel per system.
+
+    Args:
+        results: the study's, for the sizes of rulesets above each panel.
+        found: what `densities` returned.
+        task: the task.
+        largest: the end of the scale of colours; the largest density of this task where None.
+
+    Returns:
+        The figure; None where the task has no grid or no system a density.
+    """
+    shown = [system.name for system in results.plan.systems if (system.name, task.name) in found]
+    if not shown or not has_grid(task):
+        return None
+    grids = {name: density_grid(found[name, task.name], task) for name in shown}
+    norm = _scale(grids, largest)
+    figure, panels = _blank(len(shown), grids[shown[0]].shape)
+    for axes, name in zip(panels, shown, strict=True):
+        image = _draw(axes, grids[name], task, norm)
+        axes.set_title(name, fontsize=MEDIUM, pad=14, parse_math=False)
+        axes.annotate(
+            _sizes(results, name, task.name), (0.5, 1), (0, 4), "axes fraction", "offset points", ha="center",
+            fontsize=SMALL,
+        )  # fmt: skip
+    _colour_bar(figure, image, panels, norm, np.array(list(grids.values())))
+    return figure
+
+
+def _blank(number: int, shape: tuple[int, ...]) -> tuple[Figure, list[Axes]]:
+    """Return a figure with room for `number` grids of a shape and a scale of colours, and its panels."""
+    columns = balanced(number, COLUMNS)
+    rows = -(-number // columns)
+    unit = WIDTH / (COLUMNS + 0.35)
+    height = (unit - 0.3) * shape[0] / shape[1] + 0.68
+    layout = ConstrainedLayoutEngine(h_pad=0.07)
+    figure = Figure(figsize=(unit * (columns + 0.35), rows * height), layout=layout)
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in panels[number:]:
+        axes.remove()
+    return figure, panels[:number]
+
+
+def density_grid(density: NDArray[np.float64], task: TabularTask) -> NDArray[np.float64]:
+    """Return densities on the grid, `(rows, columns)`; NaN where no action is asked for."""
+    x_axis, y_axis = task.features
+    grid = np.full((y_axis.high - y_axis.low + 1, x_axis.high - x_axis.low + 1), np.nan)
+    x, y = task.state_features[task.decision_states].T
+    grid[y - y_axis.low, x - x_axis.low] = density
+    return grid
+
+
+def _scale(grids: Mapping[str, NDArray[np.float64]], largest: float | None) -> Normalize:
+    """Return the scale of colours, from 1: logarithmic, because systems differ by orders of magnitude."""
+    highest = max(float(np.nanmax(grid)) for grid in grids.values()) if largest is None else largest
+    return LogNorm(1, highest if highest > 1 else 2, clip=True)
+
+
+def _draw(axes: Axes, grid: NDArray[np.float64], task: TabularTask, norm: Normalize) -> Any:
+    """Draw one system's densities; return the image."""
+    rows, columns = grid.shape
+    image = axes.imshow(np.ma.masked_invalid(grid), cmap=COLOURS, norm=norm, interpolation="nearest")
+    bare_grid(axes, columns, rows, *(feature.low for feature in task.features))
+    printed = max(rows, columns) <= PRINTED_UP_TO
+    ink = {(r, c): _ink(COLOURS(norm(grid[r, c]))) for r, c in np.argwhere(~np.isnan(grid))}
+    for (r, c), colour in ink.items():
+        if printed:
+            text = f"{grid[r, c]:.1f}" if grid[r, c] < 99.95 else f"{grid[r, c]:.0f}"
+            size = min(SMALL, 44 / max(rows, columns))
+            axes.text(c, r, text, ha="center", va="center", fontsize=size, color=colour)
+    for r, c in _starts(task):
+        where = (c - 0.45, r - 0.45, "left", "top") if printed else (c, r, "center", "center")
+        size = min(MEDIUM, (40 if printed else 64) / max(rows, columns))
+        x, y, ha, va = where
+        axes.text(x, y, "S", ha=ha, va=va, fontsize=size, weight="bold", color=ink.get((r, c), "white"))
+    return image
+
+
+def _ink(colour: tuple[float, float, float, float]) -> str:
+    """Return black or white, whichever is read better on a colour."""
+    red, green, blue, _ = colour
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
+
+
+def _starts(task: TabularTask) -> list[tuple[int, int]]:
+    """Return row and column of the start: the map's S, or else the only initial state."""
+    if task.layout:
+        return [(r, row.index("S")) for r, row in enumerate(task.layout) if "S" in row]
+    initial = np.unique(task.initial_states)
+    if len(initial) > 1:
+        return []
+    x, y = task.state_features[initial[0]]
+    return [(int(y) - task.features[1].low, int(x) - task.features[0].low)]
+
+
+def _sizes(results: Results, system: str, task: str) -> str:
+    """Return the mean sizes of a system's rulesets and of their best action maps."""
+    rules = np.mean(results.values(system, task, "rules"))
+    best = np.mean(results.values(system, task, "best_action_rules"))
+    return rf"$|R| = {rules:.1f},\ |R_\mathrm{{BA}}| = {best:.1f}$"
+
+
+def _colour_bar(
+    figure: Figure, image: Any, panels: list[Axes], norm: Normalize, shown: NDArray[np.float64]
+) -> None:
+    """Draw the scale of colours, with round numbers and its end, pointed where densities go beyond it."""
+    assert norm.vmin is not None
+    assert norm.vmax is not None
+    below, above = bool((shown < norm.vmin).any()), bool((shown > norm.vmax).any())
+    extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")
+    bar = figure.colorbar(image, ax=panels, shrink=0.85, aspect=18, pad=0.02, extend=extend)
+    powers = range(int(np.log10(norm.vmax)) + 1)
+    round_numbers = [step * 10**power for power in powers for step in STEPS]
+    ticks = [float(number) for number in round_numbers if number <= norm.vmax / 1.2] + [norm.vmax]
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+    labels = [f"{tick:.3g}" for tick in ticks]
+    bar.ax.set_yticks(ticks, labels)
+    bar.ax.tick_params(labelsize=SMALL, width=0.6, length=2.5)
+    bar.outline.set_linewidth(0.6)
+    bar.set_label("rules in the best action set", fontsize=SMALL)

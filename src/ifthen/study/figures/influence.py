@@ -1,0 +1,178 @@
+"""What a parameter does: final performance against its values, in studies that vary one."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+from numpy.typing import NDArray
+
+from ifthen.study.figures.panels import (
+    MEASURED,
+    arranged,
+    draw_optima,
+    label_y,
+    legend_above,
+    optima,
+    say_how_many,
+    share_scale,
+    task_figure,
+    task_panels,
+)
+from ifthen.study.figures.style import MEDIUM, Look, look
+from ifthen.study.plan import StudyPlan, SystemPlan
+from ifthen.study.results import Results
+from ifthen.study.verdicts import Measure, samples_of
+
+GOLDEN = 0.6180339887498949
+SPREAD = 0.5
+"""How much of the smallest distance between two values all series around a value take up together."""
+
+
+class Series(NamedTuple):
+    """Systems that differ in the varied parameter only, and what is shown of them."""
+
+    label: str
+    measure: Measure
+    values: dict[str, float]
+    """The parameter's value of each system, by its name in the study, from small to large."""
+
+
+def influence_figure(results: Results) -> Figure | None:
+    """Draw final performance against the varied parameter: trials as dots, mean ± sd on top.
+
+    Args:
+        results: of a study whose plan says which parameter `varies`.
+
+    Returns:
+        The figure; None where the plan varies nothing.
+    """
+    plan = results.plan
+    if plan.varies is None:
+        return None
+    arrangement = arranged(list(plan.tasks_by_name()))
+    figure = task_figure(arrangement)
+    panels = task_panels(figure, arrangement)
+    series = varied(plan)
+    drawn: dict[str, Any] = {}
+    for task, axes in panels.items():
+        drawn |= _draw_panel(axes, results, task, series)
+    relative = {task for task in panels if results.relative(task)}
+    begun = set(results.finals["task"])
+    bounds = [bound for task in relative & begun for bound in panels[task].get_ylim()]
+    share_scale(panels, arrangement, relative, (min(bounds, default=0), max(bounds, default=1)))
+    figure.supxlabel(plan.varies, fontsize=MEDIUM, parse_math=False)
+    label_y(figure, panels, relative)
+    title = ("trials, and mean ± sd", arrangement.meaning)
+    legend_above(figure, list(drawn.values()), list(drawn), title)
+    return figure
+
+
+def varied(plan: StudyPlan) -> list[Series]:
+    """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
+    families: dict[str, list[SystemPlan]] = {}
+    for system in plan.systems:
+        families.setdefault(_but_for(system, plan.varies), []).append(system)
+    names = _family_names([members[0] for members in families.values()], plan.varies)
+    found = []
+    for name, members in zip(names, families.values(), strict=True):
+        values = {system.name: float(system.parameters[plan.varies or ""]) for system in members}
+        ordered = dict(sorted(values.items(), key=lambda item: item[1]))
+        for measure, label in MEASURED.items():
+            found.append(Series(f"{name}, {label}" if name else label, measure, ordered))
+    return found
+
+
+def _family_names(firsts: list[SystemPlan], parameter: str | None) -> list[str]:
+    """Return names for families, given the first of each: empty for an only one, else what tells it apart."""
+    kinds = [first.system or first.name for first in firsts]
+    names = []
+    for first, kind in zip(firsts, kinds, strict=True):
+        alike = [other.parameters for other, its in zip(firsts, kinds, strict=True) if its == kind]
+        differ = [
+            f"{name} = {value}"
+            for name, value in first.parameters.items()
+            if name != parameter and any(other.get(name) != value for other in alike)
+        ]
+        names.append(f"{kind} ({', '.join(differ)})" if differ else kind)
+    return names if len(firsts) > 1 else [""]
+
+
+def _but_for(system: SystemPlan, parameter: str | None) -> str:
+    """Return what a system is, but for one parameter, as a text to compare."""
+    others = {name: value for name, value in system.parameters.items() if name != parameter}
+    return json.dumps([system.system or system.name, others], sort_keys=True, default=str)
+
+
+def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series]) -> dict[str, Any]:
+    """Draw one task's panel; return what stands for each series in the legend."""
+    every = sorted({value for one in series for value in one.values.values()})
+    log = every[0] > 0 and every[-1] / every[0] > 10
+    places = np.log10(every) if log else np.array(every)
+    gap = float(np.diff(places).min()) if len(places) > 1 else 1.0
+    samples = {measure: samples_of(results, task, measure) for measure in MEASURED}
+    axes.set_xscale("log" if log else "linear")
+    handles: dict[str, Any] = {}
+    for position, one in enumerate(series):
+        width = SPREAD * gap / len(series)
+        shift = (position - (len(series) - 1) / 2) * width
+        handles[one.label] = _draw_series(axes, samples[one.measure], one, look(position), log, shift, width)
+    heights = {height for measure in MEASURED for height in optima(results, task, measure)}
+    handles["optimal policy"] = draw_optima(axes, sorted(heights))
+    ends = np.array([places[0] - 0.6 * gap, places[-1] + 0.6 * gap])
+    axes.set_xlim(*(10**ends if log else ends))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_locator(FixedLocator(every))
+    axes.set_xticks(every, [f"{value:g}" for value in every])
+    counts = [len(values) for values in samples["fraction"].values()]
+    say_how_many(axes, counts, results.plan.trials)
+    return {label: handle for label, handle in handles.items() if handle is not None}
+
+
+def _draw_series(
+    axes: Axes,
+    samples: dict[str, list[float]],
+    series: Series,
+    own: Look,
+    log: bool,
+    shift: float,
+    width: float,
+) -> Any:
+    """Draw the trials of a series and their mean ± sd, moved by `shift`; return the line of means."""
+    means: list[tuple[float, float, float]] = []
+    for system, value in series.values.items():
+        sample = np.array(samples[system])
+        if not len(sample):
+            continue
+        place = (np.log10(value) if log else value) + shift
+        at = place + width * 0.7 * _jitter(len(sample))
+        axes.plot(
+            10**at if log else at,
+            sample,
+            linestyle="none",
+            marker=own.marker,
+            color=own.colour,
+            markersize=2.2,
+            markeredgewidth=0,
+            alpha=0.3,
+        )
+        sd = float(sample.std(ddof=1)) if len(sample) > 1 else math.nan  # no bar
+        means.append((10**place if log else place, float(sample.mean()), sd))
+    if not means:
+        return None
+    x, y, bars = zip(*means, strict=True)
+    return axes.errorbar(
+        x, y, bars, color=own.colour, linestyle=own.line, marker=own.marker, markersize=4, linewidth=1,
+        elinewidth=1, capsize=2, markeredgecolor="white", markeredgewidth=0.5, zorder=3,
+    )  # fmt: skip
+
+
+def _jitter(number: int) -> NDArray[np.float64]:
+    """Return places between −½ and ½ that spread evenly for any number of them, and are always the same."""
+    return np.arange(1, number + 1, dtype=np.float64) * GOLDEN % 1 - 0.5

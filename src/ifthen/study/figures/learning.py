@@ -1,0 +1,183 @@
+"""How learning went: of one system, and of all trials of a study."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from ifthen.study.figures.panels import (
+    arranged,
+    column_of,
+    draw_optima,
+    label_x_below,
+    label_y,
+    legend_above,
+    optima,
+    say_how_many,
+    share_scale,
+    task_figure,
+    task_panels,
+)
+from ifthen.study.figures.style import BLUE, GREEN, GREY, MEDIUM, ORANGE, Look, looks
+from ifthen.study.results import Results
+from ifthen.study.verdicts import Measure
+from ifthen.systems.base import System
+
+TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": "exact performance"}
+
+
+def learning_curve(system: System) -> Figure:
+    """Draw performance against epochs, as fractions of the optimum where that is positive.
+
+    Args:
+        system: a system that has learnt.
+    """
+    records, task = system.now.records, system.task
+    on_z = task.optimal_performance("sampled", system.parameters.noise)
+    exact = task.optimal_performance("exact")
+    relative = on_z > 0 and exact > 0 and task.floor == 0
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    fitness_optimum = exact if system.method == "exact" else on_z
+    lines = (
+        ("mean_fitness", fitness_optimum, "mean fitness of the population", GREY, "-"),
+        ("performance", on_z, "ruleset on z", BLUE, "-"),
+        ("exact_performance", exact, "ruleset, exact value", ORANGE, "--"),
+    )
+    epochs = [record["epoch"] for record in records]
+    for name, optimum, label, colour, style in lines:
+        if name in records[0]:
+            heights = [record[name] / (optimum if relative else 1) for record in records]
+            marker = "o" if len(epochs) == 1 else None
+            axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
+    axes.axhline(1 if relative else exact, color=GREEN, linewidth=1, label="optimal policy")
+    axes.set_ylabel("performance / optimum" if relative else "performance")
+    if not relative:
+        # A population's mean can be hundreds of times worse than its best, which is what matters, and so is
+        # the floor, where rulesets stand that have no rule for some state.
+        every = [record[name] for record in records for name in ("performance", "exact_performance")]
+        seen = [value for value in every if value > task.floor] or every
+        lowest, span = min(seen), max(1.0, max(*seen, exact) - min(seen))
+        axes.set_ylim(lowest - span / 2, lowest + 1.2 * span)
+    axes.set_xlabel("epoch")
+    axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, loc="lower right")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure
+
+
+class Curve(NamedTuple):
+    """How the trials of one system on one task went."""
+
+    epochs: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    """With n − 1; NaN where there is only one trial."""
+    trials: int
+
+
+def curves(results: Results, task: str, column: str) -> dict[str, Curve]:
+    """Return the curves of all systems with finished trials on a task, by system in the plan's order."""
+    own = results.histories.filter(polars.col("task") == task)
+    value = polars.col(column)
+    by_epoch = own.group_by("system", "epoch").agg(value.mean().alias("mean"), value.std().alias("sd"))
+    found = {}
+    for system in results.plan.systems:
+        rows = by_epoch.filter(polars.col("system") == system.name).sort("epoch")
+        if len(rows):
+            epochs, mean = rows["epoch"].to_numpy(), rows["mean"].to_numpy()
+            sd = rows["sd"].fill_null(math.nan).to_numpy()
+            found[system.name] = Curve(epochs, mean, sd, len(results.trials(system.name, task)))
+    return found
+
+
+def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
+    """Draw performance against epochs, mean ± sd over trials, one panel per task (the paper's figure).
+
+    Args:
+        results: the study's; systems and trials that are missing are left out, and panels say how many are.
+        measure: performance on z as a fraction of OTP, or exact as a fraction of the optimum; absolute
+            where fractions mean nothing.
+    """
+    tasks, plan = list(results.plan.tasks_by_name()), results.plan
+    arrangement = arranged(tasks)
+    figure = task_figure(arrangement)
+    panels = task_panels(figure, arrangement)
+    relative = {task for task in tasks if results.relative(task)}
+    drawn: dict[str, Any] = {}
+    highest = 1.0
+    for task, axes in panels.items():
+        found = curves(results, task, column_of(results, task, measure))
+        heights = optima(results, task, measure)
+        drawn |= _draw_curves(axes, found, looks(system.name for system in plan.systems), plan.epochs)
+        drawn["optimal policy"] = draw_optima(axes, heights) or drawn.get("optimal policy")
+        counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
+        say_how_many(axes, counts, plan.trials)
+        if task in relative:
+            highest = max([highest, *(float(curve.mean.max()) for curve in found.values())])
+        elif found:
+            axes.set_ylim(*_later_limits(found, heights))
+    share_scale(panels, arrangement, relative, (0, max(1.08, highest + 0.04)))
+    label_x_below(panels, arrangement)
+    figure.supxlabel("epoch", fontsize=MEDIUM)
+    label_y(figure, panels, relative)
+    order = [*(system.name for system in plan.systems if system.name in drawn), "optimal policy"]
+    over = f"mean ± sd over {plan.trials} trials" if plan.trials > 1 else "one trial"
+    title = (f"{TITLES[measure]}, {over}", arrangement.meaning)
+    legend_above(figure, [drawn[name] for name in order], order, title)
+    return figure
+
+
+def _draw_curves(
+    axes: Axes, found: dict[str, Curve], look_of: dict[str, Look], epochs: int
+) -> dict[str, tuple[Any, ...]]:
+    """Draw the curves of one panel; return what stands for each system in the legend."""
+    handles: dict[str, tuple[Any, ...]] = {}
+    for position, (name, (colour, line, marker)) in enumerate(look_of.items()):
+        if name not in found:
+            continue
+        curve = found[name]
+        band: tuple[Any, ...] = ()
+        if curve.trials > 1:
+            low, high = curve.mean - curve.sd, curve.mean + curve.sd
+            band = (axes.fill_between(curve.epochs, low, high, color=colour, alpha=0.16, linewidth=0),)
+        step = max(1, len(curve.epochs) // 4)
+        (mean,) = axes.plot(
+            curve.epochs,
+            curve.mean,
+            color=colour,
+            linestyle=line,
+            linewidth=1.2,
+            marker=marker,
+            markersize=4,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            # Markers of one system stand between those of the others.
+            markevery=(step * (position + 1) // (len(look_of) + 1), step),
+        )
+        handles[name] = (*band, mean)
+    axes.set_xlim(0, epochs)
+    axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+    return handles
+
+
+def _later_limits(found: dict[str, Curve], heights: list[float]) -> tuple[float, float]:
+    """Return limits that hold what the second half of the epochs shows, and the optimum.
+
+    Costs begin many times worse than they end, mostly at the floor, where rulesets stand that have no rule
+    for some state: on a scale that holds all of that, nothing else could be seen.
+    """
+    later = [(c.mean[len(c.mean) // 2 :], np.nan_to_num(c.sd[len(c.sd) // 2 :])) for c in found.values()]
+    low = min([*heights, *(float((mean - sd).min()) for mean, sd in later)])
+    high = max([*heights, *(float((mean + sd).max()) for mean, sd in later)])
+    margin = 0.08 * (high - low) or 1.0
+    return low - margin, high + margin

@@ -1,0 +1,69 @@
+"""The best ruleset of each system on each task, in words and as arrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ifthen.explain.maps import DIRECTIONS, Cell, cells, has_grid
+from ifthen.explain.words import RuleInWords, readable, rules_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.study.plan import Trial
+from ifthen.study.results import Results
+from ifthen.tasks.tabular import TabularTask
+
+
+@dataclass(frozen=True)
+class BestRuleset:
+    """The final ruleset of the trial that did best.
+
+    Args:
+        trial: whose it is.
+        performance: its exact performance, as a fraction of the optimum where that can be.
+        kind: how its rules choose.
+        everything: how many rules it has.
+        rules: those that decide something, or as many of them as choose the same everywhere.
+        arrows: the policy on the grid, row by row: a symbol and a class of style; empty without a grid.
+    """
+
+    trial: Trial
+    performance: float
+    kind: str
+    everything: int
+    rules: list[RuleInWords]
+    arrows: list[list[tuple[str, str]]]
+
+
+def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
+    """Return the best ruleset of every system, by task; empty where rulesets are not kept."""
+    if results.ruleset is None:
+        return {}
+    found: dict[str, list[BestRuleset]] = {}
+    for name, task in results.plan.tasks_by_name().items():
+        column = "exact_fraction" if results.relative(name) else "exact_performance"
+        for system in results.plan.systems:
+            values = results.values(system.name, name, column)
+            if values:
+                best = max(range(len(values)), key=values.__getitem__)  # the first of the best
+                trial = results.trials(system.name, name)[best]
+                ruleset = results.ruleset(trial)
+                found.setdefault(name, []).append(_described(trial, values[best], ruleset, task))
+    return found
+
+
+def _described(trial: Trial, performance: float, ruleset: RuleSet, task: TabularTask) -> BestRuleset:
+    rules = [rule for rule in rules_in_words(readable(ruleset, task), task) if rule.decides]
+    grid = cells(ruleset, task) if has_grid(task) else []
+    arrows = [[_arrow(cell) for cell in row] for row in grid]
+    return BestRuleset(trial, performance, ruleset.kind, len(ruleset), rules, arrows)
+
+
+def _arrow(cell: Cell) -> tuple[str, str]:
+    """Return what stands for a cell, and its class of style."""
+    if cell.letter == "G":
+        return "★", "goal"
+    if not cell.asked:
+        return "", "hole" if cell.letter == "H" else "nothing"
+    if cell.action is None:
+        return "∅", "missing"
+    symbol = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[:2]
+    return symbol, "optimal" if cell.optimal else "other"

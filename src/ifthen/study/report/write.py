@@ -1,0 +1,66 @@
+"""Writing all that a study has to show into its folder: tables, figures and the report.
+
+report.html        the page
+tables/            every table as CSV, Markdown and LaTeX
+figures/           every figure as PNG and PDF
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ifthen.store import write_text
+from ifthen.study.figures.density import Densities, densities, density_figure, largest_density
+from ifthen.study.figures.influence import influence_figure
+from ifthen.study.figures.lakes import lakes_figure
+from ifthen.study.figures.learning import curves_grid
+from ifthen.study.figures.style import write_figure
+from ifthen.study.plan import safe_name
+from ifthen.study.report import study_page
+from ifthen.study.results import Results
+from ifthen.study.tables import all_tables
+
+REPORT = "report.html"
+
+
+def write_tables(folder: Path, results: Results) -> None:
+    """Write every table of a study as CSV, Markdown and LaTeX."""
+    for name, grid in all_tables(results).items():
+        for suffix, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
+            write_text(folder / "tables" / f"{name}.{suffix}", text)
+
+
+def write_report(folder: Path, results: Results, progress: Callable[[str], None]) -> Path:
+    """Write tables, figures and the page; return the path of the page.
+
+    Args:
+        folder: where to.
+        results: the study's.
+        progress: is told what is done next.
+    """
+    progress("tables")
+    write_tables(folder, results)
+    progress("rules that speak for what is done")
+    found = densities(results)
+    for name, figure in _figures(results, found):
+        progress(f"figure {name}")
+        write_figure(folder / "figures" / name, figure)
+    progress("page")
+    write_text(folder / REPORT, study_page(results, found))
+    return folder / REPORT
+
+
+def _figures(results: Results, found: Densities) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of a study, by the names of their files; what a study has no use for is left out."""
+    yield "curves", curves_grid(results)
+    yield "curves-exact", curves_grid(results, "exact_fraction")
+    tasks = results.plan.tasks_by_name()
+    drawn: dict[str, Figure | None] = {"lakes": lakes_figure(tasks.values())}
+    drawn["influence"] = influence_figure(results)
+    for name, task in tasks.items():
+        for scale, largest in (("local", None), ("global", largest_density(found))):
+            drawn[f"density-{safe_name(name)}-{scale}"] = density_figure(results, found, task, largest)
+    yield from ((name, figure) for name, figure in drawn.items() if figure is not None)

@@ -1,0 +1,209 @@
+"""The report of a small study: what it says, and how it behaves in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from statistics import mean, stdev
+
+import numpy as np
+import polars
+import pytest
+
+from ifthen import best_action_map
+from ifthen.study.figures.density import densities
+from ifthen.study.plan import StudyPlan, Trial, checked_plan
+from ifthen.study.read import read_results
+from ifthen.study.report import study_page
+from ifthen.study.report.curves import HEIGHT, MOST_POINTS, WIDTH, curve_panel
+from ifthen.study.report.heatmaps import heatmaps
+from ifthen.study.report.rulesets import best_rulesets
+from ifthen.study.report.write import write_report
+from ifthen.study.results import Results
+from ifthen.study.run import claim
+from ifthen.study.trial import run_trial
+from tests.browser import needs_browser, opened
+from tests.study.studies import small_plan
+
+CLIFF = {"name": "cliff", "tasks": ["CliffWalking-v1"], "trials": 2, "epochs": 3}
+
+
+def run_here(folder: Path, plan: StudyPlan) -> Results:
+    """Return the results of a study that is run in this process."""
+    claim(folder, plan)
+    for trial in plan.trials_to_run():
+        assert run_trial(str(folder), plan.to_json(), trial).outcome == "finished"
+    return read_results(folder)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return run_here(tmp_path_factory.mktemp("study") / "small", small_plan())
+
+
+@pytest.fixture(scope="module")
+def report(results: Results, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of the small study's report."""
+    return write_report(tmp_path_factory.mktemp("report"), results, lambda what: None)
+
+
+def test_the_report_has_tables_figures_and_a_page(report: Path) -> None:
+    folder = report.parent
+    names = {path.name for path in (folder / "figures").iterdir()}
+    wanted = ["curves", "curves-exact", "lakes", "density-calm-local", "density-slippery-global"]
+    assert names >= {f"{name}.{suffix}" for name in wanted for suffix in ("png", "pdf")}
+    assert {path.suffix for path in (folder / "tables").iterdir()} == {".csv", ".md", ".tex"}
+    page = report.read_text(encoding="utf-8")
+    assert "12 trials finished" in page
+    assert "PPL-DL against XCSF: better on" in page
+    # Nothing is fetched: the only addresses are the names of XML dialects.
+    assert set(re.findall(r"https?://[^\"'<\s)]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+def test_the_same_results_give_the_same_page(results: Results) -> None:
+    found = densities(results)
+    assert study_page(results, found) == study_page(results, found)
+
+
+def test_curves_are_means_and_deviations(results: Results) -> None:
+    panel = curve_panel(results, "slippery")
+    assert panel.epochs == list(range(6))
+    line = next(line for line in panel.lines if (line.system, line.measure) == (1, "exact"))
+    rows = results.histories.filter(
+        (polars.col("system") == "XCSF") & (polars.col("task") == "slippery") & (polars.col("epoch") == 4)
+    )
+    values = rows["exact_fraction"].to_list()
+    assert line.sd is not None
+    assert (line.mean[4], line.sd[4]) == pytest.approx((mean(values), stdev(values)), abs=1e-4)
+    x, y = map(float, line.path.removeprefix("M").split("L")[4].split(","))
+    assert x == pytest.approx(WIDTH * 4 / 5)
+    assert y == pytest.approx(HEIGHT * (1 - (line.mean[4] - panel.low) / (panel.high - panel.low)), abs=0.01)
+    assert panel.optimum == pytest.approx(HEIGHT * (1 - 1 / panel.high), abs=0.01)
+
+
+def test_long_curves_are_thinned_and_keep_both_ends(results: Results) -> None:
+    row = results.histories.filter(polars.col("task") == "calm").head(1)
+    epochs = polars.DataFrame({"epoch": range(1000)}, schema={"epoch": polars.Int64})
+    longer = Results(results.plan, row.drop("epoch").join(epochs, how="cross"))
+    panel = curve_panel(longer, "calm")
+    assert len(panel.epochs) == MOST_POINTS
+    assert (panel.epochs[0], panel.epochs[-1]) == (0, 999)
+    assert panel.lines[0].sd is None  # one trial has no deviation
+    assert panel.lines[0].band == ""
+
+
+def test_heatmaps_hold_the_densities(results: Results) -> None:
+    task = results.plan.tasks_by_name()["calm"]
+    found = densities(results)
+    drawn = {heatmap.system: heatmap for heatmap in heatmaps({"calm": task}, found)["calm"]}
+    assert results.ruleset is not None
+    sets = [best_action_map(results.ruleset(Trial("XCSF", "calm", seed)), task).density for seed in range(3)]
+    values = [cell.value for cell in drawn["XCSF"].cells if cell.value is not None]
+    assert values == pytest.approx(np.mean(sets, axis=0).tolist())
+    assert [cell.local_colour for cell in drawn["XCSF"].cells if cell.value is None] == ["#000000"] * 2
+    top = max(drawn["XCSF"].cells, key=lambda cell: cell.value or 0)
+    low = min(drawn["PPL-DL"].cells, key=lambda cell: cell.value or math.inf)
+    assert top.local_colour != low.local_colour
+
+
+def test_the_best_ruleset_is_the_one_with_the_highest_exact_value(results: Results) -> None:
+    best = best_rulesets(results)["slippery"][0]
+    values = results.values("PPL-DL", "slippery", "exact_fraction")
+    assert best.performance == max(values)
+    assert best.trial.seed == values.index(max(values))
+    assert sum(rule.decides for rule in best.rules) == 7  # nine cells less a hole and the goal
+    assert [symbol for row in best.arrows for symbol, _ in row].count("★") == 1
+
+
+def test_gaps_failures_and_costs_are_shown(tmp_path: Path) -> None:
+    small = {"idv_size": 5, "pop_size": 16}
+    plan = checked_plan({**CLIFF, "systems": [{"name": "PPL-DL", "parameters": small}]})
+    done = run_here(tmp_path / "cliff", plan)
+    page = study_page(done, {})
+    assert "nothing to compare it with" in page
+    assert "absolute" in page
+    gaps = Results(
+        plan, done.histories.filter(polars.col("seed") == 0), failed=(Trial("PPL-DL", "CliffWalking-v1", 1),)
+    )
+    page = study_page(gaps, {})
+    assert "1 failed" in page
+    assert "PPL-DL on CliffWalking-v1, seed 1" in page
+    assert "The best ruleset" not in page  # these results keep none
+
+
+def test_names_cannot_break_the_page(results: Results) -> None:
+    name = "</script><b>&\"'"
+    system = {"name": name, "system": "PPL-DL"}
+    plan = checked_plan({"name": name, "systems": [system], "tasks": ["FrozenLake-4-0"], "trials": 1})
+    rows = results.histories.filter((polars.col("system") == "PPL-DL") & (polars.col("seed") == 0))
+    rows = rows.filter(polars.col("task") == "calm")
+    renamed = rows.with_columns(system=polars.lit(name), task=polars.lit("FrozenLake-4-0"))
+    page = study_page(Results(plan, renamed), {})
+    assert "<b>&" not in page
+    names = re.search(r'id="system-names">(.*?)</script>', page)
+    assert names
+    assert json.loads(names[1]) == [name]
+
+
+@needs_browser
+@pytest.mark.browser
+def test_in_a_browser_curves_tell_their_values_and_systems_can_be_hidden(
+    report: Path, results: Results
+) -> None:
+    with opened(report) as page:
+        tip, curve = page.locator("#tip"), page.locator("svg.curve").nth(1)
+        assert not tip.is_visible()
+        curve.scroll_into_view_if_needed()
+        frame = curve.locator(".frame").bounding_box()
+        assert frame
+        page.mouse.move(frame["x"] + frame["width"] - 1, frame["y"] + 20)
+        final = {system: results.values(system, "slippery", "fraction") for system in ("PPL-DL", "XCSF")}
+        said = tip.inner_text()
+        assert "slippery, epoch 5" in said
+        for system, values in final.items():
+            assert re.search(rf"{system} +{mean(values):.3f} ± {stdev(values):.3f}", said)
+        page.locator('#curves input[data-system="0"]').uncheck()
+        assert not page.locator("svg.curve .mean.s0.m-z").first.is_visible()
+        assert page.locator("svg.curve .mean.s1.m-z").first.is_visible()
+        page.mouse.move(frame["x"] + 5, frame["y"] + 20)
+        assert "PPL-DL" not in tip.inner_text()
+        assert "slippery, epoch 0" in tip.inner_text()
+        page.mouse.move(0, 0)
+        assert not tip.is_visible()
+
+
+@needs_browser
+@pytest.mark.browser
+def test_in_a_browser_measures_scales_and_keys_work(report: Path) -> None:
+    with opened(report) as page:
+        assert not page.locator("svg.curve .mean.m-exact").first.is_visible()
+        page.locator('#verdict input[value="exact"]').check()
+        assert page.locator("svg.curve .mean.m-exact").first.is_visible()
+        assert not page.locator("svg.curve .mean.m-z").first.is_visible()
+        assert page.locator('#curves input[value="exact"]').is_checked()  # one choice for the whole page
+        cell = page.locator("svg.heatmap .cell[data-tip]").first
+        before = cell.evaluate("cell => getComputedStyle(cell).fill")
+        cell.hover()
+        assert re.search(r"x = 0, y = 0: [\d.]+ rules", page.locator("#tip").inner_text())
+        page.locator('#density input[value="global"]').check()
+        style = cell.get_attribute("style") or ""
+        wanted = re.search(r"--g:#(..)(..)(..)", style)
+        assert wanted
+        colour = "rgb({}, {}, {})".format(*(int(part, 16) for part in wanted.groups()))
+        assert cell.evaluate("cell => getComputedStyle(cell).fill") == colour
+        assert before.startswith("rgb(")
+        page.locator("svg.curve").first.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        assert "calm, epoch 1" in page.locator("#tip").inner_text()
+        page.locator("#rules summary").first.click()
+        assert page.locator("#rules table.arrows").first.is_visible()
+
+
+@needs_browser
+@pytest.mark.browser
+def test_in_a_narrow_window_nothing_is_wider_than_the_page(report: Path) -> None:
+    with opened(report, width=420) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 420
