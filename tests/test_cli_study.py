@@ -27,6 +27,9 @@ parameters = { pop_limit = 80, ga_per_epoch = 8 }
 """
 
 
+SOON = ("--set", "checkpoint_seconds=0.1")
+
+
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -100,7 +103,7 @@ def test_another_plan_is_refused_naming_the_difference(plan: Path, ifthen: Runne
 def test_a_signal_stops_a_study_and_the_same_command_goes_on(
     number: signal.Signals, plan: Path, tmp_path: Path
 ) -> None:
-    options = ("--out", "results", "--workers", "1", "--set", "epochs=100000", "--set", "trials=1")
+    options = ("--out", "results", "--workers", "1", "--set", "epochs=100000", "--set", "trials=1", *SOON)
     with start_command("study", "run", "plan.toml", *options) as child:
         while not list(tmp_path.glob("results/trials/*/*/0.checkpoint.zip")):
             assert child.poll() is None

@@ -17,7 +17,7 @@ TASKS = [{**LAKE, "name": "calm"}, {**LAKE, "name": "slippery", "p_slip": 0.2}]
 def small_plan(**changes: Any) -> StudyPlan:
     """Return a small plan, but for what is given."""
     plan = {"name": "small", "systems": SYSTEMS, "tasks": TASKS, "trials": 3, "epochs": 5}
-    return checked_plan({**plan, "checkpoint_every": 2, **changes})
+    return checked_plan({**plan, "checkpoint_seconds": 0.0, **changes})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

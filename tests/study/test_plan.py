@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,37 @@ def test_the_study_of_noise_trains_both_systems_in_three_ways() -> None:
         ("PPL-ST", "sampled", "aligned"),
         ("PPL-ST", "exact", "aligned"),
     ]
-    assert [way[1:] for way in ways[3:]] == [way[1:] for way in ways[:3]]
+    assert [way[1:] for way in ways[3:6]] == [way[1:] for way in ways[:3]]
+    assert ways[6:] == [("XCSF", "sampled", "stream"), ("XCSF", "sampled", "aligned")]
+    assert plan.compared()["PPL-ST, exact"] == ["PPL-DL, exact", "XCSF, aligned"]
+
+
+def test_the_first_trial_of_everything_comes_before_the_second_of_anything() -> None:
+    trials = small_plan().trials_to_run()
+    assert [trial.seed for trial in trials] == [0] * 4 + [1] * 4 + [2] * 4
+    assert {trial[:2] for trial in trials[:4]} == {trial[:2] for trial in trials[8:]}
+
+
+def test_one_system_is_compared_with_all_others_unless_pairs_are_given() -> None:
+    assert small_plan().compared() == {"PPL-DL": ["XCSF"]}
+    assert small_plan(reference="XCSF").compared() == {"XCSF": ["PPL-DL"]}
+    pairs = [["XCSF", "PPL-DL"], ["PPL-DL", "XCSF"]]
+    assert small_plan(comparisons=pairs).compared() == {"XCSF": ["PPL-DL"], "PPL-DL": ["XCSF"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"comparisons": [["XCSF", "XCSG"]]}, "comparisons must be one of"),
+        ({"comparisons": [["XCSF"]]}, "at least 2 items"),
+        ({"comparisons": [["XCSF", "PPL-DL"]], "reference": "XCSF"}, "a reference or comparisons, not both"),
+        ({"varies": "p_mut"}, "the system 'XCSF' gives no number for 'p_mut'"),
+        ({"checkpoint_seconds": -1.0}, "greater than or equal to 0"),
+    ],
+)
+def test_impossible_comparisons_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        small_plan(**changes)
 
 
 @pytest.mark.parametrize("name", ["..", "../../up", "a/b", ".", "~"])

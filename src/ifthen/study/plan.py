@@ -62,7 +62,8 @@ class StudyPlan(BaseModel):
     trials: int = Field(default=30, ge=1, le=100_000)
     epochs: int = Field(default=250, ge=1, le=EPOCH_LIMIT)
     first_seed: int = Field(default=0, ge=0)
-    checkpoint_every: int = Field(default=25, ge=1)
+    checkpoint_seconds: float = Field(default=20.0, ge=0)
+    """How long a trial goes on before it saves where it stands; what a killed one has to do again."""
     reference: str | None = None
     """The system that the others are compared with; the first one where nothing is said."""
     comparisons: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = None

@@ -82,8 +82,9 @@ class TrialFiles:
             return 0
 
     def begin(self) -> None:
-        """Count one more attempt."""
-        write_text(self.attempts, "." * (self.begun + 1))
+        """Count one more attempt; not flushed to disk, which takes as long as some epochs."""
+        self.attempts.parent.mkdir(parents=True, exist_ok=True)
+        self.attempts.write_text("." * (self.begun + 1), encoding="utf-8")
 
     def finish(self) -> None:
         """Remove what only an unfinished trial has; the attempts last, to show where that was cut short."""
@@ -155,14 +156,18 @@ def _run_or_fail(
 
 
 class _Callback:
-    """Says after each epoch whether to go on, and writes down now and then how far the trial is."""
+    """Says after each epoch whether to go on; now and then saves where the trial stands."""
 
-    def __init__(self, files: TrialFiles, stop: Callable[[], bool]) -> None:
-        self.files, self.stop, self.written = files, stop, time.monotonic()
+    def __init__(self, files: TrialFiles, stop: Callable[[], bool], checkpoint_seconds: float) -> None:
+        self.files, self.stop, self.checkpoint_seconds = files, stop, checkpoint_seconds
+        self.saved = self.written = time.monotonic()
 
     def __call__(self, learner: System) -> bool:
         now = time.monotonic()
-        if now - self.written > PROGRESS_SECONDS:
+        if now - self.saved >= self.checkpoint_seconds:
+            learner.save(self.files.checkpoint)
+            self.saved = time.monotonic()
+        if now - self.written >= PROGRESS_SECONDS:
             self.written = now
             with contextlib.suppress(OSError):  # nothing depends on it
                 self.files.progress.write_text(str(learner.epoch))
@@ -173,13 +178,9 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     """Train as far as there is no stop; write what a finished trial has."""
     system = load(files.checkpoint, threads=1) if files.checkpoint.exists() else plan.make_system(trial)
     done = system.epoch if system.started else 0
-    system.learn(
-        plan.epochs - done,
-        callback=_Callback(files, stop),
-        checkpoint=files.checkpoint,
-        checkpoint_every=plan.checkpoint_every,
-    )
+    system.learn(plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
     if system.epoch < plan.epochs:
+        system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}"
     system.save(files.model)
