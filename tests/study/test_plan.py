@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ifthen import IfthenError, ParameterError, paper_suite
+from ifthen import IfthenError, ParameterError, TabularTask, paper_suite
+from ifthen.study.paper import authors_otp, matching_draw
 from ifthen.study.plan import StudyPlan, Trial, read_plan
 from tests.study.studies import SYSTEMS, TASKS, small_plan
 
@@ -141,3 +142,19 @@ def test_systems_and_tasks_that_do_not_exist_are_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(IfthenError, match=message):
         small_plan(**changes).trials_to_run()
+
+
+def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> None:
+    plan = read_plan(STUDIES / "matched.toml", [])
+    for task in plan.tasks_by_name().values():
+        _, size, p_slip = task.name.split("-")
+        if size == "4":
+            assert task.noise_seed == matching_draw(4, float(p_slip))
+        nearest = abs(task.optimal_performance("sampled", "stream") - authors_otp(int(size), float(p_slip)))
+        assert nearest < 0.002
+        assert task.preset == paper_task(task.name).preset
+
+
+def paper_task(name: str) -> TabularTask:
+    """Return one of the paper's tasks."""
+    return next(task for task in paper_suite() if task.name == name)
