@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ifthen.explain.maps import DIRECTIONS, Cell, cells, has_grid
 from ifthen.explain.words import RuleInWords, readable, rules_in_words
+from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import Trial
 from ifthen.study.results import Results
@@ -21,7 +22,7 @@ class BestRuleset:
         performance: its exact performance, as a fraction of the optimum where that can be.
         kind: how its rules choose.
         everything: how many rules it has.
-        rules: those that decide something, or as many of them as choose the same everywhere.
+        rules: those that it takes to choose the same everywhere.
         arrows: the policy on the grid, row by row: a symbol and a class of style; empty without a grid.
     """
 
@@ -51,7 +52,9 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
 
 
 def _described(trial: Trial, performance: float, ruleset: RuleSet, task: TabularTask) -> BestRuleset:
-    rules = [rule for rule in rules_in_words(readable(ruleset, task), task) if rule.decides]
+    rules = rules_in_words(readable(ruleset, task), task)
+    if not isinstance(ruleset, PredictionArrayRules):  # whose rules are weighed together
+        rules = [rule for rule in rules if rule.decides]
     grid = cells(ruleset, task) if has_grid(task) else []
     arrows = [[_arrow(cell) for cell in row] for row in grid]
     return BestRuleset(trial, performance, ruleset.kind, len(ruleset), rules, arrows)
