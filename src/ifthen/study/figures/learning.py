@@ -125,7 +125,7 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
         if task in relative:
             highest = max([highest, *(float(curve.mean.max()) for curve in found.values())])
         elif found:
-            axes.set_ylim(*_later_limits(found, heights))
+            axes.set_ylim(*later_limits(found, heights))
     share_scale(panels, arrangement, relative, (0, max(1.08, highest + 0.04)))
     label_x_below(panels, arrangement)
     figure.supxlabel("epoch", fontsize=MEDIUM)
@@ -170,7 +170,7 @@ def _draw_curves(
     return handles
 
 
-def _later_limits(found: dict[str, Curve], heights: list[float]) -> tuple[float, float]:
+def later_limits(found: dict[str, Curve], heights: list[float]) -> tuple[float, float]:
     """Return limits that hold what the second half of the epochs shows, and the optimum.
 
     Costs begin many times worse than they end, mostly at the floor, where rulesets stand that have no rule

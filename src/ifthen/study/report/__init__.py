@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from ifthen.study.figures.density import Densities, largest_density
 from ifthen.study.figures.style import COLOURS
 from ifthen.study.paper import papers_performance
-from ifthen.study.report.curves import Panel, curve_panel
+from ifthen.study.report.curves import MEASURES, Panel, curve_panel
 from ifthen.study.report.heatmaps import heatmaps, scale_colours
 from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.results import Results
@@ -22,7 +22,6 @@ from ifthen.study.statistics import Summary, standard_errors_apart, summarise
 from ifthen.study.tables import all_tables
 from ifthen.study.verdicts import Judged, Measure, Tally, judge, samples_of, tallies
 
-MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars
 
+from ifthen.study.figures.learning import Curve, curves, later_limits
+from ifthen.study.figures.panels import column_of, optima
 from ifthen.study.results import Results
-from ifthen.study.verdicts import ABSOLUTE, Measure
+from ifthen.study.verdicts import Measure
 
+MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 WIDTH, HEIGHT = 260, 150
 MOST_POINTS = 260
 DIGITS = 4
@@ -62,16 +64,15 @@ class Panel:
 def curve_panel(results: Results, task: str) -> Panel:
     """Return the curves of all systems on a task, by both measures."""
     relative = results.relative(task)
-    columns: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
-    everything = results.histories.filter(polars.col("task") == task)
-    epochs = _shown(everything["epoch"].unique().sort().to_list())
-    found: list[tuple[int, str, polars.DataFrame]] = []
-    for measure, column in columns.items():
-        wanted = column if relative else ABSOLUTE[column]
-        for i, system in enumerate(results.plan.systems):
-            found.append((i, measure, _mean_and_sd(everything, system.name, wanted, epochs)))
-    low, high = _range([table for _, _, table in found], relative)
-    optimum = 1.0 if relative else float(everything["optimum"][0]) if len(everything) else high
+    positions = {system.name: i for i, system in enumerate(results.plan.systems)}
+    found = {
+        (positions[system], measure): _thinned(curve)
+        for measure, column in MEASURES.items()
+        for system, curve in curves(results, task, column_of(results, task, column)).items()
+    }
+    optimum = max(optima(results, task, "exact_fraction"), default=1.0)
+    low, high = _range({str(key): curve for key, curve in found.items()}, relative, optimum)
+    epochs = max((curve.epochs.tolist() for curve in found.values()), key=len, default=[0])
     return Panel(
         epochs,
         low,
@@ -79,40 +80,23 @@ def curve_panel(results: Results, task: str) -> Panel:
         [(f"{tick:g}", _y(tick, low, high)) for tick in _ticks(low, high)],
         relative,
         _y(optimum, low, high) if low <= optimum <= high else None,
-        [
-            _line(i, measure, table, epochs[-1] if epochs else 1, low, high)
-            for i, measure, table in found
-            if len(table)
-        ],
+        [_line(*key, curve, epochs[-1], low, high) for key, curve in found.items()],
     )
 
 
-def _shown(epochs: list[int]) -> list[int]:
-    """Return evenly spread epochs, the first and the last among them, at most so many."""
-    if len(epochs) <= MOST_POINTS:
-        return epochs
-    chosen = np.linspace(0, len(epochs) - 1, MOST_POINTS).round().astype(int)
-    return [epochs[i] for i in chosen]
+def _thinned(curve: Curve) -> Curve:
+    """Return a curve at evenly spread epochs, the first and the last among them, at most so many."""
+    if len(curve.epochs) <= MOST_POINTS:
+        return curve
+    chosen = np.linspace(0, len(curve.epochs) - 1, MOST_POINTS).round().astype(int)
+    return curve._replace(epochs=curve.epochs[chosen], mean=curve.mean[chosen], sd=curve.sd[chosen])
 
 
-def _mean_and_sd(
-    everything: polars.DataFrame, system: str, column: str, epochs: list[int]
-) -> polars.DataFrame:
-    """Return mean and sd over trials, one row per epoch."""
-    own = everything.filter((polars.col("system") == system) & polars.col("epoch").is_in(epochs))
-    value = polars.col(column)
-    return own.group_by("epoch").agg(value.mean().alias("mean"), value.std().alias("sd")).sort("epoch")
-
-
-def _range(tables: list[polars.DataFrame], relative: bool) -> tuple[float, float]:
-    """Return the least and the largest height to be drawn: 0 to a little above 1, or what the means need."""
-    means = [value for table in tables for value in table["mean"]]
-    if relative:
-        return 0.0, max(1.05, *(1.02 * mean for mean in means)) if means else 1.05
-    # A population can begin hundreds of times worse than it ends, which is what matters.
-    later = [value for table in tables for value in table["mean"].tail(max(1, 3 * len(table) // 4))] or [0.0]
-    span = max(max(later) - min(later), 1e-9)
-    return min(later) - 0.1 * span, max(later) + 0.1 * span
+def _range(found: dict[str, Curve], relative: bool, optimum: float) -> tuple[float, float]:
+    """Return the least and the largest height drawn: 0 to a little above 1, or what matters of costs."""
+    if relative or not found:
+        return 0.0, max([1.05, *(1.02 * float(curve.mean.max()) for curve in found.values())])
+    return later_limits(found, [optimum])
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -120,21 +104,21 @@ def _ticks(low: float, high: float) -> list[float]:
     step = 10 ** np.floor(np.log10(high - low))
     while (high - low) / step < 3:
         step /= 2
-    return [float(round(i * step, 10)) for i in range(int(np.ceil(low / step)), int(high / step) + 1)]
+    return [float(round(i * step, 10)) for i in range(int(np.ceil(low / step)), int(high // step) + 1)]
 
 
 def _y(value: float, low: float, high: float) -> float:
     return round(HEIGHT * (1 - (value - low) / (high - low)), 2)
 
 
-def _line(i: int, measure: str, table: polars.DataFrame, last: int, low: float, high: float) -> Line:
+def _line(i: int, measure: str, curve: Curve, last: int, low: float, high: float) -> Line:
     """Return a curve; what lies outside the drawing is cut off by it."""
-    xs = [round(WIDTH * epoch / max(last, 1), 2) for epoch in table["epoch"]]
-    means = [round(mean, DIGITS) for mean in table["mean"]]
+    xs = [round(WIDTH * epoch / max(last, 1), 2) for epoch in curve.epochs.tolist()]
+    means = [round(mean, DIGITS) for mean in curve.mean.tolist()]
     path = "M" + "L".join(f"{x:g},{_y(mean, low, high):g}" for x, mean in zip(xs, means, strict=True))
-    if table["sd"].has_nulls():
+    if np.isnan(curve.sd).any():
         return Line(i, measure, means, None, path, "")
-    sds = [round(sd, DIGITS) for sd in table["sd"]]
+    sds = [round(sd, DIGITS) for sd in curve.sd.tolist()]
     above = [f"{x:g},{_y(m + s, low, high):g}" for x, m, s in zip(xs, means, sds, strict=True)]
     below = [f"{x:g},{_y(m - s, low, high):g}" for x, m, s in zip(xs, means, sds, strict=True)]
     return Line(i, measure, means, sds, path, "M" + "L".join([*above, *reversed(below)]) + "Z")
