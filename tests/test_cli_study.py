@@ -61,6 +61,45 @@ def test_a_study_runs_once_and_then_there_is_nothing_left(plan: Path, ifthen: Ru
     assert contents(tmp_path / "results") == files
 
 
+def test_a_study_is_reported_packed_and_taken_over(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
+    assert "no trial of the study in results has finished" in refused(ifthen, plan, "report", "results")
+    assert ifthen("study", "run", "plan.toml", "--out", "results", "--workers", "1").code == 0
+    packed = ifthen("study", "pack", "results", "--out", "packed")
+    assert packed.code == 0, packed.err
+    assert "4 trials are packed in packed" in packed.out
+    for folder in ("results", "packed"):
+        shown = ifthen("study", "report", folder)
+        assert shown.code == 0, shown.err
+        assert "few rules against XCSF: " in shown.out
+        assert "of 1 tasks" in shown.out
+    ours, theirs = (
+        {path.relative_to(tmp_path / folder): path.read_bytes() for path in shown_files(tmp_path / folder)}
+        for folder in ("results", "packed")
+    )
+    assert ours == theirs  # the same page, tables and figures
+    more = ("--set", "trials=3", "--workers", "1", "--reuse", "results", "--out", "more")
+    again = ifthen("study", "run", "plan.toml", *more)
+    assert again.code == 0, again.err
+    assert "4 trials are taken from results" in again.out
+    assert "4 of 6 trials are finished" in again.out
+
+
+def refused(ifthen: Runner, plan: Path, *arguments: str) -> str:
+    """Return the error of a study command that cannot do what is asked, on a study without trials."""
+    (plan.parent / "results").mkdir()
+    (plan.parent / "results" / "study.json").write_text(small_plan().to_json())
+    done = ifthen("study", *arguments)
+    assert done.code == 2
+    shutil.rmtree(plan.parent / "results")
+    return " ".join(done.err.split())
+
+
+def shown_files(folder: Path) -> list[Path]:
+    """Return the files that a report writes."""
+    beside = [path for part in ("tables", "figures") for path in (folder / part).iterdir()]
+    return [folder / "report.html", *beside]
+
+
 def test_the_plan_is_shown_with_an_estimate(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
     shown = ifthen("study", "plan", "plan.toml", "--set", "trials=30")
     assert shown.code == 0, shown.err
