@@ -40,12 +40,13 @@ class Runner:
         return Finished(code, captured.out, captured.err)
 
 
-def start_command(*arguments: str | Path) -> subprocess.Popen[str]:
-    """Start `ifthen` as a process of its own."""
+def start_command(*arguments: str | Path, own_group: bool = False) -> subprocess.Popen[str]:
+    """Start `ifthen` as a process of its own, also in a group of its own where that is to be signalled."""
     return subprocess.Popen(
         [sys.executable, "-m", "ifthen.cli", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
+        start_new_session=own_group,
     )

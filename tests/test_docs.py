@@ -20,6 +20,7 @@ def blocks(document: str, language: str) -> list[str]:
 
 
 def test_the_python_code_of_readme_and_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
     code = blocks("README.md", "python") + blocks("docs/guide.md", "python")
     assert len(code) >= 4

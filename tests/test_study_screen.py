@@ -12,6 +12,8 @@ from ifthen.study.trial import Ended, TrialFiles
 from ifthen.study_screen import StudyScreen
 from tests.study.studies import small_plan
 
+CELLS = [("PPL-DL", "calm"), ("XCSF", "calm"), ("PPL-DL", "slippery"), ("XCSF", "slippery")]
+
 
 def picture(screen: StudyScreen) -> str:
     """Return what a terminal would show."""
@@ -45,10 +47,15 @@ def test_the_screen_counts_the_trials_of_every_system_on_every_task(screen: Stud
 
 def test_the_time_that_is_left_is_told_from_what_was_done_in_this_run(screen: StudyScreen) -> None:
     assert "2/12 trials, 1:00" in picture(screen)
-    assert "left" not in picture(screen)
-    for seed in (1, 2):
-        screen.told(Trial("PPL-DL", "calm", seed), Ended("finished", ""))
-    assert "4/12 trials, 1:00, about 4:00 left" in picture(screen)
+    for number, (system, task) in enumerate(CELLS):
+        assert "left" not in picture(screen)  # some kinds of trials have not been seen yet
+        screen.told(Trial(system, task, 1), Ended("finished", "", seconds=10.0 + number))
+    # Of the calm lake's two systems a third trial is left, of the slippery one's a second and a third.
+    assert "6/12 trials, 1:00, about 1:11 left" in picture(screen)
+    for trial in (Trial("XCSF", "calm", 2), Trial("XCSF", "slippery", 2)):
+        TrialFiles(screen.folder, trial).begin()
+    screen.watch([Trial("XCSF", "calm", 2), Trial("XCSF", "slippery", 2)])
+    assert "about 0:36 left" in picture(screen)  # two at a time
 
 
 def test_running_trials_are_shown_with_their_epoch(screen: StudyScreen) -> None:

@@ -48,7 +48,7 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     tasks = wanted.tasks_by_name()
     title = f"{wanted.name}: {len(trials):,} trials of {wanted.epochs:,} epochs"
     table = Table(title=Text(title), title_justify="left")
-    for heading in ("task", "system", "s/trial", "episodes/trial", "minutes"):
+    for heading in ("task", "system", "s/trial", "episodes/trial", "processor minutes"):
         words = heading in ("task", "system")
         table.add_column(heading, justify="left" if words else "right", no_wrap=words)
     seconds = episodes = 0.0
@@ -63,10 +63,11 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
                 table.add_row(Text(task), Text(system.name), *cells)
             table.add_section()
     out.print(table)
-    minutes = seconds / 60 / processes
+    rest = seconds / processes
+    how_long = f"{rest / 60:.0f} minutes" if rest >= 120 else f"{rest:.0f} seconds"
     out.print(
-        f"{len(wanted.systems)} systems × {len(tasks)} tasks × {wanted.trials} trials: about {episodes:,.0f} "
-        f"episodes, about {minutes:.0f} minutes in {processes} processes, from a short calibration"
+        f"systems × tasks × trials = {len(wanted.systems)} × {len(tasks)} × {wanted.trials}: about "
+        f"{episodes:,.0f} episodes, about {how_long} in {processes} processes, from a short calibration"
     )
 
 
@@ -92,7 +93,7 @@ def run(
     changes: Changes = None,
     workers: Workers = None,
     reuse: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(help="The folder of another study: what it has run already is taken from there."),
     ] = None,
     engine: Annotated[str, typer.Option(help="What runs the trials: local processes, or dask.")] = "local",
@@ -109,18 +110,20 @@ def run(
     - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
     """
     from ifthen.study.engines import engine_by_name
-    from ifthen.study.plan import read_plan
-    from ifthen.study.reuse import take_over
+    from ifthen.study.plan import read_plan, safe_name
+    from ifthen.study.reuse import check_source, take_over
     from ifthen.study.run import claim, run_study, unfinished
     from ifthen.study_screen import StudyScreen
 
     wanted = read_plan(plan_file, changes or [])
     crew = engine_by_name(engine, workers, address)
-    path = folder or Path("runs") / wanted.name
+    path = folder or Path("runs") / safe_name(wanted.name)
     everything = len(wanted.trials_to_run())
+    for other in reuse or ():
+        check_source(other)
     claim(path, wanted)
-    if reuse is not None:
-        out.print(f"{take_over(path, wanted, reuse):,} trials are taken from {reuse}")
+    for other in reuse or ():
+        out.print(f"{take_over(path, wanted, other):,} trials are taken from {other}")
     left = unfinished(path, wanted)
     out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
     with Stop() as stop, ExitStack() as stack:
@@ -135,7 +138,7 @@ def run(
     if not whole:
         err.print(f"{len(unfinished(path, wanted))} trials failed: see *.failed.txt in {path / 'trials'}")
         raise typer.Exit(1)
-    out.print(f"all {everything:,} trials are in {path}")
+    out.print(f"all {everything:,} trials are in {path}; 'ifthen study report {path}' shows them")
 
 
 @study.command()

@@ -37,7 +37,9 @@ class StudyScreen:
             (trial.system, trial.task) for trial in plan.trials_to_run() if trial not in self.to_do
         )
         self.failed: Counter[tuple[str, str]] = Counter()
+        self.seconds: dict[tuple[str, str], list[float]] = {}
         self.running: list[Trial] = []
+        self.most = 1
         self.began = time.monotonic()
         self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4)
 
@@ -53,6 +55,7 @@ class StudyScreen:
         """Count a trial that has ended; say why where it failed."""
         if ended.outcome == "finished":
             self.finished[trial.system, trial.task] += 1
+            self.seconds.setdefault((trial.system, trial.task), []).append(ended.seconds)
         if ended.outcome == "failed":
             self.failed[trial.system, trial.task] += 1
             self._live.console.print(Text(f"{trial}: failed, {ended.line}", style="red"))
@@ -60,16 +63,19 @@ class StudyScreen:
     def watch(self, trials: list[Trial]) -> None:
         """Take note of what is being run, of the trials that have been given out."""
         self.running = [trial for trial in trials if TrialFiles(self.folder, trial).begun]
+        self.most = max(self.most, len(self.running))
 
     def render(self) -> RenderableType:
         """Return the picture as it is now."""
-        return Group(self._cells(), self._bar(), *map(self._trial, self.running))
+        # What is most asked for comes first: a short terminal cuts off what is below.
+        return Group(self._bar(), *map(self._trial, self.running), self._cells())
 
     def _cells(self) -> Table:
         """Return the number of finished trials of every system on every task."""
-        table = Table("task", title=Text(f"{self.plan.name}: trials finished"), title_justify="left")
+        table = Table(title=Text(f"{self.plan.name}: trials finished"), title_justify="left")
+        table.add_column("task", no_wrap=True)
         for system in self.plan.systems:
-            table.add_column(Text(system.name), justify="right")
+            table.add_column(Text(system.name), justify="right", overflow="fold")
         for task in self.plan.tasks_by_name():
             table.add_row(Text(task), *(self._cell(system.name, task) for system in self.plan.systems))
         return table
@@ -83,14 +89,24 @@ class StudyScreen:
     def _bar(self) -> RenderableType:
         """Return how much is done, and about how much time the rest takes."""
         done, took = self.finished.total(), time.monotonic() - self.began
-        before = self.total - len(self.to_do)
         line = Table.grid(padding=(0, 1))
         note = f"{done:,}/{self.total:,} trials, {_minutes(took)}"
-        if done > before:
-            rest = took * (self.total - done) / (done - before)
-            note += f", about {_minutes(rest)} left"
+        rest = self._rest()
+        note += "" if rest is None else f", about {_minutes(rest)} left"
         line.add_row(ProgressBar(self.total, done, width=BAR), Text(note))
         return line
+
+    def _rest(self) -> float | None:
+        """Return about how many seconds the rest takes; None until a trial of each kind has ended."""
+        rest = 0.0
+        for system in self.plan.systems:
+            for task in self.plan.tasks_by_name():
+                left = self.plan.trials - self.finished[system.name, task] - self.failed[system.name, task]
+                took = self.seconds.get((system.name, task), [])
+                if left and not took:
+                    return None
+                rest += left * sum(took) / len(took) if left else 0.0
+        return rest / self.most
 
     def _trial(self, trial: Trial) -> RenderableType:
         """Return how far a trial is."""

@@ -15,7 +15,7 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen import OutputError
+from ifthen import OutputError, ParameterError
 from ifthen.store import write_text
 from ifthen.study import trial
 from ifthen.study.engines import Crew, Job, Local
@@ -31,13 +31,11 @@ PAGE = 4096
 class Inline:
     """An engine that does each job at once, in this process."""
 
-    usable = True
-
     @contextmanager
     def crew(self, plan: Path) -> Iterator[Crew]:
         yield self
 
-    def size(self) -> int:
+    def places(self) -> int:
         return 1
 
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
@@ -138,20 +136,22 @@ def test_a_trial_whose_failure_cannot_be_recorded_is_not_taken_for_finished(
     folder, plan = tmp_path / "study", small_plan(trials=1)
     claim(folder, plan)
     files = TrialFiles(folder, plan.trials_to_run()[0])
-    files.checkpoint.parent.mkdir(parents=True)
-    files.checkpoint.write_bytes(b"no model")
+
+    def broken(*_: object) -> None:
+        raise ParameterError("no history today.")
 
     def full(path: Path, text: str) -> None:
         if path == files.failure:
             raise OutputError(f"cannot write {path}: No space left on device.")
         write_text(path, text)
 
+    monkeypatch.setattr(trial, "write_history", broken)
     monkeypatch.setattr(trial, "write_text", full)
     with pytest.raises(OutputError, match=r"PPL-DL on calm, seed 0: cannot write .*0\.failed\.txt: No space"):
         run_study(folder, plan, Inline(), silent)
-    monkeypatch.undo()
+    monkeypatch.setattr(trial, "write_text", write_text)
     assert not run_study(folder, plan, Inline(), silent)
-    assert "checkpoint.zip" in files.failure.read_text()
+    assert files.failure.read_text() == "no history today.\n"
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ import pytest
 from ifthen.errors import EngineError, ParameterError
 from ifthen.study import engines
 from ifthen.study.engines import Dask, Local, engine_by_name, look
+from ifthen.study.made_by import MADE_BY
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PLAN, claim, run_study, unfinished
 from ifthen.study.trial import NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
@@ -86,6 +87,23 @@ def test_a_crew_whose_processes_die_at_once_is_not_tried_for_ever(study: tuple[P
 def die(*_: object) -> Ended:
     """Take the process with it, before anything is begun."""
     os._exit(1)
+
+
+def telling_job(*_: object) -> Ended:
+    """Tell the process."""
+    return Ended("finished", str(os.getpid()))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+def test_a_process_that_dies_between_two_jobs_is_replaced(tmp_path: Path) -> None:
+    with Local(1).crew(tmp_path / PLAN) as crew:
+        first = crew.result(crew.submit(telling_job, "", "", ("", "", 0)))
+        assert first is not None
+        os.kill(int(first.line), signal.SIGKILL)
+        time.sleep(1.0)  # until it is known
+        second = crew.result(crew.submit(telling_job, "", "", ("", "", 0)))
+        assert second is not None
+        assert second.line != first.line
 
 
 def patient_job(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
@@ -171,7 +189,7 @@ def test_an_address_where_no_scheduler_is_gives_an_error_soon(study: tuple[Path,
     assert time.monotonic() - begun < 10
     with pytest.raises(EngineError, match="no Dask scheduler at nowhere: missing port"):
         run_study(*study, Dask(address="nowhere"), silent)
-    assert {path.name for path in study[0].iterdir()} == {PLAN}
+    assert {path.name for path in study[0].iterdir()} == {PLAN, MADE_BY}
 
 
 @contextmanager
@@ -215,6 +233,41 @@ def test_the_command_runs_a_study_on_a_running_cluster(tmp_path: Path, undisturb
     assert child.returncode == 0, errors
     assert "all 12 trials are in" in said
     assert contents(folder) == undisturbed
+
+
+ENDLESS = """
+name = "endless"
+trials = 1
+epochs = 100000
+checkpoint_seconds = 1000
+tasks = ["FrozenLake-4-0"]
+
+[[systems]]
+name = "PPL-DL"
+parameters = { pop_size = 16 }
+
+[[systems]]
+name = "XCSF"
+parameters = { pop_limit = 80 }
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes on this system")
+@pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=needs_dask)])
+def test_a_signal_to_all_processes_stops_a_study_and_loses_nothing(engine: str, tmp_path: Path) -> None:
+    folder, plan = tmp_path / "study", tmp_path / "plan.toml"
+    plan.write_text(ENDLESS)
+    options = ("--out", folder, "--workers", "2", "--engine", engine)
+    with start_command("study", "run", plan, *options, own_group=True) as child:
+        while len(list(folder.glob("trials/*/*/0.progress"))) < 2:
+            assert child.poll() is None
+            time.sleep(0.05)
+        os.killpg(child.pid, signal.SIGTERM)
+        _, errors = child.communicate(timeout=60)
+    assert child.returncode == 130, errors
+    assert "goes on from here" in errors
+    assert len(list(folder.glob("trials/*/*/0.checkpoint.zip"))) == 2  # made by the stop
+    assert not list(folder.glob("trials/*/*/*.attempts"))
 
 
 def as_toml(plan: StudyPlan) -> str:

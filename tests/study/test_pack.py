@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import hashlib
+import json
+import math
 from pathlib import Path
 
+import polars
 import pytest
 
 from ifthen import OutputError, RuleSet
+from ifthen.study.histories import read_log
 from ifthen.study.pack import HISTORIES, write_pack
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
@@ -86,15 +92,102 @@ def read_rulesets(folder: Path) -> list[RuleSet]:
     ("name", "data"),
     [
         (PACK, b"{"),
-        (PACK, b'{"format": "ifthen-study", "version": 2, "versions": {}, "failed": [], "rulesets": true}'),
         (HISTORIES, b"no table"),
         (RULESETS, b"no archive"),
-        (RULESETS, gzip.compress(b'{"seed": 0}\n')),
-        (RULESETS, gzip.compress(b"")),
+        (RULESETS, gzip.compress(b"not JSON", mtime=0)),
+        (RULESETS, gzip.compress(b"[" * 10_000, mtime=0)),
+        (RULESETS, gzip.compress(b'{"seed": 0}\n', mtime=0)),
+        (RULESETS, gzip.compress(b'{"seed": 1e999, "ruleset": {}}\n', mtime=0)),
+        (RULESETS, gzip.compress(b"", mtime=0)),
     ],
 )
 def test_damaged_files_are_named(name: str, data: bytes, results: Results, tmp_path: Path) -> None:
     write_pack(tmp_path / "packed", results)
     (tmp_path / "packed" / name).write_bytes(data)
-    with pytest.raises(OutputError, match=name.rpartition("/")[2] if b"2" not in data else "version 2"):
+    with pytest.raises(OutputError, match=name.rpartition("/")[2]):
         read_rulesets(tmp_path / "packed")
+    if name != PACK:  # nor does it help to say that the file is as it should be
+        forge(tmp_path / "packed", name)
+        with pytest.raises(OutputError, match=f"{name.rpartition('/')[2]} (is damaged|holds no ruleset)"):
+            read_rulesets(tmp_path / "packed")
+
+
+def forge(folder: Path, name: str) -> None:
+    """Have a packed study say that a file is the one that was packed."""
+    pack = json.loads((folder / PACK).read_text())
+    pack["sha256"][name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / PACK).write_text(json.dumps(pack))
+
+
+def test_a_pack_of_another_version_is_refused(results: Results, tmp_path: Path) -> None:
+    write_pack(tmp_path / "packed", results)
+    pack = json.loads((tmp_path / "packed" / PACK).read_text())
+    (tmp_path / "packed" / PACK).write_text(json.dumps({**pack, "version": 2}))
+    with pytest.raises(OutputError, match="packed in version 2; this ifthen reads 1"):
+        read_results(tmp_path / "packed")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (polars.col("epoch").reverse(), "every epoch from 0 to 5, in order"),
+        (polars.lit("elsewhere").alias("task"), "not of a trial of this study"),
+        (polars.lit(7, dtype=polars.Int64).alias("seed"), "not of a trial of this study"),
+        (polars.lit("high").alias("performance"), "performance holds String"),
+        (polars.lit(math.nan).alias("performance"), "performance is not finite"),
+        (polars.lit(None, dtype=polars.Int64).alias("steps"), "steps is missing in some rows"),
+        (
+            polars.when(polars.col("epoch") > 2).then("fraction").alias("fraction"),
+            "fraction is missing in some",
+        ),
+    ],
+)
+def test_unsound_histories_are_refused(
+    change: polars.Expr, message: str, results: Results, tmp_path: Path
+) -> None:
+    write_pack(tmp_path / "packed", results)
+    path = tmp_path / "packed" / HISTORIES
+    polars.read_parquet(path).with_columns(change).write_parquet(path)
+    forge(tmp_path / "packed", HISTORIES)
+    with pytest.raises(OutputError, match=message):
+        read_results(tmp_path / "packed")
+
+
+def test_histories_of_too_many_rows_are_refused_before_they_are_read(
+    results: Results, tmp_path: Path
+) -> None:
+    write_pack(tmp_path / "packed", results)
+    path = tmp_path / "packed" / HISTORIES
+    polars.concat([polars.read_parquet(path)] * 2).write_parquet(path)
+    forge(tmp_path / "packed", HISTORIES)
+    with pytest.raises(OutputError, match="rows, at most 48 can be"):
+        read_results(tmp_path / "packed")
+
+
+def test_nothing_is_left_of_a_pack_that_could_not_be_written(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ifthen.study.pack._write_rulesets", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write_pack(tmp_path / "packed", results)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_lines_of_the_log_are_passed_over(results: Results, tmp_path: Path) -> None:
+    write_pack(tmp_path / "packed", results)
+    path = tmp_path / "packed" / LOG
+    whole = read_log(path)
+    assert whole is not None
+    path.write_text(path.read_text() + "2026-01-01T00:00:00,10,calm,0,fin")
+    again = read_log(path)
+    assert again is not None
+    assert whole.equals(again)
+    path.write_text(path.read_text().replace("XCSF", "10"))
+    named = read_log(path)
+    assert named is not None
+    assert "10" in named["system"].to_list()  # names stay texts
+    path.write_text("nothing,of,the,kind\n1,2,3,4\n")
+    assert read_log(path) is None

@@ -7,6 +7,7 @@ import math
 import re
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import numpy as np
 import polars
@@ -207,3 +208,17 @@ def test_in_a_browser_measures_scales_and_keys_work(report: Path) -> None:
 def test_in_a_narrow_window_nothing_is_wider_than_the_page(report: Path) -> None:
     with opened(report, width=420) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_a_study_of_a_parameters_influence_shows_it(results: Results) -> None:
+    plan = small_plan(varies="idv_size", systems=[varied(1), varied(2)])
+    renamed = results.histories.filter(polars.col("system") == "PPL-DL")
+    both = [renamed.with_columns(system=polars.lit(varied(n)["name"])) for n in (1, 2)]
+    page = study_page(Results(plan, polars.concat(both)), {})
+    assert "Influence of idv_size" in page
+    assert "<svg" in page.partition('id="influence"')[2].partition("</section>")[0]
+
+
+def varied(number: int) -> dict[str, Any]:
+    """Return a system whose parameter `idv_size` is a number."""
+    return {"name": f"PPL-DL {number}", "system": "PPL-DL", "parameters": {"idv_size": number + 4}}

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from ifthen import OutputError
-from ifthen.study import reuse
+from ifthen.study import made_by, reuse
+from ifthen.study.made_by import MADE_BY
+from ifthen.study.pack import write_pack
 from ifthen.study.plan import StudyPlan
-from ifthen.study.reuse import take_over
+from ifthen.study.read import read_results
+from ifthen.study.reuse import check_source, take_over
 from ifthen.study.run import claim, unfinished
-from ifthen.study.trial import run_trial
+from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import SYSTEMS, contents, small_plan
+from tests.systems.contract import SMALL
 
 DECISION_LIST, XCSF = SYSTEMS
 OTHER_NAMES = [{**DECISION_LIST, "name": "list", "system": "PPL-DL"}, {**XCSF, "name": "rules of XCSF"}]
@@ -60,6 +66,53 @@ def test_trials_of_other_versions_are_not_taken(
     claim(tmp_path / "new", small_plan())
     monkeypatch.setattr(reuse, "versions", lambda: {"ifthen": "of tomorrow"})
     assert take_over(tmp_path / "new", small_plan(), finished) == 0
+
+
+@pytest.mark.parametrize(("name", "taken"), [("numba", 0), (made_by.SOURCES, 0), (None, 8)])
+def test_trials_of_a_study_begun_by_something_else_are_not_taken(
+    name: str | None, taken: int, finished: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(finished, tmp_path / "other")
+    (other / MADE_BY).unlink()  # as studies from before there was such a file
+    if name is not None:
+        (other / MADE_BY).write_text(json.dumps({**made_by.ours(), name: "of old"}))
+    claim(tmp_path / "new", small_plan())
+    assert take_over(tmp_path / "new", small_plan(), other) == taken
+
+
+def test_a_model_that_is_not_what_its_path_says_is_not_taken(finished: Path, tmp_path: Path) -> None:
+    other, plan = shutil.copytree(finished, tmp_path / "other"), small_plan(trials=2)
+    seeds, parameters, epochs, damaged, *rest = plan.trials_to_run()
+    files = {trial: TrialFiles(other, trial) for trial in plan.trials_to_run()}
+    shutil.copy(files[seeds._replace(seed=1)].model, files[seeds].model)
+    parameter = small_plan(systems=[DECISION_LIST, {**XCSF, "parameters": {**SMALL["XCSF"], "beta": 0.19}}])
+    parameter.make_system(parameters).learn(plan.epochs).save(files[parameters].model)
+    plan.make_system(epochs).learn(plan.epochs - 1).save(files[epochs].model)
+    files[damaged].model.write_bytes(b"no model")
+    claim(tmp_path / "new", plan)
+    assert take_over(tmp_path / "new", plan, other) == len(rest)
+    assert unfinished(tmp_path / "new", plan) == [seeds, parameters, epochs, damaged]
+
+
+def test_nothing_of_an_unfinished_trial_is_left_when_it_is_taken_over(finished: Path, tmp_path: Path) -> None:
+    plan, folder = small_plan(trials=2), tmp_path / "new"
+    claim(folder, plan)
+    files = TrialFiles(folder, plan.trials_to_run()[0])
+    files.begin()
+    for path in (files.checkpoint, files.progress, files.failure):
+        path.touch()
+    assert take_over(folder, plan, finished) == 8
+    assert contents(folder) == contents(finished)
+
+
+def test_a_packed_study_is_refused_before_anything_is_written(finished: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "packed"
+    write_pack(packed, read_results(finished))
+    with pytest.raises(OutputError, match="packed holds a packed study, which has no trained systems"):
+        check_source(packed)
+    claim(tmp_path / "new", small_plan())
+    with pytest.raises(OutputError, match="holds a packed study"):
+        take_over(tmp_path / "new", small_plan(), packed)
 
 
 def test_a_folder_that_holds_no_study_is_refused(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats  # type: ignore[import-untyped]  # SciPy ships no types
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import ParameterError
@@ -38,6 +38,8 @@ VALUES = st.floats(-1e6, 1e6)
 SAMPLES = st.lists(VALUES, min_size=1, max_size=35)
 # Few different numbers, so that ties are common.
 TIED = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=12)
+FEW_TIED = st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=5)
+MANY_TIED = st.lists(st.integers(-3, 3).map(float), min_size=9, max_size=14)
 PS = st.lists(st.floats(0, 1), min_size=1, max_size=10)
 
 
@@ -254,7 +256,20 @@ def test_without_ties_p_is_that_of_all_permutations(order: list[int], n: int) ->
     assert found.p == pytest.approx(permutation_p(a, b), rel=1e-9)
 
 
-@given(TIED, TIED)
+@given(FEW_TIED, FEW_TIED)
+@settings(deadline=None, max_examples=60)
+def test_few_values_with_ties_are_shared_out_in_all_ways(a: list[float], b: list[float]) -> None:
+    found = compare(a, b)
+    if len(set(a + b)) > 1:
+        assert found.method == "exact"
+        assert found.p == pytest.approx(permutation_p(a, b), rel=1e-9)
+
+
+def test_samples_that_are_apart_but_tied_within_have_the_least_p() -> None:
+    assert compare([-200.0] * 4, [-150.0, -149.0, -148.0, -147.0]).p == pytest.approx(2 / 70)
+
+
+@given(MANY_TIED, MANY_TIED)
 def test_with_ties_p_is_the_corrected_normal_approximation(a: list[float], b: list[float]) -> None:
     found = compare(a, b)
     if len(set(a + b)) > 1 and len(set(a + b)) < len(a + b):

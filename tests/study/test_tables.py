@@ -10,13 +10,14 @@ import pytest
 
 from ifthen import OutputError
 from ifthen.study.grid import Grid
-from ifthen.study.paper import papers_performance, papers_size
+from ifthen.study.paper import PARAMETERS, papers_performance, papers_size
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
 from ifthen.study.run import claim
 from ifthen.study.tables import (
     NOTHING,
+    all_tables,
     performance_table,
     sizes_table,
     spread_table,
@@ -30,7 +31,8 @@ PLAN = {"name": "made up", "trials": 20, "tasks": ["FrozenLake-4-0", "FrozenLake
 
 
 def plan_of(*systems: str, reference: str | None = None) -> StudyPlan:
-    given = {**PLAN, "systems": [{"name": name} for name in systems]}
+    own = [{"name": name, "parameters": PARAMETERS.get(name, {})} for name in systems]
+    given = {**PLAN, "systems": own}
     return checked_plan(given if reference is None else {**given, "reference": reference})
 
 
@@ -113,8 +115,11 @@ def test_where_returns_can_be_negative_performance_is_absolute_and_that_is_said(
 
 def test_sizes_stand_beside_the_papers() -> None:
     grid = sizes_table(made_up(plan_of("PPL-DL", "XCSF"), {"XCSF": GOOD, "PPL-DL": GOOD}))
-    assert ("FrozenLake-8-0", "XCSF", "19.5", "521.4", "5.0", "261.9") in grid.rows
-    assert ("FrozenLake-4-0", "PPL-DL", "19.5", NOTHING, "5.0", NOTHING) in grid.rows
+    # (521.4 − 19.5) / (5.916 / √20); a map of always five rules has no deviation to measure in
+    apart = ("379.4", "5.0", "261.9", NOTHING)
+    assert ("FrozenLake-8-0", "XCSF", "19.5 ± 5.9", "521.4", *apart) in grid.rows
+    ours = ("FrozenLake-4-0", "PPL-DL", "19.5 ± 5.9", NOTHING, NOTHING, "5.0", NOTHING, NOTHING)
+    assert ours in grid.rows
     assert papers_size("XCSF", "FrozenLake-12-0.3", "rules") == 1458.9
     assert papers_size("PPL-ST", "FrozenLake-4-0", "best_action_rules") == 6.0
     assert papers_size("PPL-DL", "FrozenLake-4-0", "rules") is None
@@ -172,3 +177,11 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path) -> None:
     for use in (lambda: read_results(folder), lambda: claim(folder, plan)):
         with pytest.raises(OutputError, match=r"study\.json cannot be read: .* not valid JSON"):
             use()
+
+
+def test_columns_of_the_paper_are_left_out_where_it_has_nothing() -> None:
+    ours = all_tables(made_up(plan_of("PPL-DL", "XCSF"), {"PPL-DL": GOOD, "XCSF": BAD}))
+    assert ours["performance"].headings == ("task", "system", "n", "mean ± sd", "paper", "s.e. apart")
+    assert ours["performance-exact"].headings == ("task", "system", "n", "mean ± sd")
+    assert "paper" not in ours["verdicts"].headings  # the paper compares PPL-ST with others
+    assert [len(row) for row in ours["verdicts"].rows] == [len(ours["verdicts"].headings)] * 2

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import polars
 import pytest
 
-from ifthen.study.paper import papers_performance
+from ifthen import paper_suite
+from ifthen.study.paper import PARAMETERS, is_papers, papers_performance
 from ifthen.study.plan import StudyPlan, checked_plan
 from ifthen.study.results import Results
 from ifthen.study.verdicts import judge, papers_verdict, tallies
@@ -13,10 +16,8 @@ TASKS = ["FrozenLake-4-0", "FrozenLake-8-0"]
 
 
 def plan_of(*systems: str, **more: object) -> StudyPlan:
-    return checked_plan(
-        {"name": "made up", "tasks": TASKS, "trials": 20, "systems": [{"name": name} for name in systems]}
-        | more
-    )
+    own = [{"name": name, "parameters": PARAMETERS.get(name, {})} for name in systems]
+    return checked_plan({"name": "made up", "tasks": TASKS, "trials": 20, "systems": own} | more)
 
 
 def made_up(plan: StudyPlan, values: dict[tuple[str, str], list[float]]) -> Results:
@@ -34,7 +35,7 @@ def test_tallies_count_verdicts_and_agreement_with_the_paper() -> None:
     (tally,) = tallies(judge(made_up(plan, values)))
     assert tally.counts == {">": 0, "=": 1, "<": 1}
     # The paper: not told apart on the smallest lake, and XCS better on the larger.
-    assert [papers_verdict("PPL-ST", "XCSF", task) for task in TASKS] == ["=", "<"]
+    assert [papers_verdict(plan, "PPL-ST", "XCSF", task) for task in TASKS] == ["=", "<"]
     assert (tally.compared, tally.agree) == (2, 2)
     assert str(tally) == (
         "PPL-ST against XCSF: better on 0, not told apart on 1, worse on 1 of 2 tasks; "
@@ -49,7 +50,27 @@ def test_what_cannot_be_tested_agrees_with_nothing() -> None:
     (tally,) = tallies(judge(made_up(plan, {("PPL-ST", TASKS[0]): LOW, ("XCSF", TASKS[0]): LOW})))
     assert tally.counts == {">": 0, "=": 1, "<": 0, "?": 1}
     assert (tally.compared, tally.agree) == (1, 1)
-    assert "not tested on 1 of 2 tasks" in str(tally)
+    assert "not to be told yet on 1 of 2 tasks" in str(tally)
+
+
+@pytest.mark.parametrize(("trials", "told"), [(2, False), (3, False), (4, True), (5, True)])
+def test_with_too_few_trials_nothing_is_said(trials: int, told: bool) -> None:
+    plan = plan_of("PPL-ST", "XCSF")
+    values = {(s, task): own[:trials] for s, own in {"PPL-ST": LOW, "XCSF": HIGH}.items() for task in TASKS}
+    for one in judge(made_up(plan, values)):
+        assert (one.by_mean, one.by_effect) == (("<", "<") if told else (None, None))
+        assert bool(one.why) != told
+        if not told:
+            assert (
+                f"With {trials} and {trials} trials and 1 tests no difference can be significant" in one.why
+            )
+
+
+def test_rounding_does_not_decide_between_ties() -> None:
+    plan = plan_of("PPL-ST", "XCSF")
+    nearly = [value + 1e-16 for value in LOW]
+    both = {("PPL-ST", TASKS[0]): LOW, ("XCSF", TASKS[0]): nearly}
+    assert judge(made_up(plan, both))[0].comparison.a12 == 0.5
 
 
 def test_tests_of_one_system_on_one_task_are_corrected_together() -> None:
@@ -69,8 +90,31 @@ def test_tests_of_one_system_on_one_task_are_corrected_together() -> None:
 
 
 def test_the_paper_compares_ppl_st_with_the_others_only() -> None:
-    assert papers_verdict("PPL-ST", "PPL-DL", "FrozenLake-12-0.5") == ">"
-    assert papers_verdict("XCSF", "PPL-ST", "FrozenLake-12-0.5") is None
-    assert papers_verdict("PPL-ST", "PPL-DL", "pond") is None
-    verdicts = [papers_verdict("PPL-ST", *key) for key in papers_performance()]
+    plan = plan_of("PPL-ST", "PPL-DL", "XCSF", tasks=[task.name for task in paper_suite()])
+    assert papers_verdict(plan, "PPL-ST", "PPL-DL", "FrozenLake-12-0.5") == ">"
+    assert papers_verdict(plan, "XCSF", "PPL-ST", "FrozenLake-12-0.5") is None
+    others = [key for key in papers_performance() if key[0] != "PPL-ST"]
+    verdicts = [papers_verdict(plan, "PPL-ST", *key) for key in others]
     assert [verdicts.count(sign) for sign in (">", "=", "<")] == [16, 4, 4]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epochs": 20},
+        {"systems": [{"name": "XCSF", "system": "PPL-DL"}]},
+        {"systems": [{"name": "XCSF"}]},  # with aligned noise
+        {"systems": [{"name": "XCSF", "parameters": {**PARAMETERS["XCSF"], "chi": 0.5}}]},
+        {"tasks": [{"size": 4, "gamma": 0.5, "name": "FrozenLake-4-0"}]},
+        {"tasks": [{"size": 4, "p_slip": 0.1, "name": "FrozenLake-4-0"}]},
+        {"tasks": [{"desc": ["SFFG", "FFFF"], "name": "FrozenLake-4-0"}]},
+    ],
+)
+def test_the_papers_numbers_stand_only_beside_what_it_did(changes: dict[str, Any]) -> None:
+    assert is_papers(plan_of("XCSF"), "XCSF", "FrozenLake-4-0")
+    assert not is_papers(plan_of("XCSF", **changes), "XCSF", "FrozenLake-4-0")
+
+
+def test_another_draw_of_the_noise_is_still_the_papers_task() -> None:
+    plan = plan_of("XCSF", tasks=[{"size": 8, "p_slip": 0.3, "noise_seed": 9, "name": "FrozenLake-8-0.3"}])
+    assert is_papers(plan, "XCSF", "FrozenLake-8-0.3")

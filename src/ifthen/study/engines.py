@@ -7,9 +7,12 @@ and all that it leaves is in the study's folder, which every process must see un
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import signal
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from loky import get_reusable_executor  # type: ignore[import-untyped]  # it has no types
+from loky import ProcessPoolExecutor  # type: ignore[import-untyped]  # it has no types
 
 from ifthen.errors import EngineError, ParameterError, nearest
 from ifthen.jit import sources_hash
@@ -30,7 +33,10 @@ ENGINES = ("local", "dask")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 CONNECT_SECONDS = 5
 WORKERS_SECONDS = 10
-IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+PARENT_SECONDS = 0.5
+IGNORE_SIGNALS = "from ifthen.study.engines import ignore_signals; ignore_signals()"
+WINDOW = 2
+"""Jobs given to a cluster at a time, per worker: enough to keep all busy, few enough to stop soon."""
 
 Job = Callable[[str, str, tuple[str, str, int]], Ended]
 """What a process does for a trial: of the study's folder, its plan as JSON, and the trial."""
@@ -39,12 +45,8 @@ Job = Callable[[str, str, tuple[str, str, int]], Ended]
 class Crew(Protocol):
     """Processes that run trials."""
 
-    @property
-    def usable(self) -> bool:
-        """Whether more jobs can be given to it."""
-
-    def size(self) -> int:
-        """Return how many trials it can run side by side at present."""
+    def places(self) -> int:
+        """Return how many jobs can be given to it at a time: at present, as workers may come and go."""
 
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
         """Have a job done."""
@@ -88,53 +90,84 @@ class Local:
 
     @contextmanager
     def crew(self, plan: Path) -> Iterator[Crew]:
-        """Start the processes; at the end none is left, whatever it was doing."""
-        executor = get_reusable_executor(
-            max_workers=self.workers,
-            env=ONE_THREAD,
-            initializer=_ignore_interrupts,
-            kill_workers=True,
-            reuse=False,
-        )
+        """Have processes ready to start; at the end none is left, whatever it was doing."""
+        crew = LocalCrew(self.workers)
         try:
-            yield LocalCrew(executor, self.workers)
+            yield crew
         finally:
-            executor.shutdown(wait=True, kill_workers=True)
+            crew.end()
 
 
 class LocalCrew:
-    """Processes of this machine: when one dies, all are ended.
+    """Processes of this machine, each with an executor of its own, as a death ends all of an executor's.
 
     Args:
-        executor: a loky executor.
-        workers: how many processes it has.
+        workers: how many processes.
     """
 
-    def __init__(self, executor: Any, workers: int) -> None:
-        self._executor, self._workers = executor, workers
-        self.usable = True
+    def __init__(self, workers: int) -> None:
+        self._executors = [_one_process() for _ in range(workers)]
+        self._jobs: dict[Future[Any], int] = {}
 
-    def size(self) -> int:
-        """Return the number of processes."""
-        return self._workers
+    def places(self) -> int:
+        """Return the number of processes: none has a job waiting that another could do."""
+        return len(self._executors)
 
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
-        """Have a job done, or the future that says that the processes are no more."""
+        """Have a job done by a process that has none."""
+        place = min(set(range(len(self._executors))) - set(self._jobs.values()))
         try:
-            future: Future[Any] = self._executor.submit(job, folder, plan_json, trial)
-        except BrokenProcessPool as problem:
-            future = Future()
-            future.set_exception(problem)
+            future: Future[Any] = self._executors[place].submit(job, folder, plan_json, trial)
+        except BrokenProcessPool:  # it died between two jobs
+            self._replace(place)
+            future = self._executors[place].submit(job, folder, plan_json, trial)
+        self._jobs[future] = place
         return future
 
     def result(self, future: Future[Any]) -> Ended | None:
-        """Return how a job ended, or None where the processes have died."""
+        """Return how a job ended, or None where its process has died."""
+        place = self._jobs.pop(future)
         try:
             ended: Ended = future.result()
         except (BrokenProcessPool, CancelledError):
-            self.usable = False
+            self._replace(place)
             return None
         return ended
+
+    def _replace(self, place: int) -> None:
+        """Have another process in the place of one that died."""
+        self._executors[place].shutdown(wait=True, kill_workers=True)
+        self._executors[place] = _one_process()
+
+    def end(self) -> None:
+        """End all processes, by SIGKILL; an interrupt while one ends spares none of the others."""
+        with ExitStack() as stack:
+            for executor in self._executors:
+                stack.callback(executor.shutdown, wait=True, kill_workers=True)
+
+
+def _one_process() -> Any:
+    """Return an executor that starts a process with its first job."""
+    return ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_start, initargs=(os.getpid(),))
+
+
+def _start(parent: int) -> None:
+    """Let this process do what its parent says, as long as there is one."""
+    ignore_signals()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def ignore_signals() -> None:
+    """Leave it to the parent to say when to stop: Ctrl-C, systemd and Slurm reach all processes at once."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has ended: whoever resumes the study must be alone."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
 
 
 @dataclass(frozen=True)
@@ -183,7 +216,7 @@ class Dask:
             memory_limit=0,
             local_directory=scratch,
             silence_logs="CRITICAL",
-            preload=[IGNORE_INTERRUPTS],
+            preload=[IGNORE_SIGNALS],
         )
         stack.enter_context(cluster)
         client = distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -202,7 +235,6 @@ class DaskCrew:
         self._client, self._plan = client, str(plan)
         self._executor = client.get_executor(pure=False)
         self._ours = look(self._plan)
-        self.usable = True
 
     def check(self) -> None:
         """Raise unless there are workers, each with one thread, our versions and our view of the folder."""
@@ -231,10 +263,10 @@ class DaskCrew:
                     "start it with --nthreads 1, and --nworkers for more."
                 )
 
-    def size(self) -> int:
-        """Return the number of workers, which can change."""
+    def places(self) -> int:
+        """Return some more than the number of workers, which can change."""
         try:
-            return len(self._client.nthreads())
+            return WINDOW * len(self._client.nthreads())
         except OSError as problem:
             raise _lost(self._client.scheduler.address, problem) from None
 
@@ -296,11 +328,6 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise EngineError(
-            "the engine 'dask' needs the package distributed: pip install 'ifthen[cluster]'."
+            "the engine 'dask' needs the package distributed: pip install distributed, or ifthen with its extra 'cluster'."
         ) from None
     return distributed
-
-
-def _ignore_interrupts() -> None:
-    """Leave it to the parent to say when to stop: Ctrl-C at a terminal reaches all processes at once."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

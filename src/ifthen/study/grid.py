@@ -14,13 +14,17 @@ LATEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 LATEX |= {symbol: "\\" + symbol for symbol in "&%$#_{}"}
 
 
+WORDS = ("task", "system", "against")
+"""Headings of columns that hold names; the others hold numbers."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table.
 
     Args:
         title: what it shows, in a line.
-        headings: one per column; the first column is words, the others numbers.
+        headings: one per column.
         rows: of as many texts as there are headings.
         notes: sentences below it.
     """
@@ -34,8 +38,9 @@ class Grid:
         """Return it for a terminal."""
         table = Table(title=Text(self.title), title_justify="left", caption=Text("\n".join(self.notes)))
         table.caption_justify = "left"
-        for i, heading in enumerate(self.headings):
-            table.add_column(heading, justify="right" if i else "left", no_wrap=i == 0)
+        for heading in self.headings:
+            words = heading in WORDS
+            table.add_column(heading, justify="left" if words else "right", no_wrap=words, overflow="fold")
         for row in self.rows:
             table.add_row(*map(Text, row))
         return table
@@ -54,11 +59,12 @@ class Grid:
 
     def to_latex(self) -> str:
         """Return it as a LaTeX table for the package booktabs."""
-        columns = "l" + "r" * (len(self.headings) - 1)
+        columns = "".join("l" if heading in WORDS else "r" for heading in self.headings)
         body = [r" & ".join(map(_latex, row)) + r" \\" for row in self.rows]
         lines = [r"\begin{table}", rf"\caption{{{_latex(self.title)}}}", rf"\begin{{tabular}}{{{columns}}}"]
         lines += [r"\toprule", r" & ".join(map(_latex, self.headings)) + r" \\", r"\midrule", *body]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+        notes = [rf"\par\footnotesize {_latex(note)}" for note in self.notes]
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}"]) + "\n"
 
 
 def _markdown_row(cells: tuple[str, ...]) -> str:

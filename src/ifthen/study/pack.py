@@ -10,39 +10,26 @@ rulesets/SYSTEM/TASK.json.gz      the final rulesets, one per line, in the order
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
 import json
+import tempfile
+import zlib
 from functools import lru_cache
 from pathlib import Path
 
-import polars
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ifthen.errors import OutputError, RuleError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import SIZE_LIMIT, atomic_file, write_text
+from ifthen.study.histories import COLUMNS, read_histories, read_log
 from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.results import Results
 from ifthen.study.run import LOG, PACK, PLAN
 
 HISTORIES = "histories.parquet"
 VERSION = 1
-SHARED = (
-    "system",
-    "task",
-    "seed",
-    "epoch",
-    "performance",
-    "exact_performance",
-    "fraction",
-    "exact_fraction",
-    "otp",
-    "optimum",
-    "rules",
-    "best_action_rules",
-    "episodes",
-    "steps",
-    "ga_invocations",
-)
 
 
 class Pack(BaseModel):
@@ -55,31 +42,55 @@ class Pack(BaseModel):
     versions: dict[str, str]
     failed: list[tuple[str, str, int]]
     rulesets: bool
+    sha256: dict[str, str]
+    """Of every file but this one."""
 
 
 def write_pack(folder: Path, results: Results, rulesets: bool = True) -> None:
-    """Pack a study's results into a folder; the same results give the same bytes.
+    """Pack a study's results into a folder, whole or not at all; the same results give the same bytes.
 
     Args:
         folder: where to; nothing else may be in it.
         results: the study's.
         rulesets: whether final rulesets are kept.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise OutputError(f"{folder} is not empty: give a folder that is empty or not there yet.")
-    rulesets = rulesets and results.ruleset is not None
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError(f"{folder} is not empty: give a folder that is empty or not there yet.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
+            whole = Path(name) / "packed"
+            _write(whole, results, rulesets and results.ruleset is not None)
+            whole.replace(folder)
+    except OutputError:
+        raise
+    except OSError as problem:
+        raise OutputError(f"cannot write {folder}: {problem.strerror or problem}.") from None
+
+
+def _write(folder: Path, results: Results, rulesets: bool) -> None:
+    """Write the files of a packed study."""
     write_text(folder / PLAN, results.plan.to_json())
-    histories = results.histories
-    shared = [name for name in histories.columns if name in SHARED]
+    buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
+    results.histories.select(*COLUMNS).write_parquet(buffer, compression="zstd", compression_level=19)
     with atomic_file(folder / HISTORIES) as file:
-        histories.select(shared).write_parquet(file, compression="zstd", compression_level=19)
+        file.write(buffer.getvalue())
     if results.log is not None:
         write_text(folder / LOG, results.log.write_csv())
     if rulesets:
         _write_rulesets(folder, results)
-    failed = [(trial.system, trial.task, trial.seed) for trial in results.failed]
-    pack = Pack(versions=results.versions, failed=failed, rulesets=rulesets)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    pack = Pack(
+        versions=results.versions,
+        failed=[(trial.system, trial.task, trial.seed) for trial in results.failed],
+        rulesets=rulesets,
+        sha256={path.relative_to(folder).as_posix(): _sha256(path) for path in paths},
+    )
     write_text(folder / PACK, pack.model_dump_json(indent=1) + "\n")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _write_rulesets(folder: Path, results: Results) -> None:
@@ -105,22 +116,23 @@ def _rulesets_path(folder: Path, system: str, task: str) -> Path:
 
 
 def read_pack(folder: Path, plan: StudyPlan) -> Results:
-    """Return the results of a packed study."""
-    pack, histories = _pack_of(folder), _histories_of(folder)
+    """Return the results of a packed study, or raise where its files are not those that were packed."""
+    pack, trials = _pack_of(folder), plan.trials_to_run()
+    for name, packed in pack.sha256.items():
+        path = folder / name
+        if (
+            not path.resolve().is_relative_to(folder.resolve())
+            or not path.is_file()
+            or _sha256(path) != packed
+        ):
+            raise OutputError(f"{path} is not the file that was packed: pack the study again.")
+    histories = read_histories(folder / HISTORIES, plan, trials)
     found = {Trial(*row) for row in histories.select("system", "task", "seed").unique().iter_rows()}
     failed = {Trial(*trial) for trial in pack.failed}
-    missing = [trial for trial in plan.trials_to_run() if trial not in found | failed]
+    missing = [trial for trial in trials if trial not in found | failed]
     ruleset = (lambda trial: _packed_ruleset(folder, trial)) if pack.rulesets else None
     log = read_log(folder / LOG)
     return Results(plan, histories, tuple(sorted(failed)), tuple(missing), ruleset, log, pack.versions)
-
-
-def read_log(path: Path) -> polars.DataFrame | None:
-    """Return the study's log; None where there is none, or one that cannot be read."""
-    try:
-        return polars.read_csv(path)
-    except (polars.exceptions.PolarsError, OSError):
-        return None
 
 
 def _pack_of(folder: Path) -> Pack:
@@ -132,18 +144,6 @@ def _pack_of(folder: Path) -> Pack:
     if pack.version != VERSION:
         raise OutputError(f"{folder} was packed in version {pack.version}; this ifthen reads {VERSION}.")
     return pack
-
-
-def _histories_of(folder: Path) -> polars.DataFrame:
-    """Return the histories of a packed study, or raise where they are damaged."""
-    try:
-        histories = polars.read_parquet(folder / HISTORIES)
-    except (polars.exceptions.PolarsError, OSError) as problem:
-        raise OutputError(f"{folder / HISTORIES} is damaged: {problem}.") from None
-    missing = [name for name in SHARED if name not in histories.columns]
-    if missing:
-        raise OutputError(f"{folder / HISTORIES} is damaged: it has no column {missing[0]!r}.")
-    return histories
 
 
 def _packed_ruleset(folder: Path, trial: Trial) -> RuleSet:
@@ -165,5 +165,7 @@ def _read_rulesets(path: Path) -> dict[int, RuleSet]:
             raise OutputError(f"{path} unpacks to more than {SIZE_LIMIT:,} bytes.")
         lines = [json.loads(line) for line in data.splitlines()]
         return {int(line["seed"]): RuleSet.from_dict(line["ruleset"]) for line in lines}
-    except (OSError, EOFError, ValueError, KeyError, TypeError, RuleError) as problem:
+    except (OSError, EOFError, zlib.error) as problem:
+        raise OutputError(f"{path} is damaged: {problem}.") from None
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, RuleError) as problem:
         raise OutputError(f"{path} is damaged: {problem}.") from None

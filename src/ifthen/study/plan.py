@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ifthen.errors import ParameterError, nearest
 from ifthen.study.settings import FrozenLakeSettings, explained, parse_assignment, read_settings
@@ -17,6 +17,8 @@ from ifthen.systems.base import EPOCH_LIMIT, System, checked_parameters
 from ifthen.systems.registry import system_by_name
 from ifthen.tasks.names import task_by_name
 from ifthen.tasks.tabular import TabularTask
+
+LARGEST_SEED = 2**63 - 1
 
 
 class Trial(NamedTuple):
@@ -35,9 +37,19 @@ class Trial(NamedTuple):
         return f"{safe_name(self.system)}/{safe_name(self.task)}/{self.seed}"
 
 
+def _printable(name: str) -> str:
+    """Return a name that can stand in files, tables and pages, or raise."""
+    if not name.isprintable():
+        raise ValueError(f"names must be printable text, without line breaks, not {name!r}")
+    return name
+
+
 def safe_name(name: str) -> str:
     """Return a name as the name of a folder, never that of a hidden one or of one above."""
     return re.sub(r"[^\w.-]+", "_", name).lstrip(".") or "_"
+
+
+Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_printable)]
 
 
 class SystemPlan(BaseModel):
@@ -45,7 +57,7 @@ class SystemPlan(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str = Field(min_length=1)
+    name: Name
     """How it is called in the study; also the system itself, unless `system` says another."""
     system: str | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
@@ -56,7 +68,7 @@ class StudyPlan(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    name: str = Field(min_length=1)
+    name: Name
     systems: list[SystemPlan] = Field(min_length=1)
     tasks: list[str | FrozenLakeSettings] = Field(min_length=1)
     trials: int = Field(default=30, ge=1, le=100_000)
@@ -66,7 +78,9 @@ class StudyPlan(BaseModel):
     """How long a trial goes on before it saves where it stands; what a killed one has to do again."""
     reference: str | None = None
     """The system that the others are compared with; the first one where nothing is said."""
-    comparisons: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = None
+    comparisons: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = Field(
+        default=None, min_length=1
+    )
     """Which systems are compared with which, in place of a reference: [["A", "B"], …] asks if A is better."""
     varies: str | None = None
     """The parameter in which the systems differ, for a study of its influence."""
@@ -84,6 +98,16 @@ class StudyPlan(BaseModel):
             for name in given:
                 if name not in names:
                     raise ValueError(f"{where} must be one of {names}, not {name!r}")
+        pairs = [tuple(pair) for pair in self.comparisons or ()]
+        for one, other in pairs:
+            if one == other or pairs.count((one, other)) > 1:
+                raise ValueError(f"comparisons: {one!r} with {other!r} stands twice, or with itself")
+        return self
+
+    @model_validator(mode="after")
+    def _seeds_exist(self) -> Self:
+        if self.first_seed + self.trials - 1 > LARGEST_SEED:
+            raise ValueError(f"the last seed would be more than {LARGEST_SEED}: give a smaller first_seed")
         return self
 
     @model_validator(mode="after")
@@ -114,7 +138,7 @@ class StudyPlan(BaseModel):
         """Return the tasks by name; raises where two have the same."""
         named: dict[str, TabularTask] = {}
         for given in self.tasks:
-            task = _task(given if isinstance(given, str) else given.model_dump_json())
+            task = _named(given) if isinstance(given, str) else _own(given.model_dump_json())
             if safe_name(task.name) in map(safe_name, named):
                 raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
             named[task.name] = task
@@ -127,8 +151,11 @@ class StudyPlan(BaseModel):
         the time that is left can be told from the time that was taken.
         """
         cells = [(system.name, task) for task in self.tasks_by_name() for system in self.systems]
-        for cell in cells:
-            self.make_system(Trial(*cell, self.first_seed))
+        for system, task in cells:
+            try:
+                self.make_system(Trial(system, task, self.first_seed))
+            except ParameterError as problem:
+                raise ParameterError(f"the system {system!r}: {problem}") from None
         seeds = range(self.first_seed, self.first_seed + self.trials)
         return [Trial(*cell, seed) for seed in seeds for cell in cells]
 
@@ -148,17 +175,28 @@ class StudyPlan(BaseModel):
         """Return the plan that `to_json` wrote."""
         try:
             given = json.loads(text)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise ParameterError(f"the study's plan is not valid JSON: {problem}.") from None
+        if not isinstance(given, dict):
+            raise ParameterError(f"the study's plan must be an object, not {given!r}.")
         return checked_plan(given)
 
 
 @lru_cache(maxsize=64)
-def _task(given: str) -> TabularTask:
-    """Return the task of a name, or of the settings of a FrozenLake as JSON; made once, for all trials."""
-    if not given.startswith("{"):
-        return task_by_name(given)
-    return FrozenLakeSettings.model_validate_json(given).make_task()
+def _named(name: str) -> TabularTask:
+    """Return the task of a name; made once, for all trials."""
+    return task_by_name(name)
+
+
+@lru_cache(maxsize=64)
+def _own(settings: str) -> TabularTask:
+    """Return the FrozenLake of settings as JSON; made once, for all trials."""
+    task = FrozenLakeSettings.model_validate_json(settings).make_task()
+    try:
+        _printable(task.name)
+    except ValueError as problem:
+        raise ParameterError(f"the name of a task, {task.name!r}: {problem}.") from None
+    return task
 
 
 def read_plan(path: Path, changes: list[str]) -> StudyPlan:
@@ -170,13 +208,22 @@ def read_plan(path: Path, changes: list[str]) -> StudyPlan:
         if not dot:
             given[name] = value
             continue
-        plans = [plan for plan in given.get("systems", []) if plan.get("name") == system]
-        if not plans:
-            names = [str(plan.get("name")) for plan in given.get("systems", [])]
-            hint = nearest(system, names)
-            raise ParameterError(f"--set {change}: the study has no system {system!r}.{hint}")
-        plans[0].setdefault("parameters", {})[parameter] = value
+        own = _system_table(given, system, change).setdefault("parameters", {})
+        if not isinstance(own, dict):
+            raise ParameterError(f"the parameters of the system {system!r} must be a table, not {own!r}.")
+        own[parameter] = value
     return checked_plan(given)
+
+
+def _system_table(given: Mapping[str, Any], name: str, change: str) -> dict[str, Any]:
+    """Return the table of a system in a plan that has not been checked yet."""
+    systems = given.get("systems")
+    tables = [table for table in systems if isinstance(table, dict)] if isinstance(systems, list) else []
+    for table in tables:
+        if table.get("name") == name:
+            return table
+    hint = nearest(name, [str(table.get("name")) for table in tables])
+    raise ParameterError(f"--set {change}: the study has no system {name!r}.{hint}")
 
 
 def checked_plan(given: Mapping[str, Any]) -> StudyPlan:

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars
 
 from ifthen.errors import OutputError
-from ifthen.study.pack import read_log, read_pack
+from ifthen.study.histories import read_histories, read_log
+from ifthen.study.pack import read_pack
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.results import Results
 from ifthen.study.run import LOG, PACK, plan_of
@@ -35,12 +36,11 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
     for trial in plan.trials_to_run():
         files = TrialFiles(folder, trial)
         if files.finished:
-            histories.append(_read_history(files.history))
+            histories.append(_history(files.history, plan, trial))
             versions = versions or read(files.model).versions
         else:
             (failed if files.failure.exists() else missing).append(trial)
-    # Systems have columns of their own; where one has none, its trials say null.
-    together = polars.concat(histories, how="diagonal") if histories else polars.DataFrame()
+    together = polars.concat(histories) if histories else polars.DataFrame()
     return Results(
         plan,
         together,
@@ -52,11 +52,9 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
     )
 
 
-def _read_history(path: Path) -> polars.DataFrame:
-    """Return a trial's history, or raise where the file is damaged."""
+def _history(path: Path, plan: StudyPlan, trial: Trial) -> polars.DataFrame:
+    """Return a trial's history, or raise saying how to get it back."""
     try:
-        return polars.read_parquet(path)
-    except (polars.exceptions.PolarsError, OSError) as problem:
-        raise OutputError(
-            f"{path} is damaged: {problem}. Delete it and run the study again: only that trial is run."
-        ) from None
+        return read_histories(path, plan, [trial])
+    except OutputError as problem:
+        raise OutputError(f"{problem} Delete it and run the study again: only that trial is run.") from None

@@ -46,7 +46,8 @@ class Results:
 
     def trials(self, system: str, task: str) -> list[Trial]:
         """Return the finished trials of one system on one task, in the order of their seeds."""
-        return [Trial(system, task, int(seed)) for seed in self.values(system, task, "seed")]
+        own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
+        return [Trial(system, task, seed) for seed in own["seed"].sort().to_list()]
 
     def relative(self, task: str) -> bool:
         """Return whether performance in a task can be given as a fraction of the optimum."""

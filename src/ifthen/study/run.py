@@ -10,6 +10,7 @@ import csv
 import io
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from typing import Any
 from ifthen.errors import EngineError, OutputError, ParameterError
 from ifthen.store import alone, write_text
 from ifthen.study.engines import Crew, Engine, Job
+from ifthen.study.made_by import sign
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 
@@ -28,8 +30,8 @@ LOG = "log.csv"
 PACK = "pack.json"
 LOG_COLUMNS = ("time", "system", "task", "seed", "outcome", "seconds", "processor_seconds")
 LOOK_EVERY = 0.2
-WINDOW = 2
-"""Jobs given to a crew at a time, per worker: enough to keep all busy, few enough to stop soon."""
+FREE = {"name", "checkpoint_seconds", "reference", "comparisons", "varies"}
+"""Settings that may change from one run of a study to the next: no trial depends on them."""
 
 Told = Callable[[Trial, Ended], None]
 """Is told how each trial ended."""
@@ -37,23 +39,35 @@ Watch = Callable[[list[Trial]], None]
 
 
 def claim(folder: Path, plan: StudyPlan) -> None:
-    """Take a folder for a study, or raise if it holds another: results of two plans must not mix."""
+    """Take a folder for a study, or raise if it holds another: results of two plans must not mix.
+
+    What results do not depend on may change: it is then written down anew.
+    """
     path = folder / PLAN
-    if not path.exists():
-        with errors_of_files(folder):
+    with errors_of_files(folder):
+        if not path.exists():
             if folder.exists() and any(folder.iterdir()):
                 raise OutputError(f"{folder} holds other files and no study: give another folder.")
-        write_text(path, plan.to_json())
-        return
-    if (folder / PACK).exists():
-        raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
-    before = plan_of(folder)
-    for name, ours in plan.model_dump().items():
+            write_text(path, plan.to_json())
+        if (folder / PACK).exists():
+            raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
+        before = plan_of(folder)
+        _check_same(folder, before, plan)
+        sign(folder)
+        if before.to_json() != plan.to_json():
+            with alone(path, folder):
+                write_text(path, plan.to_json())
+
+
+def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
+    """Raise unless two plans have the same trials, naming the first difference."""
+    for name, ours in plan.model_dump(exclude=FREE).items():
         theirs = before.model_dump()[name]
         if theirs != ours:
             raise ParameterError(
                 f"{folder} holds a study with {name} = {_short(theirs)}, but this plan says {_short(ours)}. "
-                "Results must not mix: give another folder, or the plan it was begun with."
+                "Results must not mix: give the plan it was begun with, or another folder, to which "
+                f"--reuse {folder} takes over the trials that are the same."
             )
 
 
@@ -103,14 +117,9 @@ def run_study(
     """
     with errors_of_files(folder), alone(folder / PLAN, folder):
         _tidy(folder, plan)
-        fruitless = 0
-        while (waiting := list(_worth_trying(folder, plan, told))) and not stop():
-            before = _standing(folder, waiting)
-            if not _run_once(folder, plan, waiting, engine, told, stop, watch, job):
-                break
-            fruitless = fruitless + 1 if _standing(folder, waiting) == before else 0
-            if fruitless == ATTEMPTS:
-                raise EngineError("processes die before they begin a trial: is there memory for so many?")
+        waiting = unfinished(folder, plan)
+        if waiting and not stop():
+            _run(folder, plan, waiting, engine, told, stop, watch, job)
     return not unfinished(folder, plan)
 
 
@@ -125,25 +134,7 @@ def _tidy(folder: Path, plan: StudyPlan) -> None:
             files.finish()
 
 
-def _worth_trying(folder: Path, plan: StudyPlan, told: Told) -> Iterator[Trial]:
-    """Yield the trials that are to be run; those that have killed their process too often fail."""
-    for trial in unfinished(folder, plan):
-        files = TrialFiles(folder, trial)
-        if files.failure.exists():
-            continue
-        if files.begun >= ATTEMPTS:
-            told(trial, files.give_up())
-            continue
-        yield trial
-
-
-def _standing(folder: Path, trials: list[Trial]) -> list[tuple[bool, bool, int]]:
-    """Return what there is of each trial; a round of trials that leaves all as it was came to nothing."""
-    all_files = [TrialFiles(folder, trial) for trial in trials]
-    return [(files.finished, files.failure.exists(), files.begun) for files in all_files]
-
-
-def _run_once(
+def _run(
     folder: Path,
     plan: StudyPlan,
     waiting: list[Trial],
@@ -152,8 +143,8 @@ def _run_once(
     stop: Callable[[], bool],
     watch: Watch,
     job: Job,
-) -> bool:
-    """Run trials until all have ended, the crew is lost, or a stop; return False after a stop.
+) -> None:
+    """Run trials until all have ended, or a stop.
 
     Raises where the files of a trial cannot be written, after the others have stopped: they would fail too.
     """
@@ -175,7 +166,6 @@ def _run_once(
         (folder / STOP).unlink(missing_ok=True)
     if shift.problem is not None:
         raise shift.problem
-    return not shift.stopping
 
 
 class _Shift:
@@ -190,24 +180,24 @@ class _Shift:
     """
 
     def __init__(self, crew: Crew, folder: Path, plan: StudyPlan, waiting: list[Trial], job: Job) -> None:
-        self._crew, self._job, self._stop_file = crew, job, folder / STOP
-        self._folder, self._plan = os.fspath(folder.absolute()), plan.to_json()
-        self._waiting = list(reversed(waiting))
+        self._crew, self._job, self._folder, self._plan = crew, job, folder.absolute(), plan.to_json()
+        self._waiting = deque(waiting)
         self._jobs: dict[Future[Any], Trial] = {}
+        self._deaths = 0
         self.stopping = False
         self.problem: OutputError | EngineError | None = None
 
     def goes_on(self) -> bool:
         """Give the crew what it can take; return whether anything is still to come of it."""
         if self.stopping:
-            return bool(self._jobs) and self._crew.size() > 0  # without workers no job would ever come back
-        room = WINDOW * self._crew.size() - len(self._jobs)
-        while self._waiting and room > 0 and self._crew.usable:
-            trial = self._waiting.pop()
+            return bool(self._jobs) and self._crew.places() > 0  # without workers no job would ever come back
+        room = self._crew.places() - len(self._jobs)
+        while self._waiting and room > 0:
+            trial = self._waiting.popleft()
             plain = (trial.system, trial.task, trial.seed)
-            self._jobs[self._crew.submit(self._job, self._folder, self._plan, plain)] = trial
+            self._jobs[self._crew.submit(self._job, os.fspath(self._folder), self._plan, plain)] = trial
             room -= 1
-        return bool(self._jobs) or (bool(self._waiting) and self._crew.usable)
+        return bool(self._jobs or self._waiting)
 
     def given_out(self) -> list[Trial]:
         """Return the trials that the crew has and that have not ended."""
@@ -221,19 +211,38 @@ class _Shift:
         for future in done:
             trial = self._jobs.pop(future)
             try:
-                ended = self._crew.result(future)
+                ended = self._crew.result(future) or self._after_death(trial)
             except (OutputError, EngineError) as problem:
                 self.problem = self.problem or problem
                 self.stop()
                 continue
-            if ended is not None and ended != NOT_BEGUN:
-                yield trial, ended
+            if ended is not None:
+                self._deaths = 0
+                if ended != NOT_BEGUN:
+                    yield trial, ended
+
+    def _after_death(self, trial: Trial) -> Ended | None:
+        """Return how a trial ended whose process died, or None where it is tried again, after the others.
+
+        Raises where processes die in a row before they begin a trial: others would not do better.
+        """
+        files = TrialFiles(self._folder, trial)
+        if files.finished:
+            files.finish()
+            return Ended("finished", "its process died after it had written all")
+        if files.begun >= ATTEMPTS:
+            return files.give_up()
+        self._deaths = 0 if files.begun else self._deaths + 1
+        if self._deaths == ATTEMPTS:
+            raise EngineError("processes die before they begin a trial: is there memory for so many?")
+        self._waiting.append(trial)
+        return None
 
     def stop(self) -> None:
         """Ask running trials to save where they stand, and begin no other."""
         if not self.stopping:
             self.stopping = True
-            write_text(self._stop_file, "")
+            write_text(self._folder / STOP, "")
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from ifthen.study.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap_interva
 LARGEST = 1e150
 """Values beyond ± this are refused: their squares would be infinite."""
 EXACT_UP_TO = 50
+MOST_WAYS = 20_000
 """The exact U test is used for samples without ties of at most this many values each."""
 SHAPIRO_UP_TO = 5_000
 """SciPy's p of the Shapiro–Wilk test is accurate for at most this many values."""
@@ -143,7 +144,8 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
     """Return how two samples differ, with the two-sided Mann–Whitney U test.
 
     The test is exact where no two values of a and b together are equal and neither sample has more than
-    `EXACT_UP_TO` values; otherwise the normal approximation, corrected for ties and continuity. Where all
+    `EXACT_UP_TO` values, and where there are so few that all ways to share them out can be tried; otherwise
+    the normal approximation, corrected for ties and continuity. Where all
     values are equal, p is 1 without a test. The test needs two values in each sample, A12 and the
     difference of means need one.
 
@@ -343,8 +345,12 @@ def _u_test(
     distinct = np.unique(np.concatenate((a, b))).size
     if distinct == 1:
         return 1.0, None, "All values are equal: p is 1 without a test."
-    from scipy.stats import mannwhitneyu
+    from scipy.stats import PermutationMethod, mannwhitneyu
 
+    ways = math.comb(a.size + b.size, a.size)
+    if distinct < a.size + b.size and ways <= MOST_WAYS:  # ties: every way to share the values out is tried
+        every = PermutationMethod(n_resamples=ways)
+        return float(mannwhitneyu(a, b, alternative="two-sided", method=every).pvalue), "exact", ""
     exact = distinct == a.size + b.size and max(a.size, b.size) <= EXACT_UP_TO
     method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
     found = mannwhitneyu(a, b, alternative="two-sided", method=method, use_continuity=True)

@@ -20,10 +20,11 @@ from typing import Literal, NamedTuple
 
 import polars
 
-from ifthen.errors import IfthenError, OutputError
+from ifthen.errors import IfthenError, ModelFileError, OutputError
 from ifthen.explain.best_actions import best_action_map
 from ifthen.store import atomic_file, write_text
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.run_folder import identity
 from ifthen.systems.base import System
 from ifthen.systems.registry import load
 
@@ -176,18 +177,31 @@ class _Callback:
 
 def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
     """Train as far as there is no stop; write what a finished trial has."""
-    system = load(files.checkpoint, threads=1) if files.checkpoint.exists() else plan.make_system(trial)
+    found = saved_system(files.checkpoint, plan, trial)
+    system = found or plan.make_system(trial)
+    note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
     done = system.epoch if system.started else 0
     system.learn(plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
     if system.epoch < plan.epochs:
         system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
-        return "stopped", f"at epoch {system.epoch}"
+        return "stopped", f"at epoch {system.epoch}{note}"
     system.save(files.model)
     write_history(files, system, trial)
     files.finish()
     last = system.now.records[-1]
-    return "finished", f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact"
+    line = f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact{note}"
+    return "finished", line
+
+
+def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:
+    """Return a trial's system from a file; None where there is none, or one that is not this trial's."""
+    try:
+        system = load(path, threads=1)
+    except ModelFileError:
+        return None
+    same = identity(system) == identity(plan.make_system(trial))
+    return system if same and system.epoch <= plan.epochs else None
 
 
 def write_history(files: TrialFiles, system: System, trial: Trial) -> None:
@@ -210,7 +224,7 @@ def history_table(system: System, trial: Trial) -> polars.DataFrame:
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),
         polars.lit(trial.task).alias("task"),
-        polars.lit(trial.seed).alias("seed"),
+        polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
         polars.lit(otp).alias("otp"),
         polars.lit(optimum).alias("optimum"),
         (polars.col("performance") / _number(otp if relative else None)).alias("fraction"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ifthen.study.paper import PAPERS_REFERENCE, papers_performance
+from ifthen.study.paper import PAPERS_REFERENCE, is_papers, papers_performance
+from ifthen.study.plan import StudyPlan
 from ifthen.study.results import Results
 from ifthen.study.statistics import (
     Comparison,
@@ -18,7 +20,9 @@ from ifthen.study.statistics import (
 )
 
 ALPHA = 0.05
-MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not tested"}
+MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not to be told yet"}
+DIGITS = 12
+"""What differs beyond these is rounding: it must not decide between ties."""
 ABSOLUTE = {"fraction": "performance", "exact_fraction": "exact_performance"}
 
 Measure = Literal["fraction", "exact_fraction"]
@@ -33,11 +37,12 @@ class Judged:
         system: the one that may be better (>), not told apart (=) or worse (<).
         other: the one it is compared with.
         comparison: the test and its effect size.
-        by_mean: the verdict, its direction by the larger mean; None where there are too few trials.
+        by_mean: the verdict, its direction by the larger mean; None where no outcome could be significant.
         by_effect: the verdict, its direction by A12.
         bonferroni_p: p corrected for the tests of the same system on the same task.
         holm_p: the same by Holm's method.
         paper: the paper's verdict; None where it has none.
+        why: why there is no verdict; empty where there is one.
     """
 
     task: str
@@ -49,12 +54,16 @@ class Judged:
     bonferroni_p: float | None
     holm_p: float | None
     paper: str | None
+    why: str = ""
 
 
 def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[float]]:
     """Return the values of every system on a task: absolute ones where fractions mean nothing there."""
     column = measure if results.relative(task) else ABSOLUTE[measure]
-    return {system.name: results.values(system.name, task, column) for system in results.plan.systems}
+    return {
+        system.name: [round(value, DIGITS) for value in results.values(system.name, task, column)]
+        for system in results.plan.systems
+    }
 
 
 def judge(results: Results, measure: Measure = "fraction") -> list[Judged]:
@@ -63,34 +72,40 @@ def judge(results: Results, measure: Measure = "fraction") -> list[Judged]:
     for task in results.plan.tasks_by_name():
         samples = samples_of(results, task, measure)
         for system, others in results.plan.compared().items():
-            judged += _family(task, system, others, samples)
+            judged += _family(results.plan, task, system, others, samples)
     return judged
 
 
-def _family(task: str, system: str, others: list[str], samples: dict[str, list[float]]) -> list[Judged]:
+def _family(
+    plan: StudyPlan, task: str, system: str, others: list[str], samples: dict[str, list[float]]
+) -> list[Judged]:
     """Return how one system compares with the others on one task; the tests are corrected together."""
     comparisons = [compare(samples[system], samples[other]) for other in others]
     ps = [comparison.p for comparison in comparisons]
-    return [
-        Judged(
-            task,
-            system,
-            other,
-            comparison,
-            verdict(comparison, p, ALPHA),
-            verdict_by_effect(comparison, p, ALPHA),
-            p,
-            holms,
-            papers_verdict(system, other, task),
-        )
-        for other, comparison, p, holms in zip(others, comparisons, bonferroni(ps), holm(ps), strict=True)
-    ]
+    judged = []
+    for other, comparison, p, holms in zip(others, comparisons, bonferroni(ps), holm(ps), strict=True):
+        why = comparison.why if comparison.p is None else _too_few(comparison, len(others))
+        by_mean = None if why else verdict(comparison, p, ALPHA)
+        by_effect = None if why else verdict_by_effect(comparison, p, ALPHA)
+        paper = papers_verdict(plan, system, other, task)
+        judged.append(Judged(task, system, other, comparison, by_mean, by_effect, p, holms, paper, why))
+    return judged
 
 
-def papers_verdict(system: str, other: str, task: str) -> str | None:
-    """Return the paper's verdict on two systems; it compares PPL-ST with the others only."""
-    row = papers_performance().get((other, task)) if system == PAPERS_REFERENCE else None
-    return row[2] if row and row[2] else None
+def _too_few(comparison: Comparison, tests: int) -> str:
+    """Return why no outcome of a test could be significant; nothing where one could."""
+    least = 2 * tests / math.comb(comparison.n_a + comparison.n_b, comparison.n_a)
+    if least <= ALPHA:
+        return ""
+    trials = f"{comparison.n_a} and {comparison.n_b} trials"
+    return f"With {trials} and {tests} tests no difference can be significant: p is at least {least:.2g}."
+
+
+def papers_verdict(plan: StudyPlan, system: str, other: str, task: str) -> str | None:
+    """Return the paper's verdict on two systems, where a study compares them as it did."""
+    if system != PAPERS_REFERENCE or not all(is_papers(plan, name, task) for name in (system, other)):
+        return None
+    return papers_performance()[other, task][2] or None
 
 
 @dataclass(frozen=True)
@@ -103,6 +118,7 @@ class Tally:
         counts: of tasks, by verdict, "?" where there are too few trials for one.
         compared: on how many tasks there is a verdict, and one of the paper's.
         agree: on how many of these it is the same.
+        agree_by_effect: the same, with the direction of verdicts by A12.
     """
 
     system: str
@@ -110,12 +126,15 @@ class Tally:
     counts: dict[str, int]
     compared: int
     agree: int
+    agree_by_effect: int
 
     def __str__(self) -> str:
         counts = [f"{MEANINGS[sign]} on {number}" for sign, number in self.counts.items()]
         text = f"{self.system} against {self.other}: {', '.join(counts)} of {sum(self.counts.values())} tasks"
         if self.compared:
             text += f"; the paper's verdict is the same on {self.agree} of {self.compared}"
+            if self.agree_by_effect != self.agree:
+                text += f" (on {self.agree_by_effect} if A12 names the direction)"
         return text
 
 
@@ -128,5 +147,6 @@ def tallies(judged: list[Judged]) -> list[Tally]:
         counts = {sign: verdicts.count(sign) for sign in MEANINGS if sign in verdicts or sign != "?"}
         with_paper = [one for one in own if one.paper and one.by_mean]
         agree = sum(one.by_mean == one.paper for one in with_paper)
-        found.append(Tally(system, other, counts, len(with_paper), agree))
+        by_effect = sum(one.by_effect == one.paper for one in with_paper)
+        found.append(Tally(system, other, counts, len(with_paper), agree, by_effect))
     return found

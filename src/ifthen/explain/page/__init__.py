@@ -41,14 +41,14 @@ def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> 
         rules=rules_in_words(shown, task),
         everything=len(ruleset),
         last=system.now.records[-1],
-        map=_inline(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
-        curve=_inline(curve),
+        map=inline_svg(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
+        curve=inline_svg(curve),
         parameters=system.parameters.model_dump(),
         versions=versions(),
     )
 
 
-def _inline(figure: Figure) -> Markup:
+def inline_svg(figure: Figure) -> Markup:
     """Return a figure as an SVG element, the same bytes for the same figure."""
     import matplotlib
 

@@ -6,19 +6,63 @@ Beside them, `authors_otp.csv` has what the optimal policy got on the authors' d
 from __future__ import annotations
 
 import csv
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
-from ifthen.tasks.frozen_lake import frozen_lake
+import numpy as np
+
+from ifthen.study.plan import StudyPlan, Trial
+from ifthen.systems.registry import system_by_name
+from ifthen.tasks.frozen_lake import frozen_lake, paper_suite
+from ifthen.tasks.tabular import TabularTask
 
 HERE = Path(__file__).parent
 OUR_NAMES = {"XCS": "XCSF"}
 PAPERS_REFERENCE = "PPL-ST"
 DRAWS = 200
+EPOCHS, TRIALS = 250, 30
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "PPL-ST": {"noise": "stream"},
+    "PPL-DL": {"noise": "stream"},
+    "XCSF": {"noise": "stream", "equality": "alleles"},
+}
+"""What the paper's programs did and our defaults do not."""
 SIZES = {
     "rules": {"XCSF": "xcs_rules", "PPL-ST": "pplst_rules"},
     "best_action_rules": {"XCSF": "xcs_best_action_rules", "PPL-ST": "pplst_best_action_rules"},
 }
+
+
+@cache
+def _papers_tasks() -> dict[str, TabularTask]:
+    return {task.name: task for task in paper_suite()}
+
+
+def is_papers(plan: StudyPlan, system: str, task: str) -> bool:
+    """Return whether a study does with a system on a task what the paper did, but for seeds and luck."""
+    return _is_papers(plan.to_json(), system, task)
+
+
+@lru_cache(maxsize=10_000)
+def _is_papers(plan_json: str, system: str, task: str) -> bool:
+    plan = StudyPlan.from_json(plan_json)
+    kind = plan.system_plan(system).system or system
+    theirs = _papers_tasks().get(task)
+    if kind != system or kind not in PARAMETERS or theirs is None or plan.epochs != EPOCHS:
+        return False
+    ours = plan.make_system(Trial(system, task, plan.first_seed))
+    papers = system_by_name(kind)(theirs, threads=1, **PARAMETERS[kind])
+    return ours.parameters == papers.parameters and _same_dynamics(ours.task, theirs)
+
+
+def _same_dynamics(ours: TabularTask, theirs: TabularTask) -> bool:
+    """Return whether two tasks are the same but for the draw of the noise."""
+    plain = ("features", "action_names", "enumerations", "gamma", "t_max")
+    if any(getattr(ours, name) != getattr(theirs, name) for name in plain):
+        return False
+    pairs = zip(ours.arrays().items(), theirs.arrays().items(), strict=True)
+    return all(name == other and np.array_equal(a, b) for (name, a), (other, b) in pairs)
 
 
 @cache

@@ -11,27 +11,20 @@ from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ifthen.explain.page import inline_svg
 from ifthen.study.figures.density import Densities, largest_density
+from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.style import COLOURS
-from ifthen.study.paper import papers_performance
+from ifthen.study.grid import WORDS
+from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.report.curves import MEASURES, Panel, curve_panel
 from ifthen.study.report.heatmaps import heatmaps, scale_colours
 from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.results import Results
-from ifthen.study.statistics import Summary, standard_errors_apart, summarise
-from ifthen.study.tables import all_tables
-from ifthen.study.verdicts import Judged, Measure, Tally, judge, samples_of, tallies
+from ifthen.study.tables import Performance, all_tables, performances
+from ifthen.study.verdicts import Judged, Measure, Tally, judge, tallies
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A cell of the first table: a system's performance on a task, and the paper's."""
-
-    summary: Summary
-    paper: tuple[float, float] | None
-    apart: float | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,7 @@ class Measured:
 
     tallies: list[Tally]
     verdicts: dict[str, list[Judged]]
-    means: dict[str, list[Mean]]
+    means: dict[str, list[Performance]]
 
 
 def study_page(results: Results, densities: Densities) -> str:
@@ -65,6 +58,7 @@ def study_page(results: Results, densities: Densities) -> str:
     )
     tasks = results.plan.tasks_by_name()
     panels = {task: curve_panel(results, task) for task in tasks}
+    influence = influence_figure(results)
     return environment.get_template("page.html.j2").render(
         plan=results.plan,
         systems=[system.name for system in results.plan.systems],
@@ -76,14 +70,26 @@ def study_page(results: Results, densities: Densities) -> str:
         tables=all_tables(results),
         panels=panels,
         curve_data=_curve_data(panels),
+        influence=None if influence is None else inline_svg(influence),
         heatmaps=heatmaps(tasks, densities),
         largest=largest_density(densities),
         scale_colours=scale_colours(),
         colours=COLOURS,
         dashes=DASHES,
+        words=WORDS,
         rulesets=best_rulesets(results),
         versions=results.versions,
+        parameters={system.name: _parameters(results.plan, system.name) for system in results.plan.systems},
     )
+
+
+def _parameters(plan: StudyPlan, system: str) -> dict[str, str]:
+    """Return the parameters of a system as they were: where tasks differ, all values met, in their order."""
+    given = [
+        plan.make_system(Trial(system, task, plan.first_seed)).parameters.model_dump()
+        for task in plan.tasks_by_name()
+    ]
+    return {name: ", ".join(dict.fromkeys(str(own[name]) for own in given)) for name in given[0]}
 
 
 def _measured(results: Results, measure: Measure) -> Measured:
@@ -92,21 +98,8 @@ def _measured(results: Results, measure: Measure) -> Measured:
     return Measured(
         tallies(judged),
         {task: [one for one in judged if one.task == task] for task in tasks},
-        {task: _means(results, task, measure) for task in tasks},
+        {task: performances(results, task, measure) for task in tasks},
     )
-
-
-def _means(results: Results, task: str, measure: Measure) -> list[Mean]:
-    """Return the performance of every system on a task, the paper's beside it where it measured the same."""
-    means = []
-    for system, values in samples_of(results, task, measure).items():
-        summary = summarise(values, results.failures(system, task))
-        row = papers_performance().get((system, task)) if measure == "fraction" else None
-        apart = None
-        if row and summary.mean is not None and summary.sd is not None:
-            apart = standard_errors_apart(summary.mean, summary.sd, summary.n, row[0], row[1])
-        means.append(Mean(summary, None if row is None else row[:2], apart))
-    return means
 
 
 def _curve_data(panels: Mapping[str, Panel]) -> dict[str, object]:

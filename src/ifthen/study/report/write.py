@@ -1,18 +1,21 @@
 """Writing all that a study has to show into its folder: tables, figures and the report.
 
 report.html        the page
-tables/            every table as CSV, Markdown and LaTeX
+tables/            every table as CSV, Markdown and LaTeX, rounded for reading
+data/              the numbers behind them in full: per trial, per summary, per comparison
 figures/           every figure as PNG and PDF
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from ifthen.store import write_text
+from ifthen.study.data import all_data
 from ifthen.study.figures.density import Densities, densities, density_figure, largest_density
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.lakes import lakes_figure
@@ -27,10 +30,12 @@ REPORT = "report.html"
 
 
 def write_tables(folder: Path, results: Results) -> None:
-    """Write every table of a study as CSV, Markdown and LaTeX."""
+    """Write every table of a study as CSV, Markdown and LaTeX, and the data behind them as CSV."""
     for name, grid in all_tables(results).items():
         for suffix, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
             write_text(folder / "tables" / f"{name}.{suffix}", text)
+    for name, table in all_data(results).items():
+        write_text(folder / "data" / f"{name}.csv", table.write_csv())
 
 
 def write_report(folder: Path, results: Results, progress: Callable[[str], None]) -> Path:
@@ -43,8 +48,8 @@ def write_report(folder: Path, results: Results, progress: Callable[[str], None]
     """
     progress("tables")
     write_tables(folder, results)
-    progress("rules that speak for what is done")
-    found = densities(results)
+    number = count(1)
+    found = densities(results, lambda: progress(f"density of best action sets, trial {next(number):,}"))
     for name, figure in _figures(results, found):
         progress(f"figure {name}")
         write_figure(folder / "figures" / name, figure)
