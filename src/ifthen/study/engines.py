@@ -328,6 +328,7 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise EngineError(
-            "the engine 'dask' needs the package distributed: pip install distributed, or ifthen with its extra 'cluster'."
+            "the engine 'dask' needs the package distributed: pip install distributed, "
+            "or install ifthen with its extra 'cluster'."
         ) from None
     return distributed
