@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ifthen.errors import OutputError
-from ifthen.store import atomic_file, read_archive, write_archive, write_text
+from ifthen.store import alone, atomic_file, read_archive, write_archive, write_text
 from tests.archives import MANIFEST, members
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -146,3 +146,19 @@ def test_a_folder_that_refuses_temporary_files_is_an_output_error(
 def test_the_manifest_is_readable_text(tmp_path: Path) -> None:
     write_archive(tmp_path / "a.zip", {"name": "ä"}, {})
     assert json.loads(members(tmp_path / "a.zip")[MANIFEST].decode()) == {"name": "ä"}
+
+
+def test_a_lock_is_on_the_file_that_bears_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    path = tmp_path / "plan.json"
+    locked: list[str] = []
+    path.write_text("old")
+
+    def replaced_meanwhile(file: IO[str], how: int) -> None:
+        if not locked:
+            write_text(path, "new")  # by another process, between opening and locking
+        locked.append(file.read())
+
+    monkeypatch.setattr(fcntl, "flock", replaced_meanwhile)
+    with alone(path, tmp_path):
+        assert locked == ["old", "new"]

@@ -123,7 +123,9 @@ def run(
         check_source(other)
     claim(path, wanted)
     for other in reuse or ():
-        out.print(f"{take_over(path, wanted, other):,} trials are taken from {other}")
+        taken = take_over(path, wanted, other)
+        why = "" if taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
+        out.print(f"{taken:,} trials are taken from {other}{why}")
     left = unfinished(path, wanted)
     out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
     with Stop() as stop, ExitStack() as stack:

@@ -192,15 +192,19 @@ def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
 @contextlib.contextmanager
 def alone(file: Path, folder: Path) -> Iterator[None]:
     """Keep other processes from training in a folder, by a lock on one of its files where there are locks."""
-    with file.open() as held:
-        if fcntl is not None:
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise OutputError(
-                    f"another process is training in {folder}: wait for it, or end it."
-                ) from None
-        yield
+    while True:
+        with file.open() as held:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise OutputError(
+                        f"another process is training in {folder}: wait for it, or end it."
+                    ) from None
+            if not os.path.samestat(os.fstat(held.fileno()), file.stat()):
+                continue  # the file was replaced before it was locked
+            yield
+            return
 
 
 def _umask() -> int:
