@@ -19,7 +19,7 @@ import pytest
 
 from ifthen.errors import EngineError, ParameterError
 from ifthen.study import engines
-from ifthen.study.engines import Dask, Local, engine_by_name, look
+from ifthen.study.engines import GONE_SECONDS, Dask, DaskCrew, Local, engine_by_name, look
 from ifthen.study.made_by import MADE_BY
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PLAN, claim, run_study, unfinished
@@ -75,7 +75,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[Any, ...],
 
 def test_without_distributed_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EngineError, match=r"pip install 'ifthen\[cluster\]'"):
+    with pytest.raises(EngineError, match="with its extra 'cluster'"):
         engine_by_name("dask", 1, None)
 
 
@@ -155,11 +155,34 @@ def test_a_trial_that_kills_its_dask_worker_fails_and_the_others_finish(tmp_path
     claim(folder, plan)
     deadly = Trial("XCSF", "calm", 0)
     assert not run_study(
-        folder, plan, Dask(1), lambda trial, ended: heard.update({trial: ended}), job=deadly_job
+        folder, plan, Dask(2), lambda trial, ended: heard.update({trial: ended}), job=deadly_job
     )
     assert unfinished(folder, plan) == [deadly]
     assert "its process died" in heard[deadly].line
     assert run_study(folder, plan, Dask(1), silent)  # run again, it gets another chance
+
+
+class NoWorkers:
+    """A client of a cluster whose workers are gone."""
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+    def get_executor(self, pure: bool) -> None:
+        assert not pure
+
+
+def test_a_cluster_of_ones_own_that_has_lost_its_workers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("ifthen.study.engines.time.monotonic", lambda: now)
+    own, other = (DaskCrew(NoWorkers(), tmp_path, own=whose) for whose in (True, False))
+    assert own.places() == other.places() == 0
+    now += GONE_SECONDS + 1
+    assert other.places() == 0  # somebody else's may get workers again
+    with pytest.raises(EngineError, match="have died and not come back"):
+        own.places()
 
 
 def mortal_job(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:

@@ -34,6 +34,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 CONNECT_SECONDS = 5
 WORKERS_SECONDS = 10
 PARENT_SECONDS = 0.5
+GONE_SECONDS = 60
 IGNORE_SIGNALS = "from ifthen.study.engines import ignore_signals; ignore_signals()"
 WINDOW = 2
 """Jobs given to a cluster at a time, per worker: enough to keep all busy, few enough to stop soon."""
@@ -185,7 +186,7 @@ class Dask:
         """Connect to the cluster and see that every worker of it can run the study."""
         with ExitStack() as stack:
             client = self._running(stack) if self.address else self._started(stack)
-            crew = DaskCrew(client, plan)
+            crew = DaskCrew(client, plan, own=self.address is None)
             crew.check()
             yield crew
 
@@ -229,10 +230,12 @@ class DaskCrew:
     Args:
         client: a client of the cluster.
         plan: the file with the study's plan, which all of them must see.
+        own: whether the cluster was started for this crew.
     """
 
-    def __init__(self, client: Any, plan: Path) -> None:
-        self._client, self._plan = client, str(plan)
+    def __init__(self, client: Any, plan: Path, own: bool) -> None:
+        self._client, self._plan, self._own = client, str(plan), own
+        self._seen = time.monotonic()
         self._executor = client.get_executor(pure=False)
         self._ours = look(self._plan)
 
@@ -264,11 +267,22 @@ class DaskCrew:
                 )
 
     def places(self) -> int:
-        """Return some more than the number of workers, which can change."""
+        """Return some more than the number of workers, which can change.
+
+        A running cluster may get workers again; of one that was started for this crew nobody else takes care.
+        """
         try:
-            return WINDOW * len(self._client.nthreads())
+            workers = len(self._client.nthreads())
         except OSError as problem:
             raise _lost(self._client.scheduler.address, problem) from None
+        if workers or not self._own:
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > GONE_SECONDS:
+            raise EngineError(
+                f"the Dask workers of this machine have died and not come back for {GONE_SECONDS} s. "
+                "The same command goes on from the last checkpoints."
+            )
+        return WINDOW * workers
 
     def submit(self, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]) -> Future[Any]:
         """Have a job done by any worker, once it has seen that it can."""
