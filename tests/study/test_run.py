@@ -18,8 +18,10 @@ from ifthen import OutputError, ParameterError, load
 from ifthen.store import alone
 from ifthen.study import made_by
 from ifthen.study.engines import PARENT_SECONDS, Local
+from ifthen.study.histories import COLUMNS
 from ifthen.study.made_by import MADE_BY
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.read import read_results
 from ifthen.study.run import PLAN, claim, run_study, unfinished
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, Outcome, TrialFiles, _Callback, run_trial
 from ifthen.systems.base import System
@@ -71,6 +73,15 @@ def test_a_finished_trial_leaves_its_history_and_its_model(
     assert (last["system"], last["task"], last["seed"]) == trial
     assert last["rules"] == len(system.ruleset)
     assert last["exact_fraction"] == last["exact_performance"] / system.task.optimal_performance("exact")
+
+
+def test_a_study_can_record_only_what_all_systems_share(tmp_path: Path) -> None:
+    folder, plan = tmp_path / "study", small_plan(trials=1, record="shared")
+    claim(folder, plan)
+    in_this_process(folder, plan)
+    for trial in plan.trials_to_run():
+        assert list(polars.read_parquet_schema(TrialFiles(folder, trial).history)) == list(COLUMNS)
+    assert len(read_results(folder).finals) == 4
 
 
 @pytest.mark.parametrize("workers", [1, 2])

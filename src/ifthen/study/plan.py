@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -74,6 +74,8 @@ class StudyPlan(BaseModel):
     trials: int = Field(default=30, ge=1, le=100_000)
     epochs: int = Field(default=250, ge=1, le=EPOCH_LIMIT)
     first_seed: int = Field(default=0, ge=0)
+    record: Literal["all", "shared"] = "all"
+    """The columns of histories that are kept: all that a system has, or those that all systems share."""
     checkpoint_seconds: float = Field(default=20.0, ge=0)
     """How long a trial goes on before it saves where it stands; what a killed one has to do again."""
     reference: str | None = None

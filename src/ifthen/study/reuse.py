@@ -75,6 +75,6 @@ def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bo
     files = TrialFiles(folder, trial)
     with source.model.open("rb") as file, atomic_file(files.model) as copy:
         shutil.copyfileobj(file, copy)
-    write_history(files, system, trial)
+    write_history(files, plan, system, trial)
     files.finish()
     return True

@@ -23,6 +23,7 @@ import polars
 from ifthen.errors import IfthenError, ModelFileError, OutputError
 from ifthen.explain.best_actions import best_action_map
 from ifthen.store import atomic_file, write_text
+from ifthen.study.histories import COLUMNS
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run_folder import identity
 from ifthen.systems.base import System
@@ -187,7 +188,7 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}{note}"
     system.save(files.model)
-    write_history(files, system, trial)
+    write_history(files, plan, system, trial)
     files.finish()
     last = system.now.records[-1]
     line = f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact{note}"
@@ -204,10 +205,13 @@ def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:
     return system if same and system.epoch <= plan.epochs else None
 
 
-def write_history(files: TrialFiles, system: System, trial: Trial) -> None:
-    """Write the history of a trial, which makes it a finished one."""
+def write_history(files: TrialFiles, plan: StudyPlan, system: System, trial: Trial) -> None:
+    """Write the history of a trial, as much of it as the plan wants, which makes it a finished one."""
+    table = history_table(system, trial)
+    if plan.record == "shared":
+        table = table.select(*COLUMNS)
     buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
-    history_table(system, trial).write_parquet(buffer, compression="zstd")
+    table.write_parquet(buffer, compression="zstd")
     with atomic_file(files.history) as file:
         file.write(buffer.getvalue())
 
