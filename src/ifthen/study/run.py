@@ -21,6 +21,7 @@ from typing import Any
 from ifthen.errors import EngineError, OutputError, ParameterError
 from ifthen.store import alone, write_text
 from ifthen.study.engines import Crew, Engine, Job
+from ifthen.study.histories import LOG_COLUMNS
 from ifthen.study.made_by import sign
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
@@ -28,7 +29,6 @@ from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run
 PLAN = "study.json"
 LOG = "log.csv"
 PACK = "pack.json"
-LOG_COLUMNS = ("time", "system", "task", "seed", "outcome", "seconds", "processor_seconds")
 LOOK_EVERY = 0.2
 FREE = {"name", "checkpoint_seconds", "reference", "comparisons", "varies"}
 """Settings that may change from one run of a study to the next: no trial depends on them."""

@@ -223,7 +223,7 @@ def times_table(results: Results) -> Grid | None:
             on_task = own.filter(polars.col("task") == task)
             rows += [(system.name, task, *_time_cells(on_task))] if len(on_task) else []
         rows += [(system.name, "all tasks", *_time_cells(own))] if len(own) else []
-    headings = ("system", "task", "trials", "processor minutes", "s per trial, median")
+    headings = ("system", "task", "trials", "processor minutes", "s per trial, median", "episodes", "steps")
     return Grid(
         "Processor time of the trials, and what they played in it",
         (*headings, "million episodes per s, median", "million steps per s, median"),
@@ -240,7 +240,8 @@ def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
     seconds = own["processor_seconds"]
     rates = [float((own[name] / seconds).median()) / 1e6 for name in ("episodes", "steps")]  # type: ignore[arg-type]
     total, middle = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
-    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *(f"{rate:,.2f}" for rate in rates))
+    played = [f"{own[name].sum():.3g}" for name in ("episodes", "steps")]
+    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *played, *(f"{rate:,.2f}" for rate in rates))
 
 
 def _notes(results: Results) -> tuple[str, ...]:
