@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from ifthen import DecisionList, TaskError, frozen_lake, task_by_name
-from ifthen.explain.maps import cells, has_grid, policy_figure, policy_text
+from ifthen.explain.pictures.grid import cells, has_grid
+from ifthen.explain.pictures.policy import policy_figure
+from ifthen.explain.pictures.text import policy_text
 from ifthen.explain.words import rules_in_words
-from ifthen.study.figures.style import write_png
+from ifthen.figure_style import write_png
 
 TASK = frozen_lake(desc=["SFF", "FHF", "FFG"])
 RIGHT_THEN_DOWN = DecisionList(
@@ -20,7 +22,7 @@ RIGHT_THEN_DOWN = DecisionList(
 def test_each_rule_counts_the_states_it_decides() -> None:
     rules = rules_in_words(RIGHT_THEN_DOWN, TASK)
     assert [rule.decides for rule in rules] == [2, 2, 0]
-    assert rules[0].words == "IF x in [0, 1] AND y in [0, 0] THEN Right"
+    assert rules[0].words == "IF x ≤ 1 AND y = 0 THEN Right"
     assert rules[0].share == 2 / 7
 
 

@@ -182,7 +182,7 @@ def test_plain_data_without_x0_is_refused() -> None:
 def test_a_rules_notes_are_its_least_and_largest_payoff_and_its_error() -> None:
     # From 1 + 0.2·0 to 1 + 0.2·9, and from 4.5 (at 9 or 5) to 2.5, whichever way the payoff slopes.
     assert [two().rule_notes(r) for r in range(2)] == ["1.00…2.80 ± 0.12", "2.50…4.50 ± 0.00"]
-    assert str(two()).splitlines()[1] == "2. IF x in [5, 9] THEN b  (2.50…4.50 ± 0.00)"
+    assert str(two()).splitlines()[1] == "2. IF x ≥ 5 THEN b  (2.50…4.50 ± 0.00)"
 
 
 def test_a_table_has_one_row_per_rule_with_all_it_carries() -> None:

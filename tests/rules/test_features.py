@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ifthen import Feature, RuleError
-from ifthen.rules.features import lows_and_highs
+from ifthen.rules.features import lows_and_highs, number_in_words
 
 
 def test_width_counts_both_ends() -> None:
@@ -15,6 +18,46 @@ def test_width_counts_both_ends() -> None:
 def test_plain_data_round_trips() -> None:
     feature = Feature("x", -2, 3)
     assert Feature.from_dict(feature.to_dict()) == feature
+
+
+def test_real_features_and_units_round_trip_as_plain_data() -> None:
+    feature = Feature("angle", -0.5, 0.25, "real", "rad")
+    assert Feature.from_dict(json.loads(json.dumps(feature.to_dict()))) == feature
+
+
+def test_the_values_of_a_real_feature_cannot_be_counted() -> None:
+    with pytest.raises(RuleError, match="cannot be counted"):
+        _ = Feature("angle", -0.5, 0.25, "real").width
+
+
+@pytest.mark.parametrize("bound", [float("nan"), float("inf"), "1", None, 1e301])
+def test_bounds_of_a_real_feature_are_finite_numbers(bound: Any) -> None:
+    with pytest.raises(RuleError, match="must be a number from"):
+        Feature("angle", -0.5, bound, "real")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0, 9, ""),
+        (0, 3, "x ≤ 3 m"),
+        (2, 9, "x ≥ 2 m"),
+        (4, 4, "x = 4 m"),
+        (0, 0, "x = 0 m"),
+        (2, 5, "x in [2, 5] m"),
+    ],
+)
+def test_intervals_name_only_the_bounds_that_are_not_the_features_edge(
+    low: int, high: int, words: str
+) -> None:
+    assert Feature("x", 0, 9, unit="m").interval_in_words(low, high) == words
+    assert Feature("x", 0, 9, "real", "m").interval_in_words(low, high) == words
+
+
+@given(st.floats(-1e300, 1e300))
+def test_numbers_in_words_are_exact(value: float) -> None:
+    assert float(number_in_words(value)) == value
+    assert not number_in_words(value).endswith(".0")
 
 
 def test_lows_and_highs_come_feature_by_feature() -> None:
@@ -46,7 +89,8 @@ def test_impossible_features_are_refused(name: Any, low: Any, high: Any, message
         [],
         {},
         {"name": "x", "kind": "integer", "low": 0},
-        {"name": "x", "kind": "real", "low": 0, "high": 1},
+        {"name": "x", "kind": "complex", "low": 0, "high": 1},
+        {"name": "x", "kind": "integer", "low": 0, "high": 1, "unit": 3},
         {"name": "x", "kind": "integer", "low": 0, "high": 1, "step": 1},
     ],
 )

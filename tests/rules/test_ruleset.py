@@ -48,17 +48,56 @@ def test_an_empty_batch_gives_no_actions() -> None:
 
 def test_rules_print_as_numbered_if_then_lines() -> None:
     assert str(two_rules()).splitlines() == [
-        "1. IF x in [1, 3] AND y in [0, 0] THEN Down",
-        "2. IF x in [0, 3] AND y in [0, 3] THEN Left",
+        "1. IF x ≥ 1 AND y = 0 THEN Down",
+        "2. ALWAYS Left",
     ]
 
 
 def test_a_strength_rule_tells_its_payoff_after_condition_and_action() -> None:
     ruleset = StrengthRules([[[0, 1], [0, 1]]], [0], XY, ("Left", "Down"), [[0.05, 0, 0]], [0.04])
     line = str(ruleset)
-    assert line.startswith("1. IF x in [0, 1] AND y in [0, 1] THEN Left  (")
+    assert line.startswith("1. IF x ≤ 1 AND y ≤ 1 THEN Left  (")
     assert "0.5" in line
     assert "± 0.2" in line
+
+
+REAL = (Feature("u", -1.0, 1.0, "real", "m"), Feature("n", 0, 4))
+
+
+def test_rules_over_real_features_match_their_closed_intervals_and_keep_every_digit() -> None:
+    bounds = np.array([[[0.1, -0.5], [1, 2]], [[-1, 1], [0, 4]]])
+    ruleset = DecisionList(bounds, [1, 0], REAL, ("Left", "Down"))
+    assert ruleset.predict([[-0.5, 1], [0.1, 2], [np.nextafter(0.1, 1), 2]]).tolist() == [1, 1, 0]
+    assert ruleset.rule_in_words(0) == "IF u in [-0.5, 0.1] m AND n in [1, 2] THEN Down"
+    assert RuleSet.from_dict(json.loads(json.dumps(ruleset.to_dict()))) == ruleset
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ([[[0.0, 0.5], [0, 1.5]]], "n is an integer feature"),
+        ([[[0.0, 2.0], [0, 1]]], "leaves the feature's range"),
+        ([[[0.0, np.nan], [0, 1]]], "finite"),
+        ([[["a", 1.0], [0, 1]]], "numbers"),
+    ],
+)
+def test_impossible_bounds_over_real_features_are_refused(bounds: Any, message: str) -> None:
+    with pytest.raises(RuleError, match=message):
+        DecisionList(bounds, [0], REAL, ("Left", "Down"))
+
+
+@given(rulesets())
+def test_deciding_with_the_rules_own_matches_is_choosing(ruleset: RuleSet) -> None:
+    points = all_states().astype(np.float64)
+    chosen, decided = ruleset.choose(points), ruleset.decide(ruleset.matches(points), points)
+    assert [part.tolist() for part in chosen] == [part.tolist() for part in decided]
+
+
+@given(rulesets())
+def test_other_conditions_leave_actions_and_what_rules_learnt_as_they_are(ruleset: RuleSet) -> None:
+    changed = ruleset.with_bounds(ruleset.bounds)
+    assert changed == ruleset
+    assert type(changed) is type(ruleset)
 
 
 def test_a_ruleset_cannot_be_changed_through_its_arrays_or_the_callers() -> None:

@@ -22,9 +22,10 @@ class DecisionList(RuleSet):
 
     kind = "decision-list"
 
-    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the number of the first matching rule, −1 where none matches."""
-        matching = self.matches(observations)
         deciders = np.where(matching.any(axis=1), matching.argmax(axis=1), -1)
         return np.where(deciders >= 0, self.actions[deciders], NULL_ACTION), deciders
 

@@ -70,12 +70,14 @@ class PredictionArrayRules(RuleSet):
             if (column < least).any():
                 raise RuleError(f"{name} must be at least {least}, not {column.min():g}.")
 
-    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the best action and the fittest rule that advocates it, both −1 where no rule matches."""
-        arrays = self._arrays(observations)
+        arrays = self._arrays(matching, observations)
         nothing = np.isnan(arrays).all(axis=1)
         actions = np.where(np.isnan(arrays), -np.inf, arrays).argmax(axis=1)
-        advocates = self.matches(observations) & (self.actions == actions[:, None])
+        advocates = matching & (self.actions == actions[:, None])
         deciders = np.where(advocates, self.fitness, -1.0).argmax(axis=1)
         return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
 
@@ -85,14 +87,15 @@ class PredictionArrayRules(RuleSet):
         Args:
             observation: one `(features,)`, for `(A,)` numbers, or a batch `(n, features)`, for `(n, A)`.
         """
-        arrays = self._arrays(self.checked_observations(observation))
+        batch = self.checked_observations(observation)
+        arrays = self._arrays(self.matches(batch), batch)
         return arrays if np.ndim(observation) == 2 else arrays[0]
 
-    def _arrays(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _arrays(self, matching: NDArray[np.bool_], observations: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.empty((len(observations), len(self.action_names)))
         axes = tuple(range(len(self.features)))
         prediction_arrays(
-            self.bounds, self.actions, self.fitness, self.weights, self.x0, observations, axes, out
+            matching, self.actions, self.fitness, self.weights, self.x0, observations, axes, out
         )
         return out
 
@@ -127,7 +130,7 @@ class PredictionArrayRules(RuleSet):
 
 @kernel
 def prediction_arrays(
-    bounds: NDArray[np.int32],
+    matching: NDArray[np.bool_],
     actions: NDArray[np.int32],
     fitness: NDArray[np.float64],
     weights: NDArray[np.float64],
@@ -141,12 +144,8 @@ def prediction_arrays(
     for s in range(points.shape[0]):
         out[s] = 0.0
         totals[:] = 0.0
-        for r in range(bounds.shape[0]):
-            inside = True
-            for d in range(len(axes)):
-                a, b = bounds[r, d, 0], bounds[r, d, 1]
-                inside &= (min(a, b) <= points[s, d]) & (points[s, d] <= max(a, b))
-            if inside:
+        for r in range(matching.shape[1]):
+            if matching[s, r]:
                 out[s, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
                 totals[actions[r]] += fitness[r]
         for action in range(out.shape[1]):

@@ -58,9 +58,10 @@ class StrengthRules(RuleSet):
             raise RuleError("variances must not be negative.")
         self.x0 = float(finite_column(x0, (), "x0"))
 
-    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the number of the strongest matching rule, −1 where none matches."""
-        matching = self.matches(observations)
         strengths = np.where(matching, self.strengths(observations), -math.inf)
         winners = matching & (strengths == strengths.max(axis=1, keepdims=True))
         actions = np.where(winners, self.actions, len(self.action_names)).min(axis=1)

@@ -4,62 +4,111 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.checks import whole_number
+from ifthen.checks import real_number, whole_number
 from ifthen.errors import RuleError
 
+Kind = Literal["integer", "real"]
 INTEGER_LIMIT = 2**31 - 1
+REAL_LIMIT = 1e300  # sums and differences of bounds stay finite
 
 
 @dataclass(frozen=True)
 class Feature:
-    """An integer feature with its smallest and largest value.
+    """A feature with its smallest and largest value.
 
     Args:
         name: as it stands in rules, such as "x".
         low: smallest value, included.
         high: largest value, included.
+        kind: "integer" or "real".
+        unit: what it is measured in, such as "m"; put behind its values in words.
     """
 
     name: str
-    low: int
-    high: int
+    low: Any  # an int or a float, by kind: callers that know the kind need not ask
+    high: Any
+    kind: Kind = "integer"
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
             raise RuleError(f"a feature's name must be a non-empty text, not {self.name!r}.")
+        if self.kind not in ("integer", "real"):
+            raise RuleError(
+                f"the kind of feature {self.name!r} must be 'integer' or 'real', not {self.kind!r}."
+            )
+        if not isinstance(self.unit, str):
+            raise RuleError(f"the unit of feature {self.name!r} must be a text, not {self.unit!r}.")
         for bound in ("low", "high"):
-            label = f"{bound} of feature {self.name!r}"
-            number = whole_number(label, getattr(self, bound), -INTEGER_LIMIT, INTEGER_LIMIT, RuleError)
+            label, value = f"{bound} of feature {self.name!r}", getattr(self, bound)
+            number: int | float = (
+                whole_number(label, value, -INTEGER_LIMIT, INTEGER_LIMIT, RuleError)
+                if self.is_integer
+                else real_number(label, value, -REAL_LIMIT, REAL_LIMIT, RuleError) + 0.0  # no -0.0
+            )
             object.__setattr__(self, bound, number)
         if self.low > self.high:
             raise RuleError(f"feature {self.name!r}: low ({self.low}) must not exceed high ({self.high}).")
 
     @property
+    def is_integer(self) -> bool:
+        """Whether the feature takes whole numbers only."""
+        return self.kind == "integer"
+
+    @property
     def width(self) -> int:
-        """The number of values the feature can take (w in the paper)."""
-        return self.high - self.low + 1
+        """The number of values an integer feature can take (w in the paper)."""
+        if not self.is_integer:
+            raise RuleError(f"feature {self.name!r} is real: its values cannot be counted.")
+        return int(self.high - self.low) + 1
+
+    def interval_in_words(self, low: float, high: float) -> str:
+        """Return the closed interval as a condition: "x ≤ 3" where it begins at the feature's edge.
+
+        Nothing is said of an interval that leaves nothing out.
+        """
+        unit = f" {self.unit}" if self.unit else ""
+        if low <= self.low and high >= self.high:
+            return ""
+        if low == high:
+            return f"{self.name} = {number_in_words(low)}{unit}"
+        if low <= self.low:
+            return f"{self.name} ≤ {number_in_words(high)}{unit}"
+        if high >= self.high:
+            return f"{self.name} ≥ {number_in_words(low)}{unit}"
+        return f"{self.name} in [{number_in_words(low)}, {number_in_words(high)}]{unit}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
-        return {"name": self.name, "kind": "integer", "low": self.low, "high": self.high}
+        plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
+        return {**plain, "unit": self.unit} if self.unit else plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
-        """Build a feature from `to_dict`'s plain data."""
-        if not isinstance(data, Mapping) or set(data) != {"name", "kind", "low", "high"}:
-            raise RuleError(f"a feature needs exactly name, kind, low and high, not {data!r}.")
-        if data["kind"] != "integer":
-            raise RuleError(f"a feature's kind must be 'integer', not {data['kind']!r}.")
-        return cls(data["name"], data["low"], data["high"])
+        """Build a feature from `to_dict`'s plain data; the unit may be left out."""
+        if not isinstance(data, Mapping) or set(data) - {"unit"} != {"name", "kind", "low", "high"}:
+            raise RuleError(f"a feature needs name, kind, low and high, and may have a unit, not {data!r}.")
+        return cls(data["name"], data["low"], data["high"], data["kind"], data.get("unit", ""))
 
 
-def lows_and_highs(features: tuple[Feature, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the features' smallest and largest values, each of shape `(features,)`."""
-    lows = np.array([feature.low for feature in features], dtype=np.int32)
-    highs = np.array([feature.high for feature in features], dtype=np.int32)
+def number_in_words(value: float) -> str:
+    """Return the shortest text that stands for exactly this number: 3 rather than 3.0."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def lows_and_highs(features: tuple[Feature, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the features' smallest and largest values, each `(features,)`: int32 where all are integer."""
+    kind = bounds_type(features)
+    lows = np.array([feature.low for feature in features], dtype=kind)
+    highs = np.array([feature.high for feature in features], dtype=kind)
     return lows, highs
+
+
+def bounds_type(features: tuple[Feature, ...]) -> type[np.int32] | type[np.float64]:
+    """Return the type of number that the bounds of conditions over these features have."""
+    return np.int32 if all(feature.is_integer for feature in features) else np.float64

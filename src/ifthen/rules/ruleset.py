@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
 from ifthen.rules import box
-from ifthen.rules.features import Feature, lows_and_highs
+from ifthen.rules.features import Feature, bounds_type, lows_and_highs
 
 if TYPE_CHECKING:
     import polars
@@ -68,14 +68,26 @@ class RuleSet(ABC):
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
 
-    def _checked_bounds(self, bounds: ArrayLike) -> NDArray[np.int32]:
-        array = _whole_numbers(bounds, "bounds")
+    def _checked_bounds(self, bounds: ArrayLike) -> NDArray[Any]:
+        array = (
+            _whole_numbers(bounds, "bounds")
+            if bounds_type(self.features) is np.int32
+            else _real_numbers(bounds, "bounds")
+        )
         if array.ndim != 3 or array.shape[1:] != (len(self.features), 2) or len(array) == 0:
             raise RuleError(
                 f"bounds must have shape (rules, {len(self.features)}, 2) with at least one rule, "
                 f"not {array.shape}."
             )
         lows, highs = lows_and_highs(self.features)
+        whole = [feature.is_integer for feature in self.features]
+        broken = (array != np.rint(array)) & np.array(whole)[:, None]
+        if broken.any():
+            rule, d, _ = (int(i) for i in np.argwhere(broken)[0])
+            raise RuleError(
+                f"rule {rule + 1}: {self.features[d].name} is an integer feature: its bounds must be whole "
+                f"numbers, not {array[rule, d].tolist()}."
+            )
         outside = (array < lows[:, None]) | (array > highs[:, None])
         if outside.any():
             rule, d, _ = (int(i) for i in np.argwhere(outside)[0])
@@ -99,12 +111,18 @@ class RuleSet(ABC):
             )
         return array
 
-    @abstractmethod
     def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
 
         Both are −1 where no rule matches.
         """
+        return self.decide(self.matches(observations), observations)
+
+    @abstractmethod
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what `choose` would if the rules `(n, rules)` marked in `matching` were those that match."""
 
     def predict(self, observation: ArrayLike) -> Any:
         """Return the action for one observation `(features,)`, or `(n,)` actions for `(n, features)`.
@@ -155,6 +173,11 @@ class RuleSet(ABC):
         data["rules"] = [data["rules"][r] for r in numbers]
         return cast(Self, RuleSet.from_dict(data))
 
+    def with_bounds(self, bounds: ArrayLike) -> Self:
+        """Return the same rules with other conditions, `(rules, features, 2)`."""
+        own = (*self.extra_columns().values(), *self.settings().values())
+        return type(self)(bounds, self.actions, self.features, self.action_names, *own)
+
     def __len__(self) -> int:
         return len(self.actions)
 
@@ -177,12 +200,18 @@ class RuleSet(ABC):
         return "\n".join(lines)
 
     def rule_in_words(self, rule: int) -> str:
-        """Return rule number `rule` (from 0) as `IF … THEN …`."""
-        conditions = " AND ".join(
-            f"{feature.name} in [{low}, {high}]"
-            for feature, (low, high) in zip(self.features, self.bounds[rule].tolist(), strict=True)
-        )
-        return f"IF {conditions} THEN {self.action_names[self.actions[rule]]}"
+        """Return rule number `rule` (from 0) as `IF … THEN …`, or `ALWAYS …` where it matches everything."""
+        condition, action = self.condition_in_words(rule), self.action_names[self.actions[rule]]
+        return f"IF {condition} THEN {action}" if condition else f"ALWAYS {action}"
+
+    def condition_in_words(self, rule: int) -> str:
+        """Return the condition of rule number `rule` (from 0), such as "x ≤ 3 AND y in [2, 5]".
+
+        Features that it does not restrict are left out; nothing is left where it matches everything.
+        """
+        intervals = zip(self.features, self.bounds[rule].tolist(), strict=True)
+        words = (feature.interval_in_words(low, high) for feature, (low, high) in intervals)
+        return " AND ".join(filter(None, words))
 
     def rule_notes(self, rule: int) -> str:
         """Return what a reader should know of rule number `rule` beyond condition and action."""
@@ -333,6 +362,17 @@ def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     if not fits:
         raise RuleError(f"{what} must be whole numbers in one rectangular array, not {values!r}.")
     return exact
+
+
+def _real_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Return `values` as finite floats, without −0.0, or raise if they are none."""
+    try:
+        array = np.asarray(values, dtype=np.float64) + 0.0
+    except (TypeError, ValueError):
+        raise RuleError(f"{what} must be numbers in one rectangular array, not {values!r}.") from None
+    if not np.isfinite(array).all():
+        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
+    return array
 
 
 def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:

@@ -66,6 +66,10 @@ def _check_names(task: Any) -> None:
         if len(set(labels)) != len(labels):
             raise TaskError(f"{what} names must differ from each other, not {labels}.")
     for feature in task.features:
+        if not feature.is_integer:
+            raise TaskError(
+                f"the features of a tabular task are integer, but {feature.name!r} is {feature.kind}."
+            )
         if feature.width > WIDTH_LIMIT:
             raise TaskError(
                 f"feature {feature.name!r} can take {feature.width:,} values; at most {WIDTH_LIMIT:,} "

@@ -21,7 +21,8 @@ def test_prediction_arrays_are_the_oracles_in_every_state(bounds: list[list[list
     rng, n = np.random.default_rng(seed), len(bounds)
     actions, fitness = rng.integers(0, 3, n).astype(np.int32), rng.uniform(1e-6, 1, n)
     weights, out = rng.normal(size=(n, 3)), np.empty((len(STATES), 3))
-    prediction_arrays(np.array(bounds, dtype=np.int32), actions, fitness, weights, 10.0, STATES, (0, 1), out)
+    matching = np.array([[naive.matches(box, state) for box in bounds] for state in STATES.tolist()])
+    prediction_arrays(matching, actions, fitness, weights, 10.0, STATES, (0, 1), out)
     for state, found in zip(STATES.tolist(), out, strict=True):
         expected = naive.prediction_array(
             bounds, actions.tolist(), fitness.tolist(), weights.tolist(), 10.0, state, 3
