@@ -24,11 +24,16 @@ def bounds_of(n: int, features: Sequence[Feature] = FEATURES) -> st.SearchStrate
 
 
 @st.composite
-def rules(draw: st.DrawFn, largest: int = 8) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Draw conditions `(rules, 2, 2)` and actions `(rules,)`."""
+def rules(
+    draw: st.DrawFn,
+    largest: int = 8,
+    features: Sequence[Feature] = FEATURES,
+    action_names: Sequence[str] = ACTIONS,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Draw conditions `(rules, features, 2)` and actions `(rules,)`."""
     n = draw(st.integers(1, largest))
-    actions = draw(st.lists(st.integers(0, len(ACTIONS) - 1), min_size=n, max_size=n))
-    return np.array(draw(bounds_of(n)), dtype=np.int32), np.array(actions, dtype=np.int32)
+    actions = draw(st.lists(st.integers(0, len(action_names) - 1), min_size=n, max_size=n))
+    return np.array(draw(bounds_of(n, features)), dtype=np.int32), np.array(actions, dtype=np.int32)
 
 
 @st.composite
@@ -69,18 +74,24 @@ def voting_rules(
 
 
 @st.composite
-def rulesets(draw: st.DrawFn) -> RuleSet:
-    """Draw a decision list, a set of strength rules or one of rules that vote."""
-    bounds, actions = draw(rules())
-    kind = draw(st.sampled_from([DecisionList, StrengthRules, PredictionArrayRules]))
+def rulesets(
+    draw: st.DrawFn,
+    kind: type[RuleSet] | None = None,
+    features: Sequence[Feature] = FEATURES,
+    action_names: Sequence[str] = ACTIONS,
+) -> RuleSet:
+    """Draw a decision list, a set of strength rules or one of rules that vote; or of the given kind."""
+    bounds, actions = draw(rules(features=features, action_names=action_names))
+    kinds: list[type[RuleSet]] = [DecisionList, StrengthRules, PredictionArrayRules]
+    kind = kind or draw(st.sampled_from(kinds))
     if kind is PredictionArrayRules:
-        return draw(voting_rules())
+        return draw(voting_rules(features=features, action_names=action_names))
     if kind is DecisionList:
-        return DecisionList(bounds, actions, FEATURES, ACTIONS)
-    n = len(actions)
-    weights = draw(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=n, max_size=n))
+        return DecisionList(bounds, actions, features, action_names)
+    n, weighted = len(actions), len(features) + 1
+    weights = draw(st.lists(st.lists(FINITE, min_size=weighted, max_size=weighted), min_size=n, max_size=n))
     variances = draw(st.lists(st.floats(0, 1e6), min_size=n, max_size=n))
-    return StrengthRules(bounds, actions, FEATURES, ACTIONS, weights, variances, draw(FINITE))
+    return StrengthRules(bounds, actions, features, action_names, weights, variances, draw(FINITE))
 
 
 def all_states() -> NDArray[np.int32]:

@@ -61,11 +61,11 @@ def test_kernels_are_right_without_compilation_too() -> None:
     assert int(passed.group(1)) > len(QUICK)
 
 
-def test_the_cache_folder_moves_when_any_source_changes(
+def test_the_hash_of_all_sources_changes_with_any_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hash_of: Any = jit.sources_hash.__wrapped__
-    monkeypatch.setattr(jit, "__file__", str(tmp_path / "jit.py"))
+    monkeypatch.setattr(jit, "ROOT", tmp_path)
     hashes = []
     for path, text in (("a.py", "1"), ("a.py", "2"), ("deep/b.py", "2"), ("deep/c.py", "2"), ("d.txt", "x")):
         (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -75,9 +75,42 @@ def test_the_cache_folder_moves_when_any_source_changes(
     assert hashes[4] == hashes[3]
 
 
+@pytest.mark.parametrize(
+    ("changed", "moves"),
+    [
+        ("top.py", True),
+        ("one.py", True),  # imported by name
+        ("deep/two.py", True),  # imported by one.py
+        ("deep/other/three.py", True),  # in a folder that one.py imports from
+        ("later.py", False),  # imported inside a function only: no kernel can call it
+        ("apart.py", False),
+    ],
+)
+def test_kernels_are_compiled_anew_when_and_only_when_a_file_changes_that_they_can_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, moves: bool
+) -> None:
+    monkeypatch.setattr(jit, "ROOT", tmp_path)
+    texts = {
+        "top.py": "from ifthen.one import f\n\ndef g():\n    from ifthen.later import h\n",
+        "one.py": "import ifthen.deep.two\nfrom ifthen.deep.other import (\n    three,\n)\n",
+        **dict.fromkeys(("deep/two.py", "deep/other/three.py", "later.py", "apart.py"), "value = 1\n"),
+    }
+    for path, text in texts.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / path).write_text(text)
+    hashes = []
+    for text in (texts[changed], texts[changed] + "more = 2\n"):
+        (tmp_path / changed).write_text(text)
+        jit.imports_of.cache_clear()
+        jit.kernels_hash.cache_clear()
+        hashes.append(jit.kernels_hash(tmp_path / "top.py"))
+    assert (hashes[0] != hashes[1]) == moves
+
+
 def test_the_cache_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("IFTHEN_CACHE_DIR", str(tmp_path / "own"))
-    assert jit.cache_folder() == tmp_path / "own" / jit.sources_hash()
+    file = Path(jit.__file__).with_name("randomness.py")
+    assert jit.cache_folder(file) == tmp_path / "own" / jit.kernels_hash(file)
     monkeypatch.delenv("IFTHEN_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert jit.cache_root() == tmp_path / "xdg" / "ifthen"

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
         TaskError,
     )
     from ifthen.explain.best_actions import BestActionMap, best_action_map
-    from ifthen.explain.prune import compact
+    from ifthen.explain.diff import PolicyDiff, diff
+    from ifthen.explain.fewer.compact import compact
+    from ifthen.explain.fewer.ladder import Ladder, ladder
+    from ifthen.explain.fewer.simplify import Simplified, as_decision_list, simplify
+    from ifthen.explain.page.explain_page import explain_page
+    from ifthen.explain.pictures.write import write_pictures
+    from ifthen.explain.read import parse_rules, read_ruleset
+    from ifthen.explain.shortest import ShortestList, shortest_decision_list
+    from ifthen.explain.trace import Trace, trace
+    from ifthen.explain.verify import Verification, verify
+    from ifthen.explain.why import Explanation
+    from ifthen.explain.words import Reading
     from ifthen.inference.decision_list import DecisionList
     from ifthen.inference.prediction_array import PredictionArrayRules
     from ifthen.inference.strength import StrengthRules
@@ -43,32 +54,51 @@ _HOME = {
     "DecisionList": "ifthen.inference.decision_list",
     "EngineError": "ifthen.errors",
     "Evaluation": "ifthen.rollout.evaluate",
+    "Explanation": "ifthen.explain.why",
     "Feature": "ifthen.rules.features",
     "IfthenError": "ifthen.errors",
+    "Ladder": "ifthen.explain.fewer.ladder",
     "ModelFileError": "ifthen.errors",
     "NULL_ACTION": "ifthen.rules.ruleset",
     "OutputError": "ifthen.errors",
     "PPLDL": "ifthen.systems.ppl_dl",
     "PPLST": "ifthen.systems.ppl_st",
     "ParameterError": "ifthen.errors",
+    "PolicyDiff": "ifthen.explain.diff",
     "PredictionArrayRules": "ifthen.inference.prediction_array",
+    "Reading": "ifthen.explain.words",
     "RuleError": "ifthen.errors",
     "RuleSet": "ifthen.rules.ruleset",
+    "ShortestList": "ifthen.explain.shortest",
+    "Simplified": "ifthen.explain.fewer.simplify",
     "Solution": "ifthen.tasks.solve",
     "StrengthRules": "ifthen.inference.strength",
     "System": "ifthen.systems.base",
     "TabularTask": "ifthen.tasks.tabular",
     "TaskError": "ifthen.errors",
+    "Trace": "ifthen.explain.trace",
+    "Verification": "ifthen.explain.verify",
     "XCSF": "ifthen.systems.xcsf.system",
+    "as_decision_list": "ifthen.explain.fewer.simplify",
     "best_action_map": "ifthen.explain.best_actions",
-    "compact": "ifthen.explain.prune",
+    "compact": "ifthen.explain.fewer.compact",
+    "diff": "ifthen.explain.diff",
     "evaluate": "ifthen.rollout.evaluate",
+    "explain_page": "ifthen.explain.page.explain_page",
     "frozen_lake": "ifthen.tasks.frozen_lake",
+    "ladder": "ifthen.explain.fewer.ladder",
     "load": "ifthen.systems.registry",
     "paper_suite": "ifthen.tasks.frozen_lake",
+    "parse_rules": "ifthen.explain.read",
     "policy_values": "ifthen.tasks.solve",
+    "read_ruleset": "ifthen.explain.read",
+    "shortest_decision_list": "ifthen.explain.shortest",
+    "simplify": "ifthen.explain.fewer.simplify",
     "task_by_name": "ifthen.tasks.names",
+    "trace": "ifthen.explain.trace",
     "value_iteration": "ifthen.tasks.solve",
+    "verify": "ifthen.explain.verify",
+    "write_pictures": "ifthen.explain.pictures.write",
 }
 __all__ = [
     "NULL_ACTION",
@@ -79,28 +109,47 @@ __all__ = [
     "DecisionList",
     "EngineError",
     "Evaluation",
+    "Explanation",
     "Feature",
     "IfthenError",
+    "Ladder",
     "ModelFileError",
     "OutputError",
     "ParameterError",
+    "PolicyDiff",
     "PredictionArrayRules",
+    "Reading",
     "RuleError",
     "RuleSet",
+    "ShortestList",
+    "Simplified",
     "Solution",
     "StrengthRules",
     "System",
     "TabularTask",
     "TaskError",
+    "Trace",
+    "Verification",
+    "as_decision_list",
     "best_action_map",
     "compact",
+    "diff",
     "evaluate",
+    "explain_page",
     "frozen_lake",
+    "ladder",
     "load",
     "paper_suite",
+    "parse_rules",
     "policy_values",
+    "read_ruleset",
+    "shortest_decision_list",
+    "simplify",
     "task_by_name",
+    "trace",
     "value_iteration",
+    "verify",
+    "write_pictures",
 ]
 
 

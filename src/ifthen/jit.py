@@ -1,8 +1,9 @@
 """Compilation: one decorator for every kernel, and the folder where compiled code is kept.
 
 Numba notices when the file of a cached function changes, but not when a function that it
-calls in another file does. The cache folder is therefore named after a hash of all sources
-of this package: any change of any file starts a fresh folder.
+calls in another file does. The kernels of a file are therefore kept in a folder named after a hash
+of that file and of all files of this package that it imports, directly or not: any change of any
+of these starts a fresh folder, and a change elsewhere leaves compiled code as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -19,15 +21,43 @@ from numba.core import config as _config
 
 P = ParamSpec("P")
 R = TypeVar("R")
+ROOT = Path(__file__).parent
+# Imports inside functions are indented; what a kernel calls is imported at the top of its file.
+IMPORT = re.compile(r"^(?:from|import) ifthen\.([\w.]+)", re.MULTILINE)
+
+
+@functools.cache
+def imports_of(file: Path) -> frozenset[Path]:
+    """Return the files of the package that a file imports; all of a folder where it imports from one."""
+    found: set[Path] = set()
+    for name in IMPORT.findall(file.read_text(encoding="utf-8")):
+        place = ROOT.joinpath(*name.split("."))
+        found |= set(place.rglob("*.py")) if place.is_dir() else {place.with_suffix(".py")}
+    return frozenset(path for path in found if path.is_file())
 
 
 @functools.cache
 def sources_hash() -> str:
     """Return a short hash over every Python source file of the package."""
+    return _hash_of(ROOT.rglob("*.py"))
+
+
+@functools.cache
+def kernels_hash(file: Path) -> str:
+    """Return a short hash over a file and all files of the package that it imports, directly or not."""
+    sources, pending = {file}, [file]
+    while pending:
+        new = imports_of(pending.pop()) - sources
+        sources |= new
+        pending += new
+    return _hash_of(sources)
+
+
+def _hash_of(sources: Iterable[Path]) -> str:
+    """Return a short hash over names and contents of files."""
     digest = hashlib.blake2b(digest_size=8)
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
+    for path in sorted(sources):
+        digest.update(os.path.relpath(path, ROOT).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -41,19 +71,19 @@ def cache_root() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "ifthen"
 
 
-def cache_folder() -> Path:
-    """Return the cache folder of the present sources."""
-    return cache_root() / sources_hash()
+def cache_folder(file: Path) -> Path:
+    """Return the cache folder of the kernels in a file."""
+    return cache_root() / kernels_hash(file)
 
 
 @functools.cache
 def cache_is_usable() -> bool:
     """Return whether compiled code can be kept; without it every process compiles anew."""
     try:
-        cache_folder().mkdir(parents=True, exist_ok=True)
+        cache_root().mkdir(parents=True, exist_ok=True)
     except OSError:
         return False
-    return os.access(cache_folder(), os.W_OK)
+    return os.access(cache_root(), os.W_OK)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -74,7 +104,7 @@ def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     settings: Any = _config
     previous = settings.CACHE_DIR
-    settings.CACHE_DIR = str(cache_folder())
+    settings.CACHE_DIR = str(cache_folder(Path(function.__code__.co_filename)))
     try:
         decorate = numba.njit(cache=cache_is_usable(), nogil=True, error_model="numpy", **options)
         compiled: Callable[P, R] = decorate(function)

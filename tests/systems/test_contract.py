@@ -258,10 +258,21 @@ def test_parameters_are_frozen_and_each_is_described(name: str) -> None:
 
 
 @every_system
+def test_a_trained_system_explains_its_own_action(name: str) -> None:
+    system = make(name).learn(1)
+    for state in system.task.decision_states[:3].tolist():
+        observation = system.task.state_features[state]
+        action, _ = system.predict(observation)
+        said = system.explain(observation)
+        assert said.action == (system.task.action_names[action] if action >= 0 else None)
+
+
+@every_system
 def test_an_unknown_parameter_is_refused_with_the_nearest_name(name: str) -> None:
     for parameter, _, _ in SYSTEMS[name].list_parameters():
+        wrong: dict[str, Any] = {parameter + "x": 1}
         with pytest.raises(ParameterError, match=f"unknown parameter .*Did you mean '{parameter}'"):
-            SYSTEMS[name](meadow(), **{parameter + "x": 1})
+            SYSTEMS[name](meadow(), **wrong)
 
 
 @every_system

@@ -20,6 +20,13 @@ from ifthen.rules.features import Feature, bounds_type, lows_and_highs
 if TYPE_CHECKING:
     import polars
 
+    from ifthen.explain.fewer.simplify import Intervals, Simplified
+    from ifthen.explain.verify import Verification
+    from ifthen.explain.why import Explanation
+    from ifthen.explain.words import Reading
+    from ifthen.inference.decision_list import DecisionList
+    from ifthen.tasks.tabular import TabularTask
+
 FORMAT, VERSION = "ifthen-ruleset", 1
 NULL_ACTION = -1
 """What a ruleset answers where none of its rules matches."""
@@ -248,7 +255,10 @@ class RuleSet(ABC):
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> RuleSet:
-        """Build a ruleset from `to_dict`'s plain data; a feature left out of a rule is unrestricted."""
+        """Build a ruleset from `to_dict`'s plain data.
+
+        A feature left out of a rule is unrestricted. Files may also name a task; that is for their readers.
+        """
         import ifthen.inference  # noqa: F401  # the kinds of rulesets register themselves there
 
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
@@ -264,7 +274,7 @@ class RuleSet(ABC):
         _refuse_unknown(
             "the ruleset",
             data,
-            ("format", "version", "kind", "features", "actions", "rules", *kind.own_settings),
+            ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings),
         )
         try:
             features = tuple(Feature.from_dict(feature) for feature in data["features"])
@@ -299,6 +309,59 @@ class RuleSet(ABC):
             *([rule.extras[name] for rule in rules] for name in cls.own_columns),
             *(data[name] for name in cls.own_settings),
         )
+
+    # What follows reads a ruleset in ways that know tasks, which rules do not: hence imports inside.
+
+    def explain(self, observation: ArrayLike, task: TabularTask | None = None) -> Explanation:
+        """Say which rule decides at an observation, why the others lost, and what would change the action.
+
+        See `ifthen.explain.why.explain`.
+        """
+        from ifthen.explain.why import explain
+
+        return explain(self, observation, task)
+
+    def read(self, task: TabularTask | None = None) -> Reading:
+        """Return the rules ordered for reading, with the share of states that each decides.
+
+        See `ifthen.explain.words.read_rules`.
+        """
+        from ifthen.explain.words import read_rules
+
+        return read_rules(self, task)
+
+    def verify(self, task: TabularTask | None = None, require: str | Sequence[str] = ()) -> Verification:
+        """Check what holds of the rules, with a witness for everything that is found.
+
+        See `ifthen.explain.verify.verify`.
+        """
+        from ifthen.explain.verify import verify
+
+        return verify(self, task, require)
+
+    def simplify(self, task: TabularTask | None = None, intervals: Intervals = "short") -> Simplified:
+        """Return fewer and shorter rules of the same kind that choose the same.
+
+        See `ifthen.explain.fewer.simplify.simplify`.
+        """
+        from ifthen.explain.fewer.simplify import simplify
+
+        return simplify(self, task, intervals)
+
+    def to_decision_list(self, task: TabularTask | None = None) -> DecisionList:
+        """Return a short decision list that chooses the same.
+
+        See `ifthen.explain.fewer.simplify.as_decision_list`.
+        """
+        from ifthen.explain.fewer.simplify import as_decision_list
+
+        return as_decision_list(self, task)
+
+    def export(self, format: str, task: TabularTask | None = None) -> str:
+        """Return the rules as code, table, diagram or data; see `ifthen.explain.export.export`."""
+        from ifthen.explain.export import export
+
+        return export(self, format, task)
 
     def to_table(self) -> polars.DataFrame:
         """Return one row per rule: its number, both bounds of each feature, action, and what it carries."""
@@ -368,7 +431,7 @@ def _real_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
     """Return `values` as finite floats, without −0.0, or raise if they are none."""
     try:
         array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise RuleError(f"{what} must be numbers in one rectangular array, not {values!r}.") from None
     if not np.isfinite(array).all():
         raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
@@ -379,7 +442,7 @@ def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArr
     """Return a frozen float column of the given shape, or raise if it has another or is not finite."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise RuleError(f"{what} must be numbers of shape {shape}, not {values!r}.") from None
     if array.shape != shape:
         raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")

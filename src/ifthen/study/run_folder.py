@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ifthen.errors import OutputError, ParameterError
+from ifthen.explain.export.data import to_json
+from ifthen.explain.read import read_ruleset
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import alone, atomic_file, write_text
 from ifthen.study.settings import RunSettings, checked_settings, read_settings
@@ -23,12 +24,9 @@ POLICY = "policy.png"
 RULES = "rules.txt"
 RULESET = "ruleset.json"
 REPORT = "report.html"
+START = "start.json"
+"""Only where the run began with given rules."""
 FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
-
-
-def write_ruleset(path: Path, ruleset: RuleSet) -> None:
-    """Write a ruleset as JSON that `RuleSet.from_dict` understands."""
-    write_text(path, json.dumps(ruleset.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 
 class RunFolder:
@@ -44,11 +42,11 @@ class RunFolder:
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
-    def claim(self, settings: RunSettings, overwrite: bool) -> None:
-        """Take the folder for a new run, or raise if that would lose an older one."""
+    def claim(self, settings: RunSettings, overwrite: bool, start: RuleSet | None = None) -> None:
+        """Take the folder for a new run, from `start` on; raise if that would lose an older one."""
         if self.path.exists() and not self.path.is_dir():
             raise OutputError(f"{self.path} is a file, not a folder. Give another --out.")
-        present = [name for name in FILES if (self / name).exists()]
+        present = [name for name in (*FILES, START) if (self / name).exists()]
         if present and not overwrite:
             unfinished = MODEL not in present and SETTINGS in present
             hint = f" 'ifthen resume {self.path}' goes on with it;" if unfinished else ""
@@ -61,6 +59,8 @@ class RunFolder:
                 (self / name).unlink()
             except OSError as problem:
                 raise OutputError(f"cannot replace {self / name}: {problem.strerror}.") from None
+        if start is not None:
+            write_text(self / START, to_json(start))
         write_text(self / SETTINGS, settings.to_toml())
 
     def settings(self) -> RunSettings:
@@ -71,7 +71,8 @@ class RunFolder:
 
     def system(self, settings: RunSettings, threads: int | None) -> System:
         """Return the run's system as far as it has got: from its model, its checkpoint, or fresh."""
-        fresh = settings.make_system(threads)
+        start = read_ruleset(self / START)[0] if (self / START).exists() else None
+        fresh = settings.make_system(threads, start)
         for name in (MODEL, CHECKPOINT):
             if (self / name).exists():
                 system = load(self / name, threads=threads)
@@ -141,6 +142,7 @@ def identity(system: System) -> dict[str, Any]:
     return {
         "system": system.name,
         "seed": system.seed,
+        "start": system.start and system.start.to_dict(),
         **system.parameters.model_dump(),
         **{f"task {name}": getattr(task, name) for name in plain},
         **{name: array.tobytes() for name, array in task.arrays().items()},

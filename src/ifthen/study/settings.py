@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.errors import ParameterError, nearest
+from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import System, checked_parameters
 from ifthen.systems.registry import system_by_name
 from ifthen.tasks.frozen_lake import frozen_lake
@@ -60,11 +61,11 @@ class RunSettings(BaseModel):
         """Return the task."""
         return task_by_name(self.task) if isinstance(self.task, str) else self.task.make_task()
 
-    def make_system(self, threads: int | None = None) -> System:
-        """Return the system, ready to learn; raises where anything is unknown or impossible."""
+    def make_system(self, threads: int | None = None, start: RuleSet | None = None) -> System:
+        """Return the system, ready to learn from `start` on; raises where anything is impossible."""
         kind = system_by_name(self.system)
         checked_parameters(kind.Parameters, self.parameters)  # before any of them could pass for an argument
-        return kind(self.make_task(), seed=self.seed, threads=threads, **self.parameters)
+        return kind(self.make_task(), seed=self.seed, threads=threads, start=start, **self.parameters)
 
     def to_toml(self) -> str:
         """Return the settings as a TOML text that `read_settings` understands."""

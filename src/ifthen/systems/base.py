@@ -22,10 +22,13 @@ from ifthen.parallel import available_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
+from ifthen.systems.start import checked_start
 from ifthen.tasks.tabular import Method, Noise, TabularTask
 
 if TYPE_CHECKING:
     import polars
+
+    from ifthen.explain.why import Explanation
 
 Record = dict[str, Any]
 """A row of the history, with `epoch` and the ruleset's `performance` (on z) and `exact_performance`."""
@@ -92,18 +95,30 @@ class System(ABC):
         task: a TabularTask, or a Gymnasium environment with a transition table `P`.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
+        start: a ruleset to begin with; see `ifthen.systems.start`. Random rules only where None.
         parameters: the system's parameters by name; see its `Parameters`.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
+    starts_from: ClassVar[tuple[str, ...]] = ()
+    """The kinds of rulesets that learning can begin with."""
 
-    def __init__(self, task: Any, *, seed: int = 0, threads: int | None = None, **parameters: Any) -> None:
+    def __init__(
+        self,
+        task: Any,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        start: RuleSet | None = None,
+        **parameters: Any,
+    ) -> None:
         self.task = task if isinstance(task, TabularTask) else TabularTask.from_env(task)
         self.seed = check_seed(seed)
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, parameters))
         self.threads = checked_threads(threads)
+        self.start = None if start is None else self.fit_start(start)
         self._now: Moment | None = None
 
     @classmethod
@@ -117,6 +132,10 @@ class System(ABC):
     def fill_parameters(self, parameters: Any) -> Any:
         """Return the parameters with those left to the task filled in."""
         return parameters
+
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where the system cannot."""
+        return checked_start(start, self.name, self.starts_from, self.task)
 
     @abstractmethod
     def begin(self) -> tuple[Population, Record]:
@@ -224,6 +243,16 @@ class System(ABC):
             observation = self.task.features_of(observation)
         return self.ruleset.predict(observation), state
 
+    def explain(self, observation: ArrayLike) -> Explanation:
+        """Say which rule decides at an observation, why the others lost, and what would change the action.
+
+        Args:
+            observation: one, as `predict` takes it.
+        """
+        if self.task.observes == "state":
+            observation = self.task.features_of(observation)
+        return self.ruleset.explain(observation, self.task)
+
     @property
     def started(self) -> bool:
         """Whether there is a population."""
@@ -264,13 +293,15 @@ class System(ABC):
             "parameters": self.parameters.model_dump(),
             "history": {name: [record[name] for record in records] for name in records[0]},
         }
+        if self.start is not None:
+            manifest["start"] = self.start.to_dict()
         model_file.write(Path(path), manifest, self.task, population._asdict())
 
     @classmethod
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
         checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
-        system = cls(model.task, seed=model.seed, threads=threads, **model.parameters)
+        system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **model.parameters)
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
 

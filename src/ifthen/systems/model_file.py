@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
 from ifthen.provenance import versions
 from ifthen.rules.features import Feature
+from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.checked import ARRAYS
 from ifthen.tasks.tabular import TabularTask
@@ -55,6 +56,7 @@ class _Manifest(_Strict):
     parameters: dict[str, bool | int | float | str | None]
     task: _TaskPart
     history: dict[str, list[int | float | None]]
+    start: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Model:
     task: TabularTask
     history: tuple[dict[str, Any], ...]
     population: dict[str, NDArray[Any]]
+    start: RuleSet | None = None
 
 
 def write(
@@ -112,12 +115,13 @@ def read(path: Path) -> Model:
     try:
         manifest = _Manifest.model_validate(raw)
         task = _task(manifest.task, arrays)
+        start = None if manifest.start is None else RuleSet.from_dict(manifest.start)
     except ValidationError as problem:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
-    except (TaskError, RuleError, ParameterError, KeyError) as problem:
-        raise ModelFileError(f"{path} holds an impossible task: {problem}") from None
+    except (TaskError, RuleError, ParameterError, KeyError, OverflowError) as problem:
+        raise ModelFileError(f"{path} holds an impossible task or start: {problem}") from None
     epochs = manifest.history.get("epoch", [])
     lengths = {len(column) for column in manifest.history.values()}
     if not epochs or len(lengths) != 1 or epochs[-1] != manifest.epoch:
@@ -141,6 +145,7 @@ def read(path: Path) -> Model:
             for name, array in arrays.items()
             if name.startswith("population/")
         },
+        start=start,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ifthen.inference.decision_list import DecisionList, decision_tables
 from ifthen.parallel import for_slices
 from ifthen.rollout.fitness import Fitness
+from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
@@ -24,6 +25,7 @@ from ifthen.systems.pittsburgh import (
     next_generation,
     population_of,
 )
+from ifthen.systems.start import check_size, put_first
 from ifthen.tasks.tabular import Method
 
 
@@ -38,12 +40,14 @@ class PPLDL(System):
         task: a TabularTask, or a Gymnasium environment with a transition table `P`.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
+        start: a decision list to begin with; random ones only where None.
         parameters: by name; see `PPLDLParameters`.
     """
 
     name = "PPL-DL"
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
+    starts_from = (DecisionList.kind,)
 
     @cached_property
     def _fitness(self) -> Fitness:
@@ -59,9 +63,17 @@ class PPLDL(System):
         method: Method = self.parameters.fitness
         return method
 
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the list to begin with, or raise where it is no list or too long."""
+        check_size(super().fit_start(start), self.parameters.idv_size)
+        return start
+
     def begin(self) -> tuple[Population, Record]:
-        """Return random decision lists."""
-        return self._measured(first_population(self.parameters, self.task, self.seed, 0), None)
+        """Return random decision lists, after the one to start from."""
+        population = first_population(self.parameters, self.task, self.seed, 0)
+        if self.start is not None:
+            put_first(self.start, np.zeros((len(self.start), 0)), *population[:3])
+        return self._measured(population, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging single alleles; measure."""

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from ifthen.errors import ModelFileError
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.strength import StrengthRules, prediction, strength_tables, strongest_action
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
@@ -23,6 +24,7 @@ from ifthen.randomness import below, fold, stream
 from ifthen.rollout.fitness import Fitness
 from ifthen.rollout.tabular import outcome, plan
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
+from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
@@ -34,6 +36,7 @@ from ifthen.systems.pittsburgh import (
     next_generation,
     population_of,
 )
+from ifthen.systems.start import check_size, put_first
 from ifthen.tasks.tabular import Dynamics, Method
 
 
@@ -64,12 +67,15 @@ class PPLST(System):
         task: a TabularTask, or a Gymnasium environment with a transition table `P`.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
+        start: rules to begin with, of kind strength, or a decision list, whose rules then know nothing yet;
+            random ones only where None.
         parameters: by name; see `PPLSTParameters`.
     """
 
     name = "PPL-ST"
     summary = "Evolves rules with learnt strengths (the strongest matching rule decides)."
     Parameters = PPLSTParameters
+    starts_from = (StrengthRules.kind, DecisionList.kind)
 
     @cached_property
     def _fitness(self) -> Fitness:
@@ -90,9 +96,24 @@ class PPLST(System):
         method: Method = self.parameters.fitness
         return method
 
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the rules to begin with, or raise where they do not fit the parameters."""
+        check_size(super().fit_start(start), self.parameters.idv_size)
+        if isinstance(start, StrengthRules) and start.x0 != self.parameters.x0:
+            raise ParameterError(
+                f"start has x0 = {start.x0:g}, but the parameter x0 is {self.parameters.x0:g}. "
+                f"Give x0={start.x0!r}: its weights are made for that."
+            )
+        return start
+
     def begin(self) -> tuple[Population, Record]:
-        """Return random rulesets that know nothing yet, reinforced once."""
+        """Return random rulesets that know nothing yet, after the one to start from, all reinforced once."""
         population = first_population(self.parameters, self.task, self.seed, self._learns)
+        if self.start is not None:
+            knows = isinstance(self.start, StrengthRules)
+            columns = self.start.extra_columns().values()
+            learnt = np.column_stack([*columns]) if knows else np.zeros((len(self.start), self._learns))
+            put_first(self.start, learnt, *population[:3])
         return self._reinforced_and_measured(population, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:

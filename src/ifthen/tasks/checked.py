@@ -68,7 +68,8 @@ def _check_names(task: Any) -> None:
     for feature in task.features:
         if not feature.is_integer:
             raise TaskError(
-                f"the features of a tabular task are integer, but {feature.name!r} is {feature.kind}."
+                f"the features of a tabular task must be of kind 'integer', but {feature.name!r} is "
+                f"{feature.kind!r}."
             )
         if feature.width > WIDTH_LIMIT:
             raise TaskError(

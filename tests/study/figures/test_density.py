@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from ifthen import task_by_name
 from ifthen.explain.best_actions import best_action_map
+from ifthen.explain.pictures.grid import on_grid
 from ifthen.rules.features import Feature
-from ifthen.study.figures.density import densities, density_figure, density_grid, largest_density
+from ifthen.study.figures.density import densities, density_figure, largest_density
 from ifthen.study.results import Results
 from tests.study.figures.made_up import made_up_plan, made_up_results, with_rulesets
 
@@ -147,7 +148,7 @@ def test_grids_without_a_map_have_their_only_start_marked() -> None:
     (axes,) = heatmaps(density_figure(results, densities(results), cliff))
     assert axes.texts[0].get_text() == "S"
     assert axes.texts[0].get_position() == (0, 3)
-    grid = density_grid(np.arange(len(cliff.decision_states), dtype=np.float64), cliff)
+    grid = on_grid(np.arange(len(cliff.decision_states), dtype=np.float64), cliff)
     assert grid.shape == (4, 12)
     assert np.isnan(grid[3]).tolist() == [False] + [True] * 11
     assert grid[0, :3].tolist() == [0, 1, 2]
@@ -165,9 +166,7 @@ def test_coordinates_need_not_begin_at_0() -> None:
         state_features=task.state_features + np.array([2, 5], dtype=np.int32),
         layout=None,
     )
-    np.testing.assert_array_equal(
-        density_grid(found["A", "pond"], moved), density_grid(found["A", "pond"], task)
-    )
+    np.testing.assert_array_equal(on_grid(found["A", "pond"], moved), on_grid(found["A", "pond"], task))
     (axes,) = heatmaps(density_figure(results, found, moved))
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "3", "4"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["5", "6", "7"]

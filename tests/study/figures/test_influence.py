@@ -8,8 +8,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 
+from ifthen.figure_style import write_figure
 from ifthen.study.figures.influence import influence_figure, varied
-from ifthen.study.figures.style import write_figure
 from ifthen.study.plan import StudyPlan, checked_plan
 from ifthen.study.results import Results
 from tests.study.figures.made_up import LAKES, made_up_plan, made_up_results, xs, ys

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
+from ifthen.figure_style import look, write_figure
 from ifthen.study.figures.learning import curves_grid
-from ifthen.study.figures.style import look, write_figure
 from ifthen.study.read import read_results
 from ifthen.study.run import claim
 from ifthen.study.trial import run_trial

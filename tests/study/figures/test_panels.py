@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from ifthen.figure_style import COLUMN_WIDTH, WIDTH
 from ifthen.study.figures.panels import arranged, balanced, legend_above, task_figure
-from ifthen.study.figures.style import COLUMN_WIDTH, WIDTH
 from ifthen.tasks.names import PAPER_TASKS
 
 

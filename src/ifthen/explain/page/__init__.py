@@ -8,7 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ifthen.explain.maps import has_grid, policy_figure
+from ifthen.explain.pictures.grid import has_grid
+from ifthen.explain.pictures.policy import policy_figure
 from ifthen.explain.words import rules_in_words
 from ifthen.provenance import versions
 from ifthen.rollout.evaluate import evaluate

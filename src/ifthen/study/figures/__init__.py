@@ -1,1 +1,1 @@
-"""Figures of runs and studies, each as a Matplotlib figure that `style.write_figure` writes."""
+"""Figures of runs and studies, each as a Matplotlib figure that `ifthen.figure_style.write_figure` writes."""

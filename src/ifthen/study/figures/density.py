@@ -20,9 +20,10 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from ifthen.explain.best_actions import best_action_map
-from ifthen.explain.maps import has_grid
+from ifthen.explain.pictures.board import ink_on
+from ifthen.explain.pictures.grid import has_grid, on_grid, starts
+from ifthen.figure_style import MEDIUM, SMALL, WIDTH, bare_grid
 from ifthen.study.figures.panels import balanced
-from ifthen.study.figures.style import MEDIUM, SMALL, WIDTH, bare_grid
 from ifthen.study.results import Results
 from ifthen.tasks.tabular import TabularTask
 
@@ -85,7 +86,7 @@ def density_figure(
     shown = [system.name for system in results.plan.systems if (system.name, task.name) in found]
     if not shown or not has_grid(task):
         return None
-    grids = {name: density_grid(found[name, task.name], task) for name in shown}
+    grids = {name: on_grid(found[name, task.name], task) for name in shown}
     norm = _scale(grids, largest)
     figure, panels = _blank(len(shown), grids[shown[0]].shape)
     for axes, name in zip(panels, shown, strict=True):
@@ -113,15 +114,6 @@ def _blank(number: int, shape: tuple[int, ...]) -> tuple[Figure, list[Axes]]:
     return figure, panels[:number]
 
 
-def density_grid(density: NDArray[np.float64], task: TabularTask) -> NDArray[np.float64]:
-    """Return densities on the grid, `(rows, columns)`; NaN where no action is asked for."""
-    x_axis, y_axis = task.features
-    grid = np.full((y_axis.high - y_axis.low + 1, x_axis.high - x_axis.low + 1), np.nan)
-    x, y = task.state_features[task.decision_states].T
-    grid[y - y_axis.low, x - x_axis.low] = density
-    return grid
-
-
 def _scale(grids: Mapping[str, NDArray[np.float64]], largest: float | None) -> Normalize:
     """Return the scale of colours, from 1: logarithmic, because systems differ by orders of magnitude."""
     highest = max(float(np.nanmax(grid)) for grid in grids.values()) if largest is None else largest
@@ -134,35 +126,18 @@ def _draw(axes: Axes, grid: NDArray[np.float64], task: TabularTask, norm: Normal
     image = axes.imshow(np.ma.masked_invalid(grid), cmap=COLOURS, norm=norm, interpolation="nearest")
     bare_grid(axes, columns, rows, *(feature.low for feature in task.features))
     printed = max(rows, columns) <= PRINTED_UP_TO
-    ink = {(r, c): _ink(COLOURS(norm(grid[r, c]))) for r, c in np.argwhere(~np.isnan(grid))}
+    ink = {(r, c): ink_on(COLOURS(norm(grid[r, c]))) for r, c in np.argwhere(~np.isnan(grid))}
     for (r, c), colour in ink.items():
         if printed:
             text = f"{grid[r, c]:.1f}" if grid[r, c] < 99.95 else f"{grid[r, c]:.0f}"
             size = min(SMALL, 44 / max(rows, columns))
             axes.text(c, r, text, ha="center", va="center", fontsize=size, color=colour)
-    for r, c in _starts(task):
+    for r, c in starts(task):
         where = (c - 0.45, r - 0.45, "left", "top") if printed else (c, r, "center", "center")
         size = min(MEDIUM, (40 if printed else 64) / max(rows, columns))
         x, y, ha, va = where
         axes.text(x, y, "S", ha=ha, va=va, fontsize=size, weight="bold", color=ink.get((r, c), "white"))
     return image
-
-
-def _ink(colour: tuple[float, float, float, float]) -> str:
-    """Return black or white, whichever is read better on a colour."""
-    red, green, blue, _ = colour
-    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
-
-
-def _starts(task: TabularTask) -> list[tuple[int, int]]:
-    """Return row and column of the start: the map's S, or else the only initial state."""
-    if task.layout:
-        return [(r, row.index("S")) for r, row in enumerate(task.layout) if "S" in row]
-    initial = np.unique(task.initial_states)
-    if len(initial) > 1:
-        return []
-    x, y = task.state_features[initial[0]]
-    return [(int(y) - task.features[1].low, int(x) - task.features[0].low)]
 
 
 def _sizes(results: Results, system: str, task: str) -> str:

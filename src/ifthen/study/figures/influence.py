@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
+from ifthen.figure_style import MEDIUM, Look, look
 from ifthen.study.figures.panels import (
     MEASURED,
     arranged,
@@ -25,7 +26,6 @@ from ifthen.study.figures.panels import (
     task_figure,
     task_panels,
 )
-from ifthen.study.figures.style import MEDIUM, Look, look
 from ifthen.study.plan import StudyPlan, SystemPlan
 from ifthen.study.results import Results
 from ifthen.study.verdicts import Measure, samples_of

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from ifthen.figure_style import MEDIUM, WIDTH, bare_grid
 from ifthen.study.figures.panels import balanced
-from ifthen.study.figures.style import MEDIUM, WIDTH, bare_grid
 from ifthen.tasks.tabular import TabularTask
 
 COLUMNS = 4

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ifthen.figure_style import BLUE, GREEN, GREY, MEDIUM, ORANGE, Look, looks
 from ifthen.study.figures.panels import (
     arranged,
     column_of,
@@ -25,7 +26,6 @@ from ifthen.study.figures.panels import (
     task_figure,
     task_panels,
 )
-from ifthen.study.figures.style import BLUE, GREEN, GREY, MEDIUM, ORANGE, Look, looks
 from ifthen.study.results import Results
 from ifthen.study.verdicts import Measure
 from ifthen.systems.base import System

@@ -10,7 +10,7 @@ import polars
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ifthen.study.figures.style import COLUMN_WIDTH, GREY, MEDIUM, SMALL, WIDTH, bare
+from ifthen.figure_style import COLUMN_WIDTH, GREY, MEDIUM, SMALL, WIDTH, bare
 from ifthen.study.results import Results
 from ifthen.study.verdicts import ABSOLUTE, Measure
 

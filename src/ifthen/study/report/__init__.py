@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ifthen.explain.page import inline_svg
+from ifthen.figure_style import COLOURS
 from ifthen.study.figures.density import Densities, largest_density
 from ifthen.study.figures.influence import influence_figure
-from ifthen.study.figures.style import COLOURS
 from ifthen.study.grid import WORDS
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.report.curves import MEASURES, Panel, curve_panel

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from ifthen.explain.maps import has_grid
+from ifthen.explain.pictures.grid import has_grid
 from ifthen.study.figures.density import COLOURS, Densities, largest_density
 from ifthen.tasks.tabular import TabularTask
 

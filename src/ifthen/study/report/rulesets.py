@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ifthen.explain.maps import DIRECTIONS, Cell, cells, has_grid
+from ifthen.explain.pictures.grid import DIRECTIONS, Cell, cells, has_grid
 from ifthen.explain.words import RuleInWords, readable, rules_in_words
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.rules.ruleset import RuleSet

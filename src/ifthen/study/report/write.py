@@ -14,13 +14,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ifthen.figure_style import write_figure
 from ifthen.store import write_text
 from ifthen.study.data import all_data
 from ifthen.study.figures.density import Densities, densities, density_figure, largest_density
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.lakes import lakes_figure
 from ifthen.study.figures.learning import curves_grid
-from ifthen.study.figures.style import write_figure
 from ifthen.study.plan import safe_name
 from ifthen.study.report import study_page
 from ifthen.study.results import Results

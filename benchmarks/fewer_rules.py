@@ -1,0 +1,94 @@
+"""How few rules say the same: the final policies of a study, pruned without loss and as decision lists.
+
+    python -m benchmarks.fewer_rules                     the 30 final PPL-ST policies per task of the paper
+    python -m benchmarks.fewer_rules --system XCSF --system PPL-DL
+
+For every task: rules of a policy, those in its best action map (|R_BA|), those left after lossless pruning
+and those of the equivalent decision list, as means over trials; every pruned policy is checked against its
+own in every decision state. Beside them stands the shortest list known for an optimal policy of the task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import polars
+
+from ifthen import RuleSet, TabularTask, best_action_map
+from ifthen.explain.fewer.simplify import as_decision_list, simplify
+from ifthen.explain.read import read_ruleset
+from ifthen.explain.verify import verify
+from ifthen.rollout.evaluate import policy_table
+from ifthen.study.plan import Trial
+from ifthen.study.read import read_results
+
+ROOT = Path(__file__).parents[1]
+PAPER, SHORTEST, OUT = (
+    ROOT / "results" / "paper",
+    ROOT / "results" / "shortest",
+    ROOT / "results" / "fewer-rules",
+)
+
+
+def counts(ruleset: RuleSet, task: TabularTask) -> dict[str, float]:
+    """Return how many rules a policy has in each form, and the seconds that checking and pruning it took."""
+    began = time.perf_counter()
+    verify(ruleset, task)
+    pruned = simplify(ruleset, task).ruleset
+    seconds = time.perf_counter() - began
+    listed = as_decision_list(ruleset, task, "normal")
+    for other in (pruned, listed):
+        if (policy_table(other, task) != policy_table(ruleset, task)).any():
+            raise SystemExit(f"{other!r} does not do what {ruleset!r} does on {task.name}.")
+    return {
+        "rules": len(ruleset),
+        "best_action_map": len(best_action_map(ruleset, task)),
+        "pruned": len(pruned),
+        "decision_list": len(listed),
+        "seconds": seconds,
+    }
+
+
+def table_of(system: str, study: Path) -> polars.DataFrame:
+    """Return one row per task: means over all trials of a system."""
+    results = read_results(study)
+    if results.ruleset is None:
+        raise SystemExit(f"{study} holds no rulesets.")
+    rows = []
+    for name, task in results.plan.tasks_by_name().items():
+        seeds = [trial.seed for trial in results.plan.trials_to_run() if trial[:2] == (system, name)]
+        found = [counts(results.ruleset(Trial(system, name, seed)), task) for seed in seeds]
+        known = SHORTEST / f"{name}.json"
+        rows.append(
+            {
+                "system": system,
+                "task": name,
+                "trials": len(found),
+                **{key: float(np.mean([row[key] for row in found])) for key in list(found[0])[:-1]},
+                "shortest_optimal": len(read_ruleset(known)[0]) if known.exists() else None,
+                "slowest_seconds": max(row["seconds"] for row in found[1:] or found),
+            }
+        )
+        print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+    return polars.DataFrame(rows)
+
+
+def main() -> None:
+    """Prune, print and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--system", action="append", help="PPL-ST by default; may be repeated")
+    parser.add_argument("--study", type=Path, default=PAPER)
+    options = parser.parse_args()
+    OUT.mkdir(parents=True, exist_ok=True)
+    for system in options.system or ["PPL-ST"]:
+        table = table_of(system, options.study)
+        table.drop("slowest_seconds").write_csv(OUT / f"{system}.csv", float_precision=2)
+        slowest = max(table["slowest_seconds"].to_list())
+        print(f"slowest verification and pruning, compiled: {slowest:.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""The command `ifthen`: its commands by what they are for, one file each.
+
+What is slow to import is imported inside the commands, so that `ifthen --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from ifthen import __version__
+from ifthen.cli.about import doctor, systems, tasks
+from ifthen.cli.explaining import diff, explain, verify
+from ifthen.cli.reading import show
+from ifthen.cli.shortening import export, prune, shortest
+from ifthen.cli.study import study
+from ifthen.cli.terminal import err, out
+from ifthen.cli.training import evaluate, resume, train
+from ifthen.errors import IfthenError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"ifthen {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Train reinforcement-learning policies people can read: short lists of IF-THEN rules.
+
+    Start with: `ifthen train PPL-ST FrozenLake-8-0.3`
+    """
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(train, resume, evaluate, show),
+    *(explain, verify, diff, prune, shortest, export),
+    *(tasks, systems, doctor),
+)
+for command in COMMANDS:
+    app.command()(command)
+app.add_typer(study, name="study")
+
+
+def run() -> None:
+    """Run the command line; errors are one clear line and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± and → is no reason to fail
+    try:
+        app()
+    except IfthenError as problem:
+        message = str(problem)
+    except MemoryError:
+        message = "there is not enough memory for this; try a smaller population or task."
+    except OSError as problem:
+        message = f"{problem.strerror or problem}: {problem.filename or ''}"
+    else:
+        return
+    err.print(Text.assemble(("error: ", "bold red"), message))
+    sys.exit(2)

@@ -1,0 +1,101 @@
+"""What commands are given to work on: model files, folders of runs, rulesets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from ifthen.cli.terminal import err
+from ifthen.errors import ModelFileError, ParameterError, TaskError
+
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+    from ifthen.systems.base import System
+    from ifthen.tasks.tabular import TabularTask
+
+ModelPath = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
+]
+PolicyPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="A model file, the folder of a finished run, or rules in a .json, .txt or .md file.",
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option("--task", help="The task, where MODEL does not say or another one is meant."),
+]
+Threads = Annotated[
+    int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
+]
+RULES = (".json", ".txt", ".md")
+
+
+class Policy(NamedTuple):
+    """Rules to read, under a name, and the task they are for; None where that is not known."""
+
+    name: str
+    ruleset: RuleSet
+    task: TabularTask | None
+
+    def known_task(self) -> TabularTask:
+        """Return the task, or raise saying how to give it."""
+        if self.task is None:
+            raise ParameterError(
+                f"{self.name} does not say which task its rules are for: give --task, such as "
+                "--task FrozenLake-8-0.3 ('ifthen tasks' lists them)."
+            )
+        return self.task
+
+
+def read_policy(path: Path, task: str | None = None) -> Policy:
+    """Return the rules in a model, a run's folder or a file of rules, with their task where it is known."""
+    from ifthen.explain.read import read_ruleset
+    from ifthen.rollout.evaluate import policy_table
+    from ifthen.tasks.names import task_by_name
+
+    wanted = task_by_name(task) if task else None
+    if path.suffix.lower() in RULES and not path.is_dir():
+        ruleset, written = read_ruleset(path, wanted)
+        policy = Policy(str(path), ruleset, wanted or _named_task(written, path))
+    else:
+        learner = load_model(path)
+        policy = Policy(f"{learner.name} in {path}", learner.ruleset, wanted or learner.task)
+    if policy.task is not None:
+        policy_table(policy.ruleset, policy.task)  # raises where the rules are about something else
+    return policy
+
+
+def _named_task(name: str | None, path: Path) -> TabularTask | None:
+    """Return the task that a file of rules names; None where it names none, or one that no name makes."""
+    from ifthen.tasks.names import task_by_name
+
+    if name is None:
+        return None
+    try:
+        return task_by_name(name)
+    except TaskError:
+        err.print(f"(no name makes the task {name!r} that {path} is for: give the run's folder to have it)")
+        return None
+
+
+def load_model(path: Path) -> System:
+    """Return the system in a model file, or in the folder of a finished run."""
+    from ifthen.study.run_folder import CHECKPOINT, MODEL
+    from ifthen.systems.registry import load
+
+    if path.suffix.lower() in RULES and not path.is_dir():
+        raise ModelFileError(
+            f"{path} is no model. Rules in a file are read by 'ifthen explain', 'verify', 'prune', 'export' "
+            "and 'diff', and in Python by ifthen.read_ruleset."
+        )
+    if path.is_dir() and (path / CHECKPOINT).exists() and not (path / MODEL).exists():
+        raise ModelFileError(
+            f"the run in {path} is not finished: 'ifthen resume {path}' goes on with it, and "
+            f"{path / CHECKPOINT} is where it stands."
+        )
+    return load(path / MODEL if path.is_dir() else path)

@@ -1,0 +1,210 @@
+"""Commands that make something else of a policy: prune, shortest, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
+from ifthen.cli.terminal import err, out
+from ifthen.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+    from ifthen.tasks.tabular import TabularTask
+
+Effort = Annotated[str, typer.Option(help="How long to search: quick, normal or thorough.")]
+RulesFile = Annotated[Path | None, typer.Option("--out", help="Write the rules to this .json or .txt file.")]
+
+
+def prune(
+    model: PolicyPath,
+    file: RulesFile = None,
+    task: TaskName = None,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Make it a decision list, as short as can be found.")
+    ] = False,
+    intervals: Annotated[
+        str, typer.Option(help="short (fewest words), tight (smallest boxes) or keep.")
+    ] = "short",
+    rules: Annotated[
+        int | None, typer.Option(help="At most so many rules, for what performance it costs.")
+    ] = None,
+    performance: Annotated[
+        float | None, typer.Option(help="As few rules as this exact performance allows.")
+    ] = None,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Show performance for every number of rules.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the ladder to this .png, .pdf or .svg file.")
+    ] = None,
+    polish: Annotated[
+        bool, typer.Option("--polish", help="On the ladder, also tune the rules that are left.")
+    ] = False,
+    effort: Effort = "quick",
+    threads: Threads = None,
+) -> None:
+    """Say the same with fewer and shorter rules; or nearly the same with fewer still.
+
+    Without further options no action changes in any state of the task, which is checked in every one.
+    With --rules, --performance or --ladder, performance is traded for fewer rules. For example:
+
+    - `ifthen prune runs/first --out short.txt`
+    - `ifthen prune runs/first --list`
+    - `ifthen prune runs/first --ladder --polish --plot ladder.png`
+    - `ifthen prune runs/first --performance 0.6 --out small.json`
+    """
+    if file is not None and file.suffix.lower() not in (".json", ".txt"):
+        raise ParameterError(f"--out writes .json or .txt, not {file.name}.")
+    if rules is not None and performance is not None:
+        raise ParameterError("--rules and --performance each choose a rung of the ladder: give one of them.")
+    policy = read_policy(model, task)
+    lossy = ladder or rules is not None or performance is not None or plot is not None or polish
+    if lossy:
+        found = _from_ladder(policy, rules, performance, polish, plot, threads)
+    else:
+        found = _same(policy, as_list, intervals, effort)
+    if found is None:
+        return
+    out.print(_words(found, policy.task))
+    if file is not None:
+        write_rules(file, found, policy.task)
+
+
+def _same(policy: Policy, as_list: bool, intervals: str, effort: str) -> RuleSet:
+    """Return a simpler ruleset that chooses the same, and say what was done."""
+    from ifthen.explain.domain import where_in_words
+    from ifthen.explain.fewer.simplify import as_decision_list, simplify
+
+    kind: Any = intervals
+    how: Any = effort
+    if as_list:
+        found: RuleSet = as_decision_list(policy.ruleset, policy.task, how)
+        where = where_in_words(policy.ruleset, policy.task)
+        lengths = f"{len(policy.ruleset)} rules became a decision list of {len(found)}"
+        out.print(f"{lengths} that does the same at {where}.")
+        return found
+    simplified = simplify(policy.ruleset, policy.task, kind)
+    out.print(str(simplified))
+    return simplified.ruleset
+
+
+def _from_ladder(
+    policy: Policy,
+    rules: int | None,
+    performance: float | None,
+    polish: bool,
+    plot: Path | None,
+    threads: int | None,
+) -> RuleSet | None:
+    """Print and draw the ladder; return the rung that was asked for, if one was."""
+    from ifthen.explain.fewer.ladder import ladder as all_rungs
+    from ifthen.figure_style import write_as
+    from ifthen.systems.base import checked_threads
+
+    form: Any = None if plot is None else plot.suffix.lower().removeprefix(".")
+    if form not in (None, "png", "pdf", "svg"):
+        raise ParameterError(f"--plot draws a .png, .pdf or .svg, not {plot}.")
+    with err.status("looking for fewer rules") as status:
+        steps = all_rungs(
+            policy.ruleset,
+            policy.known_task(),
+            polish,
+            checked_threads(threads),
+            lambda n: status.update(f"looking for fewer rules: {n} left"),
+        )
+    out.print(str(steps))
+    if plot is not None:
+        written = write_as(plot.with_suffix(""), steps.figure(), form)
+        out.print(f"drawn to {written}")
+    if rules is None and performance is None:
+        return None
+    rung = steps.with_rules(rules) if rules is not None else steps.with_performance(performance or 0.0)
+    return rung.ruleset
+
+
+def shortest(
+    task: Annotated[str, typer.Argument(help="What to solve: see `ifthen tasks`.")],
+    effort: Effort = "normal",
+    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    file: RulesFile = None,
+) -> None:
+    """Find the shortest decision list for an optimal policy of a task: the limit that learnt ones have.
+
+    For example:
+
+    - `ifthen shortest FrozenLake-4-0.1`
+    - `ifthen shortest FrozenLake-8-0.3 --effort thorough --out shortest.txt`
+    """
+    from ifthen.explain.shortest import shortest_decision_list
+    from ifthen.tasks.names import task_by_name
+
+    if file is not None and file.suffix.lower() not in (".json", ".txt"):
+        raise ParameterError(f"--out writes .json or .txt, not {file.name}.")
+    wanted, how = task_by_name(task), cast(Any, effort)
+    with err.status("searching") as status:
+        found = shortest_decision_list(
+            wanted,
+            how,
+            seed,
+            lambda rules, least: status.update(
+                f"searching: {rules} rules found, {least} proven to be needed"
+            ),
+        )
+    out.print(_words(found.rules, wanted))
+    out.print()
+    out.print(found.how)
+    if file is not None:
+        write_rules(file, found.rules, wanted)
+
+
+def export(
+    model: PolicyPath,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="One of: text, json, python, c, sql, csv, markdown, latex, dot, mermaid, dmn, dmn-priority.",
+        ),
+    ],
+    file: Annotated[Path | None, typer.Option("--out", help="Write to this file.  [default: print]")] = None,
+    task: TaskName = None,
+) -> None:
+    """Write a policy as code, a table, a diagram or data that other programs read.
+
+    Each does exactly what the policy does. For example:
+
+    - `ifthen export runs/first --to python --out policy.py`
+    - `ifthen export runs/first --to dmn --out policy.dmn`
+    - `ifthen export runs/first --to mermaid`
+    """
+    from ifthen.explain.export import export as exported
+    from ifthen.store import write_text
+
+    policy = read_policy(model, task)
+    text = exported(policy.ruleset, to, policy.task)
+    if file is None:
+        typer.echo(text.rstrip("\n"))
+        return
+    write_text(file, text)
+    out.print(f"written to {file}")
+
+
+def write_rules(path: Path, ruleset: RuleSet, task: TabularTask | None) -> None:
+    """Write rules as JSON or readable text, by the file's name."""
+    from ifthen.explain.export import export as exported
+    from ifthen.store import write_text
+
+    write_text(path, exported(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
+    out.print(f"written to {path}")
+
+
+def _words(ruleset: RuleSet, task: TabularTask | None) -> str:
+    """Return the rules as they are read in this terminal."""
+    from ifthen.explain.words import read_rules
+
+    return read_rules(ruleset, task).to_text(out.width)

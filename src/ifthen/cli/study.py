@@ -1,0 +1,209 @@
+"""The commands `ifthen study …`: plan, run, tables, report, pack."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ifthen.cli.terminal import Stop, err, out
+
+if TYPE_CHECKING:
+    from ifthen.study.plan import Trial
+    from ifthen.study.trial import Ended
+
+study = typer.Typer(no_args_is_help=True, help="Compare systems over tasks and trials.")
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A TOML file: see studies/paper.toml.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change the plan: trials=3, or PPL-ST.eta=0.2."),
+]
+Workers = Annotated[int | None, typer.Option(help="Processes side by side; one per core by default.")]
+StudyFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The folder of a study, or a packed one.")
+]
+STOPPED = 130
+
+
+@study.command()
+def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) -> None:
+    """Show what a study would run, and about how long that would take.
+
+    For example:
+
+    - `ifthen study plan studies/paper.toml`
+    - `ifthen study plan studies/paper.toml --set trials=3 --set epochs=50`
+    """
+    from ifthen.study.calibrate import calibrate
+    from ifthen.study.plan import read_plan
+    from ifthen.systems.base import checked_threads
+
+    wanted = read_plan(plan_file, changes or [])
+    trials = wanted.trials_to_run()
+    processes = checked_threads(workers, "workers")
+    tasks = wanted.tasks_by_name()
+    title = f"{wanted.name}: {len(trials):,} trials of {wanted.epochs:,} epochs"
+    table = Table(title=Text(title), title_justify="left")
+    for heading in ("task", "system", "s/trial", "episodes/trial", "processor minutes"):
+        words = heading in ("task", "system")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=words)
+    seconds = episodes = 0.0
+    with err.status("trying a few epochs of each"):
+        for task in tasks:
+            for system in wanted.systems:
+                trial = calibrate(wanted, system.name, task)
+                seconds += trial.seconds * wanted.trials
+                episodes += trial.episodes * wanted.trials
+                minutes = trial.seconds * wanted.trials / 60
+                cells = (f"{trial.seconds:.1f}", f"{trial.episodes:,.0f}", f"{minutes:.1f}")
+                table.add_row(Text(task), Text(system.name), *cells)
+            table.add_section()
+    out.print(table)
+    rest = seconds / processes
+    how_long = f"{rest / 60:.0f} minutes" if rest >= 120 else f"{rest:.0f} seconds"
+    out.print(
+        f"systems × tasks × trials = {len(wanted.systems)} × {len(tasks)} × {wanted.trials}: about "
+        f"{episodes:,.0f} episodes, about {how_long} in {processes} processes, from a short calibration"
+    )
+
+
+class _Lines:
+    """Prints a line for each trial that ends, where there is no terminal to show a picture on."""
+
+    def __init__(self, left: int) -> None:
+        self.left, self.ended = left, 0
+
+    def __call__(self, trial: Trial, how: Ended) -> None:
+        self.ended += how.outcome != "stopped"
+        console = err if how.outcome == "failed" else out
+        line = f"{self.ended:>5}/{self.left} {trial}: {how.outcome}, {how.line}"
+        console.print(line, soft_wrap=True)
+
+
+@study.command()
+def run(
+    plan_file: PlanFile,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the results.  [default: runs/NAME]")
+    ] = None,
+    changes: Changes = None,
+    workers: Workers = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(help="The folder of another study: what it has run already is taken from there."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="What runs the trials: local processes, or dask.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="A running Dask cluster's scheduler, such as tcp://10.0.0.1:8786.")
+    ] = None,
+) -> None:
+    """Run a study, or what is left of it: finished trials are never run again.
+
+    For example:
+
+    - `ifthen study run studies/paper.toml --out runs/paper`
+    - `ifthen study run studies/noise.toml --out runs/noise --reuse runs/paper`
+    - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
+    """
+    from ifthen.cli.screen import StudyScreen
+    from ifthen.study.engines import engine_by_name
+    from ifthen.study.plan import read_plan, safe_name
+    from ifthen.study.reuse import check_source, take_over
+    from ifthen.study.run import claim, run_study, unfinished
+
+    wanted = read_plan(plan_file, changes or [])
+    crew = engine_by_name(engine, workers, address)
+    path = folder or Path("runs") / safe_name(wanted.name)
+    everything = len(wanted.trials_to_run())
+    for other in reuse or ():
+        check_source(other)
+    claim(path, wanted)
+    for other in reuse or ():
+        taken = take_over(path, wanted, other)
+        why = "" if taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
+        out.print(f"{taken:,} trials are taken from {other}{why}")
+    left = unfinished(path, wanted)
+    out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
+    with Stop() as stop, ExitStack() as stack:
+        if out.is_terminal:
+            screen = stack.enter_context(StudyScreen(out, path, wanted, left))
+            whole = run_study(path, wanted, crew, screen.told, lambda: stop.asked, screen.watch)
+        else:
+            whole = run_study(path, wanted, crew, _Lines(len(left)), lambda: stop.asked)
+    if stop.asked and not whole:
+        err.print("stopped; the same command goes on from here")
+        raise typer.Exit(STOPPED)
+    if not whole:
+        err.print(f"{len(unfinished(path, wanted))} trials failed: see *.failed.txt in {path / 'trials'}")
+        raise typer.Exit(1)
+    out.print(f"all {everything:,} trials are in {path}; 'ifthen study report {path}' shows them")
+
+
+@study.command()
+def tables(
+    folder: StudyFolder,
+    write: Annotated[bool, typer.Option("--write", help="Also write them to FOLDER/tables.")] = False,
+) -> None:
+    """Print a study's tables: performance with verdicts, sizes of rulesets, and times.
+
+    Beside our numbers stand the paper's, where it has any. For example:
+
+    - `ifthen study tables runs/paper --write`
+    """
+    from ifthen.study.read import read_results
+    from ifthen.study.report.write import write_tables
+    from ifthen.study.tables import all_tables
+
+    results = read_results(folder)
+    for grid in all_tables(results).values():
+        out.print(grid.to_rich())
+    if write:
+        write_tables(folder, results)
+        out.print(f"written to {folder / 'tables'} as CSV, Markdown and LaTeX")
+
+
+@study.command()
+def report(folder: StudyFolder) -> None:
+    """Write a study's report: one page to open, all tables, and all figures as PNG and PDF.
+
+    It can be written at any time: what is not finished yet is left out, and said. For example:
+
+    - `ifthen study report runs/paper`
+    """
+    from ifthen.study.read import read_results
+    from ifthen.study.report.write import write_report
+    from ifthen.study.verdicts import judge, tallies
+
+    results = read_results(folder)
+    with err.status("reading") as status:
+        path = write_report(folder, results, status.update)
+    for tally in tallies(judge(results)):
+        out.print(str(tally))
+    out.print(f"open {path}; tables and figures are beside it")
+
+
+@study.command()
+def pack(
+    folder: StudyFolder,
+    to: Annotated[Path, typer.Option("--out", help="A new folder for the packed study.")],
+    rulesets: Annotated[bool, typer.Option(help="Keep the final rulesets.")] = True,
+) -> None:
+    """Pack a study's results into a few files, to be kept or sent: all that its report needs.
+
+    For example:
+
+    - `ifthen study pack runs/paper --out results/paper`
+    - `ifthen study report results/paper`
+    """
+    from ifthen.study.pack import write_pack
+    from ifthen.study.read import read_results
+
+    results = read_results(folder)
+    with err.status("packing"):
+        write_pack(to, results, rulesets)
+    size = sum(path.stat().st_size for path in to.rglob("*") if path.is_file())
+    out.print(f"{len(results.finals):,} trials are packed in {to}, {size / 2**20:.1f} MiB")

@@ -1,0 +1,222 @@
+"""Rank space: a bounded space of integer and real features, cut into finitely many pieces.
+
+The edges of some boxes cut every axis into segments in which no box begins or ends. On an integer axis these
+are runs of whole numbers; on a real one they are the edges themselves, as points, and the open gaps between
+neighbouring edges, where a floating-point number lies in between. Numbered from 0, the segments turn every
+box into a box of whole numbers, their *ranks*, and a question about all points of the space into one about
+finitely many cells: two points of the same cell lie in the same boxes. For each segment there stands a point.
+
+A real feature stands for its float64 values, which are all that a ruleset can be asked about: between a
+number and the next there is nothing. Shares of the space are counted in whole numbers along integer features
+and in length along real ones, where single points weigh nothing. Only an axis without any length, because it
+is one number or nothing but neighbouring numbers, is counted point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError
+from ifthen.rules.features import Feature, number_in_words
+
+Point = tuple[int | float, ...]
+"""One value per feature: whole for integer features."""
+DIGITS = 17  # enough decimal digits to write any float64
+
+
+class Interval(NamedTuple):
+    """The values of one feature in a box; an open end is not included."""
+
+    low: int | float
+    high: int | float
+    low_open: bool = False
+    high_open: bool = False
+
+    def in_words(self, feature: Feature) -> str:
+        """Return the interval as a condition, such as "x > 0.5"; "" where it leaves nothing out."""
+        if not self.low_open and not self.high_open:
+            return feature.interval_in_words(self.low, self.high)
+        low, high = number_in_words(self.low), number_in_words(self.high)
+        unit = f" {feature.unit}" if feature.unit else ""
+        above, below = "<" if self.low_open else "≤", "<" if self.high_open else "≤"
+        if self.low <= feature.low and not self.low_open:
+            return f"{feature.name} {below} {high}{unit}"
+        if self.high >= feature.high and not self.high_open:
+            return f"{feature.name} > {low}{unit}"
+        return f"{low} {above} {feature.name} {below} {high}{unit}"
+
+
+Box = tuple[Interval, ...]
+"""One interval per feature."""
+
+
+def box_in_words(box: Box, features: Sequence[Feature]) -> str:
+    """Return a box as conditions joined by AND; "everywhere" where it is the whole space."""
+    parts = [interval.in_words(feature) for interval, feature in zip(box, features, strict=True)]
+    return " AND ".join(part for part in parts if part) or "everywhere"
+
+
+class Axis:
+    """The segments of one axis, in order.
+
+    Lengths are differences of `from_` and `to`, which have one entry per segment.
+
+    Args:
+        feature: the feature it is of.
+        low: smallest value looked at.
+        high: largest value looked at.
+        edges: bounds of intervals, `(n, 2)`, smaller first, all from `low` to `high`.
+    """
+
+    def __init__(self, feature: Feature, low: float, high: float, edges: NDArray[np.float64]) -> None:
+        self.whole = feature.is_integer
+        if self.whole:
+            self.cuts = np.unique(np.concatenate([[low, high + 1], edges[:, 0], edges[:, 1] + 1]))
+            self.starts, self.ends = self.cuts[:-1], self.cuts[1:]
+            self.points, self.gap = self.starts, np.zeros(len(self.starts), dtype=np.bool_)
+            self.from_, self.to = self.starts, self.ends
+            return
+        self.cuts = np.unique(np.concatenate([[low, high], edges.ravel()]))
+        roomy = np.nextafter(self.cuts[:-1], np.inf) < self.cuts[1:]
+        self.rank_of_cut = np.arange(len(self.cuts)) + np.concatenate([[0], np.cumsum(roomy)])
+        places = np.sort(np.concatenate([np.arange(len(self.cuts)), np.flatnonzero(roomy) + 0.5]))
+        self.gap = places % 1 > 0
+        before, after = np.floor(places).astype(np.int64), np.ceil(places).astype(np.int64)
+        self.starts, self.ends = self.cuts[before], self.cuts[after]
+        self.points = np.array([between(a, b) for a, b in zip(self.starts, self.ends, strict=True)])
+        # Between neighbouring numbers there is nothing, so their distance is no length either.
+        no_length = np.concatenate([[0.0], np.cumsum(np.where(roomy, 0.0, np.diff(self.cuts)))])
+        by_length = (self.cuts - no_length)[before], (self.cuts - no_length)[after]
+        by_points = np.arange(len(places)) * 1.0, np.arange(len(places)) + 1.0
+        self.from_, self.to = by_length if self.gap.any() else by_points
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def ranks(self, edges: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the first and the last rank of intervals `(n, 2)` whose edges are among the axis's."""
+        if self.whole:
+            past = np.array([0, 1])
+            return np.asarray(np.searchsorted(self.cuts, edges + past) - past, dtype=np.int32)
+        return np.asarray(self.rank_of_cut[np.searchsorted(self.cuts, edges)], dtype=np.int32)
+
+    def interval(self, first: int, last: int) -> Interval:
+        """Return the values of the segments from `first` to `last`."""
+        if self.whole:
+            return Interval(int(self.starts[first]), int(self.ends[last]) - 1)
+        low, high = float(self.starts[first]), float(self.ends[last])
+        return Interval(low, high, bool(self.gap[first]), bool(self.gap[last]))
+
+    def point(self, rank: int) -> int | float:
+        """Return the value that stands for a segment."""
+        return int(self.points[rank]) if self.whole else float(self.points[rank])
+
+
+class RankSpace:
+    """A bounded space cut at the edges of boxes.
+
+    Args:
+        features: the features, whose ranges bound the space.
+        bounds: every box that will be asked about, `(n, features, 2)`; the two bounds in any order.
+        within: look only at this box, `(features, 2)`, of closed intervals.
+    """
+
+    def __init__(
+        self, features: Sequence[Feature], bounds: NDArray[np.float64], within: ArrayLike | None = None
+    ) -> None:
+        self.features = tuple(features)
+        self.within = checked_within(self.features, within)
+        clipped, meets = self._clipped(bounds)
+        self.axes = [
+            Axis(feature, low, high, clipped[meets, d])
+            for d, (feature, (low, high)) in enumerate(zip(self.features, self.within.tolist(), strict=True))
+        ]
+        self.sizes = np.array([len(axis) for axis in self.axes], dtype=np.int32)
+        widest = int(self.sizes.max())
+        self.starts, self.ends = np.zeros((2, len(self.axes), widest))
+        self.totals = np.empty(len(self.axes))
+        for d, axis in enumerate(self.axes):
+            self.starts[d, : len(axis)], self.ends[d, : len(axis)] = axis.from_, axis.to
+            self.totals[d] = axis.to[-1] - axis.from_[0]
+
+    def _clipped(self, bounds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return boxes cut off at `within`, and which of them have anything in it."""
+        clipped = bounds.copy()
+        for d, feature in enumerate(self.features):
+            if feature.is_integer:
+                clipped[:, d, 0], clipped[:, d, 1] = np.ceil(bounds[:, d, 0]), np.floor(bounds[:, d, 1])
+        np.maximum(clipped[..., 0], self.within[:, 0], out=clipped[..., 0])
+        np.minimum(clipped[..., 1], self.within[:, 1], out=clipped[..., 1])
+        meets: NDArray[np.bool_] = np.all(clipped[..., 0] <= clipped[..., 1], axis=1)
+        return clipped, meets
+
+    def ranks(self, bounds: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return boxes as ranks, `(n, features, 2)`; one with nothing in `within` begins after the end."""
+        clipped, meets = self._clipped(bounds)
+        out = np.empty(bounds.shape, dtype=np.int32)
+        for d, axis in enumerate(self.axes):
+            out[meets, d] = axis.ranks(clipped[meets, d])
+        out[~meets] = np.stack([self.sizes, np.full_like(self.sizes, -1)], axis=-1)
+        return out
+
+    def whole(self) -> NDArray[np.int32]:
+        """Return the ranks of all that is looked at, `(features, 2)`."""
+        return np.stack([np.zeros_like(self.sizes), self.sizes - 1], axis=-1)
+
+    def box(self, ranks: NDArray[np.int32]) -> Box:
+        """Return a box of ranks `(features, 2)` in the features' own numbers."""
+        return tuple(axis.interval(*pair) for axis, pair in zip(self.axes, ranks.tolist(), strict=True))
+
+    def witness(self, ranks: NDArray[np.int32]) -> Point:
+        """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell."""
+        middles = (ranks.sum(axis=1) // 2).tolist()
+        return tuple(axis.point(middle) for axis, middle in zip(self.axes, middles, strict=True))
+
+
+def between(low: float, high: float) -> float:
+    """Return a number strictly between two, with few digits, or their only value where they are equal."""
+    middle = low / 2 + high / 2
+    if low == high:
+        return low
+    if not low < middle < high:
+        return float(np.nextafter(low, high))
+    rounded = (float(f"{middle:.{digits}g}") for digits in range(1, DIGITS + 1))
+    return next((number for number in rounded if low < number < high), middle) + 0.0
+
+
+def checked_bounds(features: Sequence[Feature], bounds: ArrayLike) -> NDArray[np.float64]:
+    """Return boxes `(n, features, 2)` as numbers, the smaller bound first, or raise; n may be 0."""
+    try:
+        array = np.asarray(bounds, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise RuleError(f"bounds must be numbers in one rectangular array, not {bounds!r}.") from None
+    if array.ndim != 3 or array.shape[1:] != (len(features), 2):
+        raise RuleError(f"bounds must have shape (rules, {len(features)}, 2), not {array.shape}.")
+    if np.isnan(array).any():
+        raise RuleError("bounds must be numbers, but some are NaN.")
+    return np.asarray(np.sort(array, axis=-1) + 0.0)  # no -0.0
+
+
+def checked_within(features: Sequence[Feature], within: ArrayLike | None) -> NDArray[np.float64]:
+    """Return the box to look at, `(features, 2)`, or raise where it is empty or leaves the ranges."""
+    if not features:
+        raise RuleError("a space needs at least one feature.")
+    ranges = np.array([[feature.low, feature.high] for feature in features], dtype=np.float64)
+    if within is None:
+        return ranges + 0.0
+    if np.shape(within) != ranges.shape:
+        raise RuleError(f"within must have shape {ranges.shape}, not {np.shape(within)}.")
+    box = checked_bounds(features, np.asarray(within)[None])[0]
+    for feature, (low, high) in zip(features, box.tolist(), strict=True):
+        if low < feature.low or high > feature.high:
+            raise RuleError(
+                f"within leaves the range of {feature.name}: [{low:g}, {high:g}] is not inside "
+                f"[{feature.low}, {feature.high}]."
+            )
+        if feature.is_integer and (low % 1 or high % 1):
+            raise RuleError(f"within must be whole along integer {feature.name}, not [{low}, {high}].")
+    return np.asarray(box)

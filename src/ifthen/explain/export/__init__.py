@@ -1,0 +1,76 @@
+"""Rulesets for other programs: data, code, tables, diagrams. What a format cannot hold is refused.
+
+Code and tables of rules choose exactly as the ruleset does, on its domain: the decision states of a task or,
+without one, the whole bounded feature space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ifthen.errors import ParameterError, RuleError, TaskError, nearest
+from ifthen.explain.domain import ruleset_of
+from ifthen.explain.export.c_code import to_c
+from ifthen.explain.export.data import schema, to_json
+from ifthen.explain.export.diagrams import to_dot, to_mermaid
+from ifthen.explain.export.dmn import to_dmn, to_dmn_priority
+from ifthen.explain.export.python_code import to_python
+from ifthen.explain.export.sql import to_sql
+from ifthen.explain.export.tables import to_csv, to_latex, to_markdown
+from ifthen.explain.export.text import rules_text
+from ifthen.rollout.evaluate import policy_table
+from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.tabular import TabularTask
+
+__all__ = ["FORMATS", "Format", "export", "rules_text", "schema"]
+
+
+class Format(NamedTuple):
+    """A format that rulesets can be written in."""
+
+    suffix: str
+    summary: str
+    write: Callable[[RuleSet, TabularTask | None], str]
+
+
+def _to_text(ruleset: RuleSet, task: TabularTask | None) -> str:
+    return rules_text(ruleset, None if task is None else task.name)
+
+
+FORMATS: dict[str, Format] = {
+    "text": Format(".txt", "readable rules that can be edited and read back", _to_text),
+    "json": Format(".json", "plain data that can be read back, by a published schema", to_json),
+    "python": Format(".py", "a Python module without imports", to_python),
+    "c": Format(".c", "a self-contained C99 function", to_c),
+    "sql": Format(".sql", "one CASE expression (a decision list)", to_sql),
+    "csv": Format(".csv", "a table of bounds, one row per rule", to_csv),
+    "markdown": Format(".md", "a table for pages", to_markdown),
+    "latex": Format(".tex", "a table for papers (booktabs)", to_latex),
+    "dot": Format(".dot", "the equivalent decision tree for Graphviz", to_dot),
+    "mermaid": Format(".mmd", "the equivalent decision tree for Mermaid", to_mermaid),
+    "dmn": Format(".dmn", "a DMN 1.3 decision table, first match (a decision list)", to_dmn),
+    "dmn-priority": Format(".dmn", "a DMN 1.3 decision table whose rows have no order", to_dmn_priority),
+}
+
+
+def export(policy: Any, format: str, task: TabularTask | None = None) -> str:
+    """Return a ruleset written in another format.
+
+    Args:
+        policy: a ruleset of any kind, or a trained system.
+        format: one of `FORMATS`.
+        task: where the ruleset must be turned into a list or a tree, the task whose decision states matter;
+            without one, nothing changes in the whole feature space.
+    """
+    ruleset = ruleset_of(policy)
+    if not isinstance(format, str) or format not in FORMATS:
+        raise ParameterError(f"unknown format {format!r}.{nearest(str(format), FORMATS)}")
+    if task is not None:
+        if not isinstance(task, TabularTask):
+            raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
+        policy_table(ruleset, task)  # raises where the rules speak of other features or actions
+    try:
+        return FORMATS[format].write(ruleset, task)
+    except RuleError as problem:
+        raise RuleError(f"cannot write {format!r}: {problem}") from None

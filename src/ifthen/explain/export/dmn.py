@@ -1,0 +1,181 @@
+"""A ruleset as a DMN 1.3 decision table, for the rule engines of other companies' software.
+
+Hit policy FIRST is a decision list, row for row. With hit policy PRIORITY the rows have no order: of those
+that match, the one whose output stands first among the output values wins. A decision list fits in as it is
+where some order of the actions puts every rule before those it overrules; otherwise its rows become the
+boxes of the equivalent decision tree, which do not overlap, so that any order will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from ifthen.explain.export.parts import decision_list, identifiers, title
+from ifthen.explain.export.tree import decision_tree
+from ifthen.explain.export.tree_nodes import Span
+from ifthen.inference.decision_list import DecisionList
+from ifthen.rules.features import Feature
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.tasks.tabular import TabularTask
+
+NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
+FEEL_WORDS = (
+    *("and", "between", "date", "duration", "else", "every", "external", "false", "for", "function", "if"),
+    *(
+        "in",
+        "instance",
+        "item",
+        "not",
+        "null",
+        "of",
+        "or",
+        "return",
+        "satisfies",
+        "some",
+        "then",
+        "time",
+        "true",
+    ),
+    *("years", "months", "days", "list", "context", "action"),
+)
+Row = tuple[Sequence[Span], int]
+
+
+def to_dmn(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+    """Return a table with hit policy FIRST, one row per rule."""
+    rules = decision_list(ruleset, task)
+    return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), title(ruleset, task))
+
+
+def to_dmn_priority(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+    """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
+    rules = decision_list(ruleset, task)
+    order = action_order(rules)
+    rows = _rows(rules)
+    if order is None:
+        order = list(range(len(rules.action_names)))
+        rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
+    return _document(rules, "PRIORITY", rows, order, title(ruleset, task))
+
+
+def action_order(rules: DecisionList) -> list[int] | None:
+    """Return the actions, those that overrule others first, or None where no order keeps every choice.
+
+    A rule that comes before another, meets it and says something else must have the higher action.
+    """
+    lows, highs, actions = rules.bounds[:, :, 0], rules.bounds[:, :, 1], rules.actions
+    above = np.zeros((len(rules.action_names),) * 2, dtype=np.bool_)
+    for r in range(len(rules)):
+        meets = ((lows[r + 1 :] <= highs[r]) & (highs[r + 1 :] >= lows[r])).all(axis=1)
+        above[actions[r], actions[r + 1 :][meets]] = True
+    np.fill_diagonal(above, False)
+    order: list[int] = []
+    left = set(range(len(above)))
+    while left:
+        free = [a for a in sorted(left) if not any(above[b, a] for b in left)]
+        if not free:
+            return None
+        order.append(free[0])
+        left.remove(free[0])
+    return order
+
+
+def _rows(rules: DecisionList) -> list[Row]:
+    """Return every rule's intervals and action."""
+    boxes = [[Span(low, high) for low, high in box] for box in rules.bounds.tolist()]
+    return list(zip(boxes, rules.actions.tolist(), strict=True))
+
+
+def _document(rules: DecisionList, policy: str, rows: list[Row], order: Sequence[int], about: str) -> str:
+    """Return the whole file."""
+    names = identifiers([f.name for f in rules.features], "feature", FEEL_WORDS)
+    values = ", ".join(_feel_text(rules.action_names[a]) for a in order)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<definitions xmlns="{NAMESPACE}" id="definitions" name="policy" namespace="urn:ifthen:policy">',
+        f"  <description>{escape(about)}</description>",
+    ]
+    for d, name in enumerate(names, start=1):
+        lines += [
+            f'  <inputData id="input_data_{d}" name="{name}">',
+            f'    <variable id="input_variable_{d}" name="{name}" typeRef="number"/>',
+            "  </inputData>",
+        ]
+    lines += [
+        '  <decision id="decision" name="action">',
+        '    <variable id="decision_variable" name="action" typeRef="string"/>',
+    ]
+    for d in range(1, len(names) + 1):
+        lines += [
+            f'    <informationRequirement id="requirement_{d}">',
+            f'      <requiredInput href="#input_data_{d}"/>',
+            "    </informationRequirement>",
+        ]
+    lines.append(f'    <decisionTable id="table" hitPolicy="{policy}">')
+    lines += _inputs(rules.features, names)
+    lines += [
+        '      <output id="output" name="action" typeRef="string">',
+        f'        <outputValues id="output_values"><text>{escape(values)}</text></outputValues>',
+        "      </output>",
+    ]
+    for number, (box, action) in enumerate(rows, start=1):
+        lines += _rule(number, rules.features, box, rules.action_names[action])
+    return "\n".join([*lines, "    </decisionTable>", "  </decision>", "</definitions>"]) + "\n"
+
+
+def _inputs(features: Sequence[Feature], names: Sequence[str]) -> list[str]:
+    """Return the table's input columns."""
+    lines = []
+    for d, (feature, name) in enumerate(zip(features, names, strict=True), start=1):
+        unit = f" [{feature.unit}]" if feature.unit else ""
+        values = f"[{_feel_number(feature.low)}..{_feel_number(feature.high)}]"
+        lines += [
+            f'      <input id="input_{d}" label={quoteattr(_xml_text(feature.name + unit))}>',
+            f'        <inputExpression id="expression_{d}" typeRef="number">',
+            f"          <text>{name}</text>",
+            "        </inputExpression>",
+            f'        <inputValues id="input_values_{d}"><text>{values}</text></inputValues>',
+            "      </input>",
+        ]
+    return lines
+
+
+def _rule(number: int, features: Sequence[Feature], box: Sequence[Span], action: str) -> list[str]:
+    """Return one row of the table."""
+    lines = [f'      <rule id="rule_{number}">']
+    for d, (feature, span) in enumerate(zip(features, box, strict=True), start=1):
+        text = escape(_unary_test(feature, span))
+        lines.append(f'        <inputEntry id="rule_{number}_input_{d}"><text>{text}</text></inputEntry>')
+    text = escape(_feel_text(action))
+    lines.append(f'        <outputEntry id="rule_{number}_output"><text>{text}</text></outputEntry>')
+    return [*lines, "      </rule>"]
+
+
+def _unary_test(feature: Feature, span: Span) -> str:
+    """Return an interval as a FEEL unary test, "-" where it leaves nothing out."""
+    if span == Span(feature.low, feature.high):
+        return "-"
+    if span.low == span.high:
+        return _feel_number(span.low)
+    left, right = "(" if span.low_open else "[", ")" if span.high_open else "]"
+    return f"{left}{_feel_number(span.low)}..{_feel_number(span.high)}{right}"
+
+
+def _feel_number(number: float) -> str:
+    """Return a number as digits only: FEEL of DMN 1.3 has no exponents."""
+    text = format(Decimal(repr(number)), "f")
+    return text.removesuffix(".0")
+
+
+def _feel_text(text: str) -> str:
+    """Return a FEEL text; what XML cannot hold becomes a question mark."""
+    return '"' + _xml_text(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _xml_text(text: str) -> str:
+    """Return text on one line with only what XML can hold."""
+    return "".join(c if c.isprintable() else "?" for c in text)

@@ -1,0 +1,97 @@
+"""Everything that explains a policy, written into one folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ifthen.errors import OutputError
+from ifthen.explain.export import rules_text
+from ifthen.explain.words import read_rules
+from ifthen.store import write_text
+
+if TYPE_CHECKING:
+    from ifthen.explain.fewer.ladder import Ladder
+    from ifthen.explain.verify import Verification
+    from ifthen.rules.ruleset import RuleSet
+    from ifthen.tasks.tabular import TabularTask
+
+PAGE = "explain.html"
+
+
+class Named(Protocol):
+    """A policy under a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def ruleset(self) -> RuleSet:
+        """Its rules."""
+
+    @property
+    def task(self) -> TabularTask | None:
+        """The task it is for, where that is known."""
+
+
+def explain_to(
+    folder: Path,
+    policy: Named,
+    verification: Verification,
+    other: Named | None = None,
+    ladder: Ladder | None = None,
+) -> Path | None:
+    """Write the page, the rules in words, what was verified, and pictures.
+
+    Args:
+        folder: where to; made if need be. Older files of the same names are replaced.
+        policy: what is explained.
+        verification: what was verified of it.
+        other: a second policy to lay beside it on the page.
+        ladder: the policy with fewer rules.
+
+    Returns:
+        The page; None without a task, which has no states to lay out.
+    """
+    from ifthen.explain.pictures.write import write_pictures
+    from ifthen.figure_style import write_as
+
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file, not a folder. Give another --out.")
+    folder.mkdir(parents=True, exist_ok=True)
+    ruleset, task = policy.ruleset, policy.task
+    reading = read_rules(ruleset, task)
+    write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else task.name))
+    write_text(folder / "rules.md", reading.to_markdown())
+    write_text(folder / "rules.tex", reading.to_latex())
+    write_text(folder / "rules.csv", reading.to_table().write_csv())
+    write_text(folder / "verification.md", verification.to_markdown())
+    data = json.dumps(verification.to_dict(), indent=1, ensure_ascii=False)
+    write_text(folder / "verification.json", data + "\n")
+    write_pictures(folder / "pictures", ruleset, task)
+    if ladder is not None:
+        write_text(folder / "ladder.csv", ladder.to_table().write_csv())
+        for form in ("png", "pdf", "svg"):
+            write_as(folder / "pictures" / "ladder", ladder.figure(), form)
+    return _write_page(folder, policy, verification, other, ladder)
+
+
+def _write_page(
+    folder: Path, policy: Named, verification: Verification, other: Named | None, ladder: Ladder | None
+) -> Path | None:
+    """Write the page where the task is known."""
+    from ifthen.explain.page.explain_page import explain_page
+
+    if policy.task is None:
+        return None
+    names = (policy.name, "" if other is None else other.name)
+    if names[0] == names[1]:
+        names = (f"{names[0]} (A)", f"{names[1]} (B)")
+    second = None if other is None else other.ruleset
+    page = explain_page(
+        policy.ruleset, policy.task, second, names=names, verification=verification, ladder=ladder
+    )
+    write_text(folder / PAGE, page)
+    return folder / PAGE

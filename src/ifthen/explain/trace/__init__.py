@@ -1,0 +1,6 @@
+"""One episode, step by step."""
+
+from ifthen.explain.trace.episode import Step, Trace
+from ifthen.explain.trace.play import trace
+
+__all__ = ["Step", "Trace", "trace"]

@@ -1,0 +1,116 @@
+"""Which rules overlap and propose different actions, and whose action is taken there?
+
+In every kind of ruleset there is a way to settle it, so a conflict is no fault; but who reads one of the two
+rules alone is misled where both match.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.explain.verify.domain import Domain
+from ifthen.explain.verify.findings import (
+    Checked,
+    Finding,
+    Property,
+    Vector,
+    plural,
+    share_in_words,
+    vector_in_words,
+)
+from ifthen.inference.decision_list import DecisionList
+from ifthen.inference.strength import StrengthRules
+from ifthen.rules.ruleset import RuleSet
+
+LISTED = 10_000
+"""Most pairs that are listed one by one, those first that share most."""
+ROUNDING = 1e-12  # a share below it is nothing
+ROWS = 4096  # points multiplied at a time: bounds the memory that products of matrices take
+
+
+def conflicts(domain: Domain) -> Checked:
+    """Look for pairs of rules that match the same point and propose different actions."""
+    shared, taken = products(domain, domain.weights)
+    # Edges of a real space have no share of it, yet rules can meet there.
+    meet = shared if (domain.weights > 0).all() else products(domain, np.ones(len(domain.weights)))[0]
+    actions = domain.ruleset.actions
+    first, second = np.nonzero(np.triu((meet > 0) & (actions[:, None] != actions), k=1))
+    if not len(first):
+        return no_conflicts()
+    amounts = shared[first, second]
+    order = np.lexsort((second, first, -amounts))[:LISTED]
+    pairs: list[dict[str, Any]] = []
+    for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True):
+        both = domain.matching[:, a] & domain.matching[:, b]
+        pairs.append(
+            {
+                "rules": [a, b],
+                "amount": domain.amount(shared[a, b]),
+                "taken": [domain.amount(taken[a, b]), domain.amount(taken[b, a])],
+                "witness": domain.vector(int(both.argmax())),
+            }
+        )
+    biggest = pairs[0]
+    taken_words = _taken_in_words(domain, biggest)
+    words = (
+        f"share {domain.in_words(biggest['amount'])}, such as "
+        f"{vector_in_words(biggest['witness'], domain.ruleset.features)}"
+        + (f": {taken_words}" if taken_words else "")
+    )
+    return conflicts_found(domain.ruleset, len(first), pairs, words)
+
+
+def no_conflicts() -> Checked:
+    """Return that no rules conflict."""
+    why = "no two rules that overlap propose different actions"
+    return Checked(properties={"no-conflicts": Property(True, why)})
+
+
+def conflicts_found(ruleset: RuleSet, number: int, pairs: list[dict[str, Any]], biggest: str) -> Checked:
+    """Return the finding of a number of conflicts, the biggest first in `pairs`, and in words."""
+    a, b = pairs[0]["rules"]
+    text = (
+        f"{settled(ruleset)} The biggest with different actions: rules {a + 1} "
+        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) {biggest}."
+    )
+    witness: Vector = pairs[0]["witness"]
+    data = {"pairs": number, "listed": pairs}
+    why = f"{plural(number, 'pair')} of rules overlap and propose different actions"
+    finding = Finding("conflicts", "note", text, (a, b), witness, data)
+    return Checked([finding], {"no-conflicts": Property(False, why)})
+
+
+def settled(ruleset: RuleSet) -> str:
+    """Return how this kind of ruleset settles conflicts."""
+    if isinstance(ruleset, DecisionList):
+        return "Overlaps are normal in a decision list: the earlier rule goes first."
+    if isinstance(ruleset, StrengthRules):
+        return "Overlaps are normal where the strongest rule decides."
+    return "Overlaps are normal where rules vote."
+
+
+def _taken_in_words(domain: Domain, pair: dict[str, Any]) -> str:
+    """Return whose action is taken where two rules overlap."""
+    names = [domain.ruleset.action_names[domain.ruleset.actions[r]] for r in pair["rules"]]
+    names, amounts = [*names, "another action"], [*pair["taken"], pair["amount"] - sum(pair["taken"])]
+    return ", ".join(
+        f"{name} is taken in {f'{amount:,.0f}' if domain.unit else share_in_words(amount)}"
+        for name, amount in zip(names, amounts, strict=True)
+        if amount > ROUNDING
+    )
+
+
+def products(domain: Domain, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return, `(rules, rules)`, the weight of points both match, and of those where a's action is taken."""
+    ruleset, n = domain.ruleset, len(domain.ruleset)
+    shared, taken = np.zeros((n, n)), np.zeros((n, n))
+    for start in range(0, len(domain.points), ROWS):
+        rows = slice(start, start + ROWS)
+        matching = domain.matching[rows].astype(np.float64)
+        weighted = matching * weights[rows, None]
+        shared += weighted.T @ matching
+        taken += (weighted * (ruleset.actions == domain.choice[0][rows, None])).T @ matching
+    return shared, taken

@@ -1,0 +1,7 @@
+"""Why a policy does what it does at one observation, and what would change it."""
+
+from ifthen.explain.why.counterfactual import Counterfactual
+from ifthen.explain.why.explanation import Explanation, explain, explain_all
+from ifthen.explain.why.reasons import Lost
+
+__all__ = ["Counterfactual", "Explanation", "Lost", "explain", "explain_all"]

@@ -1,0 +1,144 @@
+"""Rules in words, with what each of them decides, in the order in which they are best read.
+
+The order of a decision list is its meaning and is kept; a rule that matches everything reads OTHERWISE. Rules
+without order are grouped by action, the action that decides most first, and in a group by the share of states
+that they decide, then by strength or fitness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.explain.domain import points_of, ruleset_of, where_in_words
+from ifthen.explain.fewer.compact import compact
+from ifthen.explain.points import choose_at
+from ifthen.explain.words.reading import Reading, ShownRule
+from ifthen.inference.decision_list import DecisionList
+from ifthen.inference.prediction_array import PredictionArrayRules
+from ifthen.inference.strength import StrengthRules
+from ifthen.rollout.evaluate import policy_table
+from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.tabular import TabularTask
+
+LONGEST_READING = 60
+
+__all__ = [
+    "LONGEST_READING",
+    "Reading",
+    "RuleInWords",
+    "ShownRule",
+    "read_rules",
+    "readable",
+    "rules_in_words",
+]
+
+
+@dataclass(frozen=True)
+class RuleInWords:
+    """One rule for reading.
+
+    Args:
+        number: from 1.
+        words: IF … THEN …
+        notes: what it carries beyond that, such as the payoff it predicts.
+        decides: how many decision states of the task it decides.
+        share: the same as a share of all decision states.
+    """
+
+    number: int
+    words: str
+    notes: str
+    decides: int
+    share: float
+
+
+def readable(ruleset: RuleSet, task: TabularTask) -> RuleSet:
+    """Return the ruleset, or where it is an XCSF's and long, those of its rules that choose the same."""
+    if len(ruleset) <= LONGEST_READING or not isinstance(ruleset, PredictionArrayRules):
+        return ruleset
+    return compact(ruleset, task) if (policy_table(ruleset, task) >= 0).any() else ruleset
+
+
+def rules_in_words(ruleset: RuleSet, task: TabularTask) -> list[RuleInWords]:
+    """Return every rule in words with the number of states it decides."""
+    points = task.dynamics.points
+    _, deciders = ruleset.choose(points)
+    counts = np.bincount(deciders[deciders >= 0], minlength=len(ruleset))
+    return [
+        RuleInWords(
+            number=r + 1,
+            words=ruleset.rule_in_words(r),
+            notes=ruleset.rule_notes(r),
+            decides=int(counts[r]),
+            share=int(counts[r]) / len(points),
+        )
+        for r in range(len(ruleset))
+    ]
+
+
+def read_rules(policy: Any, task: TabularTask | None = None) -> Reading:
+    """Return all rules of a ruleset in words, ordered for reading, with the share of states each decides.
+
+    Args:
+        policy: a RuleSet, or a trained system.
+        task: shares are of its decision states; without one they are of the whole space where its vectors
+            can be listed, and left out otherwise.
+    """
+    ruleset = ruleset_of(policy)
+    points = points_of(ruleset, task)
+    counts = None if points is None else decided_counts(ruleset, points)
+    weights, order = weights_of(ruleset), np.arange(len(ruleset))
+    if not isinstance(ruleset, DecisionList):
+        order = reading_order(ruleset, np.zeros(len(ruleset)) if counts is None else counts, weights)
+    groups = np.cumsum(np.diff(ruleset.actions[order], prepend=ruleset.actions[order[0]]) != 0)
+    total = None if points is None else len(points)
+    rules = tuple(
+        ShownRule(
+            rule=r,
+            head=_head(ruleset, r),
+            action=ruleset.action_names[ruleset.actions[r]],
+            payoff=ruleset.rule_notes(r),
+            weight=None if weights is None else float(weights[r]),
+            decides=None if counts is None else int(counts[r]),
+            share=None if counts is None or total is None else int(counts[r]) / total,
+            group=int(group),
+        )
+        for r, group in zip(order.tolist(), groups, strict=True)
+    )
+    uncovered = None if counts is None or total is None else total - int(counts.sum())
+    return Reading(ruleset, rules, total, uncovered, where_in_words(ruleset, task))
+
+
+def decided_counts(ruleset: RuleSet, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of the points `(n, features)` each rule decides, `(rules,)`."""
+    _, deciders = choose_at(ruleset, points)
+    return np.bincount(deciders[deciders >= 0], minlength=len(ruleset))
+
+
+def weights_of(ruleset: RuleSet) -> NDArray[np.float64] | None:
+    """Return each rule's strength at the centre of its box, or its fitness, `(rules,)`; None for neither."""
+    if isinstance(ruleset, PredictionArrayRules):
+        return ruleset.fitness
+    if isinstance(ruleset, StrengthRules):
+        return np.diagonal(ruleset.strengths(ruleset.bounds.mean(axis=2)))
+    return None
+
+
+def reading_order(
+    ruleset: RuleSet, counts: NDArray[Any], weights: NDArray[np.float64] | None
+) -> NDArray[np.int64]:
+    """Return the rules' numbers: actions that decide most first, in each the rules that decide most first."""
+    of_action = np.bincount(ruleset.actions, counts, minlength=len(ruleset.action_names))
+    worth = np.zeros(len(ruleset)) if weights is None else weights
+    return np.lexsort((-worth, -counts, ruleset.actions, -of_action[ruleset.actions]))
+
+
+def _head(ruleset: RuleSet, rule: int) -> str:
+    condition = ruleset.condition_in_words(rule)
+    if condition:
+        return f"IF {condition}"
+    return "OTHERWISE" if rule > 0 and isinstance(ruleset, DecisionList) else "ALWAYS"

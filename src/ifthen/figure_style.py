@@ -1,0 +1,118 @@
+"""How figures look, and how they are written.
+
+Systems differ in colour, line and marker, so that figures can be read by colour-blind readers (Okabe and
+Ito's colours) and in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ifthen.store import atomic_file
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
+COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#000000", "#56B4E9")
+"""Okabe and Ito's, without their yellow, which is hardly seen on white."""
+LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (6, 1.2, 1.2, 1.2)), (0, (1, 1.2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+WIDTH, COLUMN_WIDTH = 7.2, 3.5
+"""In inches: a page of two columns, and one of them."""
+DPI = 200
+SMALL, MEDIUM = 7, 8
+"""Sizes of letters, in points."""
+REPEATABLE: Any = {"pdf.fonttype": 42, "svg.hashsalt": "ifthen"}
+"""Publishers refuse PDF files with fonts of type 3; names in SVG files are random without salt."""
+Form = Literal["png", "pdf", "svg"]
+
+
+class Look(NamedTuple):
+    """What tells one system's marks from another's."""
+
+    colour: str
+    line: Any
+    marker: str
+
+
+def look(position: int) -> Look:
+    """Return the look of the system at a position in the plan; no two of the first 252 are the same."""
+    return Look(
+        COLOURS[position % len(COLOURS)], LINES[position % len(LINES)], MARKERS[position % len(MARKERS)]
+    )
+
+
+def looks(names: Iterable[str]) -> dict[str, Look]:
+    """Return looks by name, in the order of the names."""
+    return {name: look(position) for position, name in enumerate(names)}
+
+
+def bare(axes: Axes) -> None:
+    """Leave nothing of a panel's frame but thin lines on the left and below."""
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_linewidth(0.6)
+    axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, pad=2)
+
+
+def bare_grid(axes: Axes, columns: int, rows: int, x: int = 0, y: int = 0) -> None:
+    """Make a panel a grid of cells, x to the right and y down, with the numbers of columns and rows only.
+
+    Args:
+        axes: the panel; the first cell stands at (0, 0).
+        columns: how many.
+        rows: how many.
+        x: the number of the first column.
+        y: the number of the first row.
+    """
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_aspect("equal")
+    for axis, number, first in ((axes.xaxis, columns, x), (axes.yaxis, rows, y)):
+        places = range(0, number, -(-number // 12))
+        axis.set_ticks(places, [str(first + place) for place in places])
+    axes.tick_params(length=0, labelsize=SMALL - 1, pad=2)
+    for spine in axes.spines.values():
+        spine.set_linewidth(0.6)
+
+
+def write_png(path: Path, figure: Figure) -> None:
+    """Write a figure as a PNG file, whole or not at all."""
+    with atomic_file(path) as file:
+        figure.savefig(file, format="png", dpi=150, bbox_inches="tight", pad_inches=0.12)
+
+
+def write_figure(stem: Path, figure: Figure) -> tuple[Path, Path]:
+    """Write a figure in its own size as PNG and as PDF; the same figure gives the same bytes.
+
+    Args:
+        stem: the path without a suffix.
+        figure: the figure.
+
+    Returns:
+        The paths of the PNG and of the PDF.
+    """
+    return write_as(stem, figure, "png"), write_as(stem, figure, "pdf")
+
+
+def write_as(stem: Path, figure: Figure, form: Form) -> Path:
+    """Write a figure in its own size in one format; the same figure gives the same bytes.
+
+    Args:
+        stem: the path without a suffix.
+        figure: the figure.
+        form: "png", "pdf" or "svg".
+
+    Returns:
+        The path of the file.
+    """
+    path = stem.with_name(f"{stem.name}.{form}")
+    metadata: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(form, {})
+    with atomic_file(path) as file, matplotlib.rc_context(REPEATABLE):
+        figure.savefig(file, format=form, dpi=DPI if form == "png" else "figure", metadata=metadata)
+    return path

@@ -1,0 +1,526 @@
+"""The explain page: its data are right, and in a real browser it shows what the rules do."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ifthen import (
+    DecisionList,
+    Feature,
+    PredictionArrayRules,
+    RuleSet,
+    StrengthRules,
+    TabularTask,
+    evaluate,
+    frozen_lake,
+    task_by_name,
+)
+from ifthen.errors import ParameterError, TaskError
+from ifthen.explain.page.explain_page import explain_page
+from ifthen.explain.trace import trace
+from ifthen.explain.verify import verify
+from ifthen.explain.why import explain
+from tests.browser import needs_browser, opened
+from tests.worlds import chain, small_lake
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TASK, LARGE = small_lake(), frozen_lake(12, 0.1)
+KINDS = ("decision-list", "strength", "prediction-array")
+
+
+def some_rules(kind: str, task: TabularTask, n: int = 9, seed: int = 0) -> RuleSet:
+    """Return n rules of a kind over a task, drawn anyhow; the last matches everything."""
+    rng = np.random.default_rng(seed)
+    features, actions = task.features, task.action_names
+    bounds = np.stack([rng.integers(f.low, f.high + 1, (n, 2)) for f in features], axis=1)
+    bounds[-1] = [[f.low, f.high] for f in features]
+    chosen, learnt = rng.integers(0, len(actions), n), np.round(rng.normal(size=(n, len(features) + 1)), 2)
+    if kind == "decision-list":
+        return DecisionList(bounds, chosen, features, actions)
+    if kind == "strength":
+        return StrengthRules(bounds, chosen, features, actions, learnt, np.round(rng.random(n), 2))
+    fitness, errors = rng.random(n) + 0.1, rng.random(n)
+    counts = rng.integers(1, 9, (2, n))
+    return PredictionArrayRules(bounds, chosen, features, actions, learnt, fitness, errors, *counts)
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[RuleSet, str]:
+    """Return 1,500 rules that vote, and their page."""
+    rules = some_rules("prediction-array", LARGE, 1500)
+    return rules, explain_page(rules, LARGE)
+
+
+def many_states(n: int) -> TabularTask:
+    """Return a chain of n states."""
+    states = np.arange(n, dtype=np.int32)
+    following = np.minimum(states + 1, n - 1)[:, None, None].repeat(2, axis=1).repeat(2, axis=2)
+    arrays = {"reward": np.zeros((n, 2, 2)), "done": np.zeros((n, 2, 2), dtype=np.bool_)}
+    return chain(
+        features=(Feature("place", 0, n - 1),), state_features=states[:, None], next_state=following, **arrays
+    )
+
+
+def data_of(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def written(folder: Path, page: str) -> Path:
+    path = folder / "explain.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def chances(task: TabularTask, actions: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the policy's transition matrix over decision states, and its expected rewards."""
+    model, n = task.dynamics, len(task.decision_states)
+    matrix, reward = np.zeros((n, n)), np.zeros(n)
+    for s in range(n):
+        for k, p in enumerate(model.probability):
+            follows = model.next_state[s, actions[s], k]
+            reward[s] += p * model.reward[s, actions[s], k]
+            if follows >= 0:
+                matrix[s, follows] += p
+    return matrix, reward
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_data_are_what_brute_force_finds(kind: str) -> None:
+    rules = some_rules(kind, TASK)
+    data = data_of(explain_page(rules, TASK))
+    task, policy = data["task"], data["policies"][0]
+    points = TASK.dynamics.points
+    assert task["points"][: task["decisions"]] == points.tolist()
+    assert len(task["points"]) == TASK.n_states
+    chosen = [rules.choose(point[None]) for point in points]
+    actions = np.array([int(action[0]) for action, _ in chosen])
+    assert policy["action"] == actions.tolist()
+    assert policy["decider"] == [int(rule[0]) for _, rule in chosen]
+    assert policy["bounds"] == rules.bounds.tolist()
+    assert [rule["words"] for rule in policy["rules"]] == [rules.rule_in_words(r) for r in range(len(rules))]
+    assert [rule["states"] for rule in policy["rules"]] == [
+        policy["decider"].count(r) for r in range(len(rules))
+    ]
+    agree = [
+        int((rules.matches(p) & (rules.actions == a)).sum()) for p, a in zip(points, actions, strict=True)
+    ]
+    assert policy["density"] == agree
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_in_the_cells_are_those_of_the_model(kind: str) -> None:
+    rules = some_rules(kind, TASK)
+    data = data_of(explain_page(rules, TASK))
+    policy, best = data["policies"][0], np.array(data["task"]["best"])
+    actions = np.array(policy["action"])
+    matrix, reward = chances(TASK, actions)
+    values = np.linalg.solve(np.eye(len(matrix)) - TASK.gamma * matrix, reward)
+    assert policy["value"] == pytest.approx(values, rel=1e-5, abs=1e-9)
+    own = [chances(TASK, np.full(len(actions), a)) for a in range(TASK.n_actions)]
+    worth = np.stack([gain + TASK.gamma * follow @ best for follow, gain in own], axis=1)
+    assert best == pytest.approx(worth.max(axis=1), rel=1e-4)
+    cost = best - worth[np.arange(len(actions)), actions]
+    assert policy["cost"] == pytest.approx(cost, abs=1e-5)
+    assert min(policy["cost"]) >= 0
+    now = np.full(len(matrix), 1 / len(matrix))
+    total = np.zeros(len(matrix))
+    for _ in range(TASK.t_max):
+        total, now = total + now, now @ matrix
+    assert policy["visits"] == pytest.approx(total, rel=1e-5, abs=1e-9)
+    steps = [total[np.array(policy["decider"]) == r].sum() / total.sum() for r in range(len(rules))]
+    assert [rule["steps"] for rule in policy["rules"]] == pytest.approx(steps, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_state_is_explained_as_it_is_elsewhere(kind: str) -> None:
+    rules = some_rules(kind, TASK, 14)
+    policy = data_of(explain_page(rules, TASK))["policies"][0]
+    for shown, point in zip(policy["why"], TASK.dynamics.points, strict=True):
+        why = explain(rules, point, TASK)
+        assert shown["reason"] == why.reason
+        assert shown["others"] == [[lost.rule, lost.why] for lost in why.others[:8]]
+        assert shown["more"] == max(0, len(why.others) - 8)
+        if why.counterfactual:
+            assert shown["change"].startswith("If ")
+            assert all(
+                f"{name} were {after}" in shown["change"]
+                for name, (_, after) in why.counterfactual.changes.items()
+            )
+
+
+def test_episodes_are_those_of_the_trace_from_every_initial_state() -> None:
+    rules = some_rules("strength", TASK, seed=3)
+    data = data_of(explain_page(rules, TASK))
+    points, episodes = data["task"]["points"], data["policies"][0]["episodes"]
+    assert len(episodes) == len(TASK.z)
+    for number, episode in enumerate(episodes):
+        played = trace(rules, TASK, episode=number)
+        way = [played.start, *(step.next_features for step in played.steps)]
+        assert [points[place] for place in episode["path"]] == [list(place.values()) for place in way]
+        assert episode["slips"] == [step.step for step in played.steps if step.slipped]
+        rewards = [episode["rewards"].get(str(t), episode["usual"]) for t in range(len(played.steps))]
+        assert rewards == [step.reward for step in played.steps]
+    assert any(episode["slips"] for episode in episodes)
+
+
+def test_the_seed_chooses_the_enumeration_that_comes_first() -> None:
+    rules, starts = some_rules("decision-list", TASK), len(TASK.initial_states)
+    first, second = (data_of(explain_page(rules, TASK, seed=s))["policies"][0]["episodes"] for s in (0, 1))
+    assert first != second
+    assert first[starts:] == second[:starts]
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    def page() -> str:
+        rules = some_rules("prediction-array", TASK)
+        return explain_page(rules, TASK, some_rules("strength", TASK), verification=verify(rules, TASK))
+
+    assert page() == page()
+
+
+def test_the_page_loads_nothing_and_allows_no_script_but_its_own() -> None:
+    page = explain_page(some_rules("strength", TASK), TASK)
+    assert not re.search(r'\s(src|href|style|on\w+)\s*=\s*"', page.partition("<script")[0])
+    assert "@import" not in page
+    assert "url(" not in page
+    assert "default-src 'none'; style-src 'sha256-" in page
+    assert "unsafe" not in page
+
+
+class Texts(HTMLParser):
+    """Collects the elements of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+
+def test_names_cannot_break_out_of_the_page() -> None:
+    evil = "</script><script>alert(1)</script>"
+    task = chain(features=(Feature(evil, 0, 2),), action_names=("<img src=x>", evil), name=evil)
+    rules = DecisionList([[[0, 2]]], [1], task.features, task.action_names)
+    page = explain_page(rules, task, rules, title=evil, names=(evil, "<b>"))
+    tags = Texts(page).tags
+    assert tags.count("script") == 2
+    assert "img" not in tags
+    assert data_of(page)["policies"][0]["name"] == evil
+
+
+def test_a_page_of_1500_rules_on_the_largest_lake_is_small(large: tuple[RuleSet, str]) -> None:
+    _, page = large
+    assert len(page.encode()) < 1_500_000  # so that two policies stay below 3 MB
+    shown = [len(why["others"]) for why in data_of(page)["policies"][0]["why"]]
+    assert max(shown) == 8
+
+
+def test_what_cannot_be_shown_is_refused_with_a_reason() -> None:
+    rules = some_rules("decision-list", TASK)
+    with pytest.raises(TaskError, match="speaks of"):
+        explain_page(rules, chain())
+    with pytest.raises(TaskError, match="at most 5,000"):
+        explain_page(rules, many_states(5_001))
+    with pytest.raises(TaskError, match="TabularTask"):
+        explain_page(rules, "lake")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="differ"):
+        explain_page(rules, TASK, rules, names=("same", "same"))
+    with pytest.raises(ParameterError, match="differ"):
+        explain_page(rules, TASK, rules, names=("one", ""))
+    with pytest.raises(ParameterError, match="seed"):
+        explain_page(rules, TASK, seed=-1)
+    with pytest.raises(ParameterError, match="rules, performance and fraction"):
+        explain_page(rules, TASK, ladder=[{"rules": 3}])
+
+
+def test_a_single_policy_needs_no_second_name() -> None:
+    rules = some_rules("decision-list", TASK)
+    assert data_of(explain_page(rules, TASK, names=("mine", "")))["policies"][0]["name"] == "mine"
+    assert data_of(explain_page(rules, TASK))["policies"][0]["name"] == "this policy"
+
+
+def test_an_empty_ladder_is_left_out() -> None:
+    page = explain_page(some_rules("decision-list", TASK), TASK, ladder=[])
+    assert "With fewer rules" not in page
+
+
+def test_both_policies_and_their_difference_are_measured_exactly() -> None:
+    one, two = some_rules("decision-list", TASK), some_rules("strength", TASK, seed=5)
+    page = explain_page(one, TASK, two, names=("one", "two"))
+    first, second = (evaluate(rules, TASK, "exact").performance for rules in (one, two))
+    assert f"{first:.4f}" in page
+    assert f"{second:.4f}" in page
+    assert f"{second - first:+.4f}" in page
+
+
+# In a browser.
+
+
+def lit(page: Page, name: str, of: str = ".cell") -> set[int]:
+    return set(page.eval_on_selector_all(f"{of}.{name}", "all => all.map(e => Number(e.dataset.place))"))
+
+
+def numbers_in(page: Page) -> dict[int, str]:
+    found = "all => all.map(e => [Number(e.parentElement.dataset.place), e.textContent])"
+    return {int(place): text for place, text in page.eval_on_selector_all(".cell .number", found)}
+
+
+def cell(place: int) -> str:
+    return f".cell[data-place='{place}']"
+
+
+@needs_browser
+@pytest.mark.browser
+def test_pointing_at_a_rule_lights_exactly_the_cells_it_matches_and_decides(tmp_path: Path) -> None:
+    policies = [some_rules(kind, TASK, seed=2) for kind in ("strength", "prediction-array")]
+    with opened(written(tmp_path, explain_page(policies[0], TASK, policies[1]))) as page:
+        for i, rules in enumerate(policies):
+            matching = rules.matches(TASK.dynamics.points)
+            _, deciders = rules.choose(TASK.dynamics.points)
+            for rule in range(len(rules)):
+                page.hover(f"[data-policy='{i}'] [data-rule='{rule}']")
+                decided = set(np.flatnonzero(deciders == rule).tolist())
+                assert lit(page, "decided") == decided
+                assert lit(page, "match") == set(np.flatnonzero(matching[:, rule]).tolist()) - decided
+                assert f"decides {len(decided)}" in page.inner_text("#why")
+
+
+@needs_browser
+@pytest.mark.browser
+def test_keys_move_between_cells_and_say_who_decides_and_why(tmp_path: Path) -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    points = {tuple(point): s for s, point in enumerate(TASK.dynamics.states.tolist())}
+    _, deciders = rules.choose(TASK.dynamics.points)
+    with opened(written(tmp_path, explain_page(rules, TASK))) as page:
+        page.focus(cell(0))
+        at = [0, 0]
+        for key, dx, dy in [
+            ("ArrowRight", 1, 0),
+            ("ArrowRight", 1, 0),
+            ("ArrowDown", 0, 1),
+            ("ArrowDown", 0, 1),
+        ]:
+            page.keyboard.press(key)
+            at = [at[0] + dx, at[1] + dy]
+            s = points[tuple(at)]
+            said = page.inner_text("#live")
+            assert f"x = {at[0]}, y = {at[1]}" in said
+            assert explain(rules, TASK.dynamics.points[s], TASK).reason[1:] in said
+            winners = page.eval_on_selector_all(".rules .decided", "all => all.map(e => e.dataset.rule)")
+            assert winners == [str(deciders[s])]
+            matching = np.flatnonzero(rules.matches(TASK.dynamics.points[s])).tolist()
+            others = page.eval_on_selector_all(".rules .match", "all => all.map(e => Number(e.dataset.rule))")
+            assert sorted([*others, int(deciders[s])]) == matching
+            assert page.evaluate("document.activeElement.tabIndex") == 0
+            assert page.locator(".cell[tabindex='0']").count() == 1
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate("document.activeElement.dataset.place") == str(points[0, 2])
+        page.keyboard.press("Escape")
+        assert page.locator(".rules .decided").count() == 0
+        page.focus("[data-rule][tabindex='0']")
+        page.keyboard.press("ArrowDown")
+        assert page.inner_text("#live").startswith("Rule ")
+
+
+@needs_browser
+@pytest.mark.browser
+def test_stepping_through_an_episode_follows_the_trace(tmp_path: Path) -> None:
+    rules = some_rules("decision-list", TASK, seed=3)
+    number = next(
+        i for i in range(len(TASK.z)) if any(s.slipped for s in trace(rules, TASK, episode=i).steps[:8])
+    )
+    start, played = number % len(TASK.initial_states), trace(rules, TASK, episode=number)
+    data = data_of(explain_page(rules, TASK))
+    with opened(written(tmp_path, explain_page(rules, TASK))) as page:
+        page.select_option("#start", str(data["policies"][0]["episodes"][start]["path"][0]))
+        page.select_option("#episode", str(number))
+        for step in played.steps[:8]:
+            page.click("#forward")
+            here = page.eval_on_selector(".agent", "e => Number(e.dataset.place)")
+            assert data["task"]["points"][here] == list(step.next_features.values())
+            said = page.inner_text("#said")
+            assert f"rule {(step.rule or 0) + 1} said {step.action}" in said
+            assert ("slipped" in said) == step.slipped
+            assert f"Return so far {step.return_so_far:g}" in said
+        page.click("#back")
+        at = min(8, len(played.steps)) - 1
+        assert page.inner_text("#said").startswith(f"Step {at} of {len(played.steps)}.")
+        page.click("#reset")
+        assert page.locator("#back").is_disabled()
+        page.click("#play")
+        page.wait_for_selector("#said >> text=Step 1 of")
+        page.click("#play")
+        assert page.get_attribute("#play", "aria-label") == "Play"
+
+
+@needs_browser
+@pytest.mark.browser
+def test_layers_show_their_numbers_and_borders_stand_between_rules(tmp_path: Path) -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    text = explain_page(rules, TASK)
+    data = data_of(text)
+    policy = data["policies"][0]
+    with opened(written(tmp_path, text)) as page:
+        layers = {"value": policy["value"], "best": data["task"]["best"], "cost": policy["cost"]}
+        layers |= {"density": policy["density"], "visits": policy["visits"]}
+        for name, values in layers.items():
+            page.check(f"input[name=layer][value={name}]", force=True)
+            shown = numbers_in(page)
+            assert sorted(shown) == list(range(len(values)))
+            for place, value in enumerate(values):
+                near = 0.0 if shown[place] == "≈0" else float(shown[place])
+                assert near == pytest.approx(value, abs=0.0051 if value < 0.995 else 0.051)
+        page.check("input[name=layer][value=decider]", force=True)
+        owners = [int(text) - 1 for _, text in sorted(numbers_in(page).items())]
+        assert owners == policy["decider"]
+        points = {tuple(point): s for s, point in enumerate(TASK.dynamics.states.tolist())}
+        for (x, y), s in points.items():
+            beside = points.get((x + 1, y))
+            apart = beside is not None and policy["decider"][s] != policy["decider"][beside]
+            assert ("er" in (page.get_attribute(cell(s), "class") or "").split()) == apart
+        page.uncheck("#arrows", force=True)
+        page.uncheck("#borders", force=True)
+        assert page.locator(".cell .arrow, .cell.er").count() == 0
+
+
+@needs_browser
+@pytest.mark.browser
+def test_comparing_marks_exactly_the_states_in_which_the_policies_differ(tmp_path: Path) -> None:
+    one, two = some_rules("decision-list", TASK), some_rules("strength", TASK, seed=5)
+    points = TASK.dynamics.points
+    differing = set(np.flatnonzero(one.predict(points) != two.predict(points)).tolist())
+    assert 0 < len(differing) < len(points)
+    with opened(written(tmp_path, explain_page(one, TASK, two, names=("one", "two")))) as page:
+        assert lit(page, "differs") == differing
+        assert page.locator(".cell .two").count() == len(differing)
+        assert f"{len(differing)} of {len(points)} states" in page.inner_text("#differing")
+        assert page.locator(".rules").count() == 2
+        page.hover(cell(min(differing)))
+        assert [page.locator(f".rules[data-policy='{i}'] .decided").count() for i in (0, 1)] == [1, 1]
+        page.click("#states summary")
+        page.wait_for_selector("#table tbody tr")
+        assert lit(page, "differs", "#table tr") == differing
+        page.check("#filters input")
+        assert page.locator("#table tbody tr").count() == len(differing)
+        page.check("input[name=view][value='1']", force=True)
+        assert page.locator(".differs.cell, .two").count() == 0
+        page.hover(cell(2))
+        decider = int(two.choose(points[2][None])[1][0])
+        assert page.get_attribute(".rules .decided", "data-rule") == str(decider)
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_task_without_a_grid_has_slices_and_a_table(tmp_path: Path) -> None:
+    task = replace(task_by_name("Taxi-v4"), t_max=20)
+    rules = some_rules("decision-list", task, 12)
+    _, deciders = rules.choose(task.dynamics.points)
+    text = explain_page(rules, task)
+    with opened(written(tmp_path, text)) as page:
+        assert page.locator("#table tbody tr").count() == len(task.decision_states)
+        page.hover("#table tbody tr[data-place='7']")
+        assert page.get_attribute(".rules .decided", "data-rule") == str(deciders[7])
+        page.hover("[data-rule='11']")
+        assert lit(page, "decided", "#table tr") == set(np.flatnonzero(deciders == 11).tolist())
+        page.select_option("#filters select >> nth=2", "4")
+        shown = page.eval_on_selector_all("#table tbody tr", "all => all.map(e => Number(e.dataset.place))")
+        assert shown == np.flatnonzero(task.dynamics.states[:, 2] == 4).tolist()
+        page.click("#table th button >> text=visits")
+        page.click("#table th button >> text=visits")
+        order = page.eval_on_selector_all("#table tbody tr", "all => all.map(e => Number(e.dataset.place))")
+        visits = data_of(text)["policies"][0]["visits"]
+        assert [visits[s] for s in order] == sorted((visits[s] for s in shown), reverse=True)
+        page.select_option("#slice [data-feature='2']", "3")
+        places = page.eval_on_selector_all(
+            ".cell[data-place]", "all => all.map(e => Number(e.dataset.place))"
+        )
+        points = data_of(text)["task"]["points"]
+        assert {points[place][2] for place in places} == {3}
+        for _ in range(3):
+            page.click("#forward")
+        assert page.locator(".agent").count() == 1
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_long_chain_of_states_is_one_row_and_a_table_in_pages(tmp_path: Path) -> None:
+    task = many_states(1200)
+    rules = DecisionList([[[0, 0]]], [0], task.features, task.action_names)
+    with opened(written(tmp_path, explain_page(rules, task))) as page:
+        assert page.locator(".cell").count() == 1200
+        assert page.inner_text(cell(1)) == "∅"
+        page.focus(cell(0))
+        page.keyboard.press("ArrowRight")
+        assert "No rule matches" in page.inner_text("#live")
+        assert page.locator("#table tbody tr").count() == 500
+        page.click("#next")
+        page.click("#next")
+        assert page.locator("#table tbody tr").count() == 200
+        assert page.inner_text("#page") == "1200 states, page 3 of 3"
+        assert page.locator("#next").is_disabled()
+
+
+@needs_browser
+@pytest.mark.browser
+def test_findings_light_their_rules_and_witness_and_the_ladder_is_drawn(tmp_path: Path) -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    verification = verify(rules, TASK, "complete,optimal")
+    number, finding = next(
+        (i, f) for i, f in enumerate(verification.findings) if f.rules and f.witness is not None
+    )
+    rows = [{"rules": n, "performance": n / 10, "fraction": n / 9} for n in (3, 2, 1)]
+    text = explain_page(rules, TASK, verification=verification, ladder=rows, title="</script><b>bold</b>")
+    with opened(written(tmp_path, text)) as page:
+        assert page.inner_text("h1") == "</script><b>bold</b>"
+        assert page.locator("h1 b").count() == 0
+        page.focus(f"[data-finding='{number}']")
+        assert page.inner_text("#live").endswith(finding.text)
+        winners = page.eval_on_selector_all(".rules .decided", "all => all.map(e => Number(e.dataset.rule))")
+        assert sorted(winners) == sorted(set(finding.rules))
+        points = TASK.dynamics.states.tolist()
+        assert lit(page, "here") == {points.index(list((finding.witness or {}).values()))}
+        assert page.locator(".rung").count() == 3
+        assert page.inner_text(".ladder table tr:last-child").split() == ["3", "0.3000", "33.3", "%"]
+        assert page.locator(".requirements li").count() == 2
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_narrow_page_with_1500_rules_fits_and_answers_at_once(
+    large: tuple[RuleSet, str], tmp_path: Path
+) -> None:
+    rules, text = large
+    with opened(written(tmp_path, text), width=400) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        decide = len(np.unique(rules.choose(LARGE.dynamics.points)[1]))
+        assert page.locator("[data-rule]").count() == decide
+        page.click("text=only rules that decide")
+        assert page.locator("[data-rule]").count() == 1500
+        slowest = page.evaluate(
+            """() => {
+              const times = [...document.querySelectorAll(".cell[data-place]")].slice(0, 40).map(cell => {
+                const begin = performance.now();
+                cell.dispatchEvent(new PointerEvent("pointerover", { bubbles: true, pointerType: "mouse" }));
+                document.body.getBoundingClientRect();
+                return performance.now() - begin;
+              });
+              return times.sort((a, b) => a - b)[20];
+            }"""
+        )
+        assert slowest < 100

@@ -1,0 +1,230 @@
+"""What verification says about where a policy leads, and what it costs, equals brute force on the task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ifthen import DecisionList, Feature, TabularTask, evaluate, frozen_lake
+from ifthen.explain.verify import Verification, verify
+from ifthen.explain.verify.graph import sure_states
+from ifthen.rollout.evaluate import policy_table
+from tests import naive, naive_explain
+from tests.explain.verified import TASKS, cases, close, of_kind, only, two_endings, values
+from tests.worlds import chain, over_all_states, random_task
+
+
+def prepared(case: Any) -> tuple[TabularTask, list[int], set[int], list[int], Verification]:
+    """Return the task, the policy over all states, decision states, initial states and the report."""
+    ruleset, task = case
+    policy = over_all_states(task, policy_table(ruleset, task))
+    starts = sorted({int(s) for s in task.initial_states})
+    return task, policy, set(task.decision_states.tolist()), starts, verify(ruleset, task)
+
+
+def check_path(task: TabularTask, policy: list[int], path: list[dict[str, Any]]) -> list[set[int]]:
+    """Check that a path can be walked under the policy; return the states that each of its vectors can be."""
+    vectors = task.state_features.tolist()
+    possible = [
+        {s for s in task.decision_states.tolist() if tuple(vectors[s]) == values(step)} for step in path
+    ]
+    names = [None if action < 0 else task.action_names[action] for action in policy]
+    for i, step in enumerate(path):
+        # Several states can look the same: of those, keep the ones that the step before leads to.
+        possible[i] = {s for s in possible[i] if names[s] == step["action"]}
+        if i:
+            follows = {n for s in possible[i - 1] for n in naive_explain.follow(task, s, policy[s])[0]}
+            possible[i] &= follows
+        assert possible[i]
+    return possible
+
+
+@given(cases())
+@settings(max_examples=80)
+def test_visited_states_and_those_that_cannot_reach_the_goal_equal_a_search(case: Any) -> None:
+    task, policy, decisions, starts, report = prepared(case)
+    visited = naive_explain.reachable(task, policy, starts)
+    never = decisions - visited
+    assert [set(f.data["never"]) for f in of_kind(report, "unvisited")] == ([never] if never else [])
+    goal = naive_explain.best_ending(task, decisions)
+    stuck = {s for s in decisions if goal not in naive_explain.endings_met(task, policy, s)}
+    assert report.properties["goal-reachable"] is (not stuck & set(starts))
+    assert len(of_kind(report, "goal-unreachable")) == bool(stuck)
+    for finding in of_kind(report, "goal-unreachable"):
+        assert set(finding.data["states"]) == stuck
+        assert set(finding.data["visited"]) == stuck & visited
+        assert set(finding.data["initial_states"]) == stuck & set(starts)
+        assert finding.severity == ("problem" if stuck & visited else "note")
+        possible = check_path(task, policy, finding.data["path"])
+        assert possible[-1] & stuck
+        if stuck & visited:
+            assert possible[0] & set(starts)
+            assert len(possible) - 1 == naive_explain.steps_to(task, policy, starts, stuck)
+
+
+@given(cases())
+@settings(max_examples=80)
+def test_chances_of_the_goal_and_of_bad_endings_equal_repeated_substitution(case: Any) -> None:
+    task, policy, decisions, starts, report = prepared(case)
+    goal = naive_explain.best_ending(task, decisions)
+    chance = naive_explain.ending_chance(task, policy, lambda reward: reward == goal)
+    data = only(report, "goal-probability").data
+    assert data["initial_states"] == starts
+    assert all(close(a, chance[s]) for a, s in zip(data["probabilities"], starts, strict=True))
+    assert close(data["worst"], min(chance[s] for s in starts))
+    worst = {tuple(task.state_features[s].tolist()) for s in starts if close(chance[s], data["worst"])}
+    assert values(only(report, "goal-probability").witness or {}) in worst
+    assert close(float(report.properties["goal-probability"] or 0), data["worst"])
+    certain = all(
+        naive_explain.endings_met(task, policy, s) == {goal}
+        for s in naive_explain.reachable(task, policy, starts)
+    )
+    assert report.properties["goal-certain"] is certain
+    assert certain is (data["worst"] == 1)
+    unsafe = [s for s in starts if naive_explain.endings_met(task, policy, s) - {goal}]
+    assert report.properties["safe"] is (not unsafe)
+    for finding in of_kind(report, "bad-ending"):
+        bad = naive_explain.ending_chance(task, policy, lambda reward: reward != goal)
+        assert finding.data["initial_states"] == unsafe
+        assert close(finding.data["worst"], max(bad[s] for s in starts))
+        assert close(finding.data["mean"], sum(bad[s] for s in starts) / len(starts))
+        possible = check_path(task, policy, finding.data["path"])
+        ends = {
+            s for s in decisions if policy[s] >= 0 and naive_explain.follow(task, s, policy[s])[1] - {goal}
+        }
+        assert possible[0] & set(starts)
+        assert possible[-1] & ends
+        assert len(possible) - 1 == naive_explain.steps_to(task, policy, starts, ends)
+
+
+@given(cases())
+@settings(max_examples=80)
+def test_sets_of_states_that_are_never_left_equal_brute_force_and_their_cycles_can_be_walked(
+    case: Any,
+) -> None:
+    task, policy, decisions, starts, report = prepared(case)
+    endless = naive_explain.endless_sets(task, policy, decisions)
+    visited = naive_explain.reachable(task, policy, starts)
+    assert len(of_kind(report, "loop")) == bool(endless)
+    for finding in of_kind(report, "loop"):
+        assert {frozenset(loop["states"]) for loop in finding.data["loops"]} == endless
+        assert finding.data["count"] == len(endless)
+        assert finding.data["visited"] == sum(bool(states & visited) for states in endless)
+        for loop in finding.data["loops"]:
+            assert loop["visited"] is (set(loop["states"]) <= visited)
+            cycle = check_path(task, policy, loop["cycle"])
+            assert len(cycle) > 1
+            assert cycle[0] & cycle[-1] & set(loop["states"])
+            path = check_path(task, policy, loop["path"])
+            if loop["visited"]:
+                assert path[0] & set(starts)
+                steps = naive_explain.steps_to(task, policy, starts, set(loop["states"]))
+                assert len(path) - 1 == steps
+
+
+@given(cases())
+@settings(max_examples=60)
+def test_costs_of_actions_that_are_not_optimal_equal_plain_value_iteration(case: Any) -> None:
+    task, policy, decisions, _, report = prepared(case)
+    best, q = naive.value_iteration(task)
+    lost = {s: best[s] - q[s][policy[s]] for s in decisions if policy[s] >= 0}
+    worse = {s for s, cost in lost.items() if cost > 1e-9}
+    assert report.properties["optimal"] is (not worse and all(policy[s] >= 0 for s in decisions))
+    assert len(of_kind(report, "not-optimal")) == bool(worse)
+    own = naive.policy_values(task, policy)
+    for finding in of_kind(report, "not-optimal"):
+        listed = finding.data["states"]
+        assert {item["state"] for item in listed} == worse
+        costs = [item["cost"] for item in listed]
+        assert costs == sorted(costs, reverse=True)
+        for item in listed:
+            s = item["state"]
+            assert close(item["cost"], lost[s])
+            assert item["action"] == task.action_names[policy[s]]
+            assert values(item["vector"]) == tuple(task.state_features[s].tolist())
+            assert (item["behind_optimum"] is None) is bool(np.isnan(own[s]))
+            assert item["behind_optimum"] is None or close(item["behind_optimum"], best[s] - own[s])
+            top = {task.action_names[a] for a, value in enumerate(q[s]) if value >= best[s] - 1e-9}
+            assert set(item["optimal_actions"]) == top
+
+
+@given(cases())
+@settings(max_examples=40)
+def test_the_exact_performance_is_that_of_evaluate(case: Any) -> None:
+    ruleset, task = case
+    report, found = verify(ruleset, task), evaluate(ruleset, task, "exact")
+    assert report.properties["performance"] == found.performance
+    assert report.properties["fraction"] == (None if np.isnan(found.fraction) else found.fraction)
+    data = only(report, "performance").data
+    assert data["short_of_optimum"] == found.optimum - found.performance
+    assert data["failed"] is found.failed
+
+
+@pytest.mark.parametrize("task", [chain(), *(two_endings(seed) for seed in range(12))], ids=lambda t: t.name)
+def test_states_from_which_some_policy_is_sure_of_the_goal_equal_a_trial_of_all_policies(
+    task: TabularTask,
+) -> None:
+    states = task.decision_states.tolist()
+    goal = naive_explain.best_ending(task, states)
+    assert goal is not None
+    found = set(task.decision_states[sure_states(task, goal)].tolist())
+    assert found == naive_explain.sure_of_goal(task, states, goal)
+
+
+def test_some_of_the_tasks_tried_have_states_that_are_sure_and_states_that_are_not() -> None:
+    found = [sure_states(two_endings(seed), 1.0) for seed in range(12)]
+    assert any(sure.any() and not sure.all() for sure in found)
+    assert sum(len(np.unique(task.reward[task.done])) > 1 for task in TASKS) > 3
+
+
+def test_a_task_that_never_ends_has_no_goal_and_that_is_said() -> None:
+    task = random_task(1, done=np.zeros((6, 3, 3), dtype=np.bool_))
+    ruleset = DecisionList([[[-1, 1], [5, 9]]], [0], task.features, task.action_names)
+    report = verify(ruleset, task, "goal-reachable,safe")
+    assert report.properties["goal-reachable"] is None
+    assert report.properties["goal-certain"] is None
+    assert [requirement.passed for requirement in report.requirements] == [False, True]
+    assert "not decided: no transition of the task ends an episode" in report.requirements[0].why
+
+
+def test_a_policy_that_walks_into_a_wall_is_told_with_the_way_there() -> None:
+    task = frozen_lake(4, 0.0, enumerations=1)
+    ruleset = DecisionList([[[0, 3], [0, 3]]], [0], task.features, task.action_names)
+    report = verify(ruleset, task)
+    assert report.properties["safe"] is False
+    assert report.properties["goal-reachable"] is False
+    loop = only(report, "loop").data["loops"][0]
+    assert [step["action"] for step in loop["cycle"]] == ["Left", "Left"]
+    assert "another policy is certain to reach it" in only(report, "goal-probability").text
+
+
+def test_rewards_that_are_all_negative_leave_a_goal_the_least_bad_ending() -> None:
+    features = (Feature("place", 0, 1),)
+    task = TabularTask(
+        name="steps",
+        features=features,
+        action_names=("Jump", "Go"),
+        state_features=np.array([[0], [1]], dtype=np.int32),
+        next_state=np.ones((2, 2, 1), dtype=np.int32),
+        reward=np.array([[[-9.0], [-1.0]], [[-9.0], [-1.0]]]),
+        done=np.array([[[True], [False]], [[True], [True]]]),
+        probability=np.array([1.0]),
+        initial_states=np.array([0], dtype=np.int32),
+        enumerations=1,
+        gamma=0.9,
+        t_max=10,
+    )
+    go = verify(DecisionList([[[0, 1]]], [1], features, task.action_names), task)
+    jump = verify(DecisionList([[[0, 1]]], [0], features, task.action_names), task)
+    assert go.properties["goal-certain"] is True
+    assert go.properties["optimal"] is True
+    assert jump.properties["safe"] is False
+    assert jump.properties["goal-probability"] == 0
+    assert "(0) Jump → bad ending" in only(jump, "bad-ending").text
+    assert go.properties["fraction"] is None
+    half = verify(DecisionList([[[0, 0]]], [1], features, task.action_names), task)
+    assert half.properties["optimal"] is False
+    assert "and 1 has none" in half.reasons["optimal"]
