@@ -17,8 +17,11 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-pictures: demo  ## the picture in the README
+pictures: demo $(VENV)/installed-dev  ## the pictures in the README and the documents
 	$(BIN)/ifthen show runs/demo --png docs/images/policy.png
+	$(BIN)/ifthen explain runs/demo --ladder --out runs/demo-explained
+	$(BIN)/ifthen prune runs/demo --ladder --plot docs/images/ladder.png
+	$(BIN)/python docs/screenshot.py runs/demo-explained/explain.html docs/images/explain-page.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ifthen needs Python 3.11 or later: make PYTHON=python3.11 …")'

@@ -21,11 +21,6 @@ from tests.commands import Finished, Runner, start_command
 SMALL = ("--set", "idv_size=3", "--set", "pop_size=8")
 
 
-@pytest.fixture
-def ifthen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(monkeypatch, capsys)
-
-
 def refused(finished: Finished, *parts: str) -> None:
     """Assert that a command ended with one clear error that holds all `parts`."""
     assert finished.code == 2
@@ -94,7 +89,7 @@ def test_training_an_xcsf_prints_the_rules_that_matter_and_writes_all(
     assert (len(fewer) < every) == long
     assert (f"{len(fewer)} of {every}" in done.out) == long
     assert (f"the same choice in every state as all {every} in {files.RULES}" in done.out) == long
-    assert len((run / files.RULES).read_text().splitlines()) == every
+    assert read_ruleset(run / files.RULES) == (trained.ruleset, task)
     assert RuleSet.from_dict(json.loads((run / files.RULESET).read_text())) == trained.ruleset
     header, *rows = (run / files.HISTORY).read_text().splitlines()
     assert header.startswith("epoch,performance,exact_performance,q_error,macros,micros")

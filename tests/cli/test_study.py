@@ -39,11 +39,6 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-@pytest.fixture
-def ifthen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Runner:
-    return Runner(monkeypatch, capsys)
-
-
 def test_a_study_runs_once_and_then_there_is_nothing_left(plan: Path, ifthen: Runner, tmp_path: Path) -> None:
     first = ifthen("study", "run", "plan.toml", "--out", "results", "--workers", "1")
     assert first.code == 0, first.err

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from ifthen import DecisionList, Feature, RuleError, RuleSet
 from ifthen.explain.export import export, schema
-from ifthen.explain.export.tables import latex_text
+from ifthen.explain.words.typeset import latex_text
 from tests.explain.policies import INTEGER_RULES, ODD_ACTIONS, real_rules
 
 KEYWORDS = {
@@ -162,12 +162,12 @@ def test_latex_writes_conditions_as_formulas() -> None:
     features = [Feature("x", 0, 9), Feature("cart_v", -1, 1, "real", "m/s")]
     bounds: Any = [[[0, 3], [1e-7, 0.5]], [[2, 2], [-1, 0.25]], [[4, 9], [-1, 1]], [[0, 9], [-1, 1]]]
     lines = export(DecisionList(bounds, [0, 1, 0, 1], features, ["50 %", "B&W"]), "latex").splitlines()
-    assert lines[1:5] == [r"\begin{tabular}{rll}", r"\toprule", r"Rule & Condition & Action \\", r"\midrule"]
-    speed = r"\textit{cart\_v}"
-    unit = r"\,\textrm{m/s}"
+    assert lines[1:5] == [r"\begin{tabular}{rll}", r"\toprule", r"\# & if & then \\", r"\midrule"]
+    speed = r"\text{cart\_v}"
+    unit = r"\,m/s"
     assert lines[5:9] == [
-        rf"1 & $x \le 3$ and ${speed} \in [1 \times 10^{{-7}}, 0.5]{unit}$ & 50 \% \\",
-        rf"2 & $x = 2$ and ${speed} \le 0.25{unit}$ & B\&W \\",
+        rf"1 & $x \le 3$ and ${speed} \in [1 \cdot 10^{{-7}}, 0.5]${unit} & 50 \% \\",
+        rf"2 & $x = 2$ and ${speed} \le 0.25${unit} & B\&W \\",
         r"3 & $x \ge 4$ & 50 \% \\",
         r"4 & always & B\&W \\",
     ]

@@ -50,6 +50,14 @@ def tables(draw: st.DrawFn, most: int = 6, silent: bool = True, dense: bool = Tr
 
 
 @st.composite
+def lines(draw: st.DrawFn) -> Table:
+    """Draw states in a row with one allowed action each: few states that need many rules."""
+    actions = draw(st.lists(st.integers(0, 2), min_size=8, max_size=11))
+    points = np.array([[x, 0] for x in range(len(actions))])
+    return points, np.array(actions)[:, None] == np.arange(3)
+
+
+@st.composite
 def listed(draw: st.DrawFn) -> tuple[Table, NDArray[np.int64]]:
     """Draw a table and some boxes over its ranks, in order."""
     points, allowed = draw(tables(most=12))
@@ -184,6 +192,14 @@ def test_states_that_look_alike_are_given_an_action_that_suits_all() -> None:
     assert set(found.core) <= {0, 1}
 
 
+def test_a_rule_that_decides_nothing_is_left_out() -> None:
+    points, allowed = np.array([[0], [1], [2]]), np.array([[True, False], [False, True], [True, False]])
+    bits = words.bits_of(points, allowed)
+    bounds, actions = lists.readable_rules(bits, np.array([[[1, 1]], [[1, 1]]]))
+    assert bounds.tolist() == [[[1, 1]], [[0, 2]]]
+    assert actions.tolist() == [1, 0]
+
+
 # What cannot be done.
 
 
@@ -284,7 +300,7 @@ def test_a_rule_is_put_where_it_should_go(data: st.DataObject) -> None:
     assert order.tolist() == expected
 
 
-@given(tables(most=12))
+@given(st.one_of(tables(most=12), lines()))
 def test_lists_that_are_found_are_right(table: Table) -> None:
     points, allowed = table
     bits, ranks = words.bits_of(points, allowed), points.tolist()
@@ -308,7 +324,7 @@ def test_lists_that_are_found_are_right(table: Table) -> None:
         assert members(inside, len(points)) in steps
 
 
-@given(tables(most=7), st.data())
+@given(st.one_of(tables(most=7), lines()), st.data())
 def test_what_is_held_impossible_is_impossible_and_what_is_found_can_be_done(
     table: Table, data: st.DataObject
 ) -> None:
@@ -330,8 +346,9 @@ def test_what_is_held_impossible_is_impossible_and_what_is_found_can_be_done(
     assert few_states.one_rule(few, left) == (fewest <= 1)
     if not few.silent:
         assert few_states.two_rules(few, left) == (fewest <= 2)
+    assert not few_states.follows(few, facts, few.silent, 3, steps)
     out = np.zeros(8, dtype=np.uint64)
-    for rules in range(1, 6):
+    for rules in range(1, 7):
         answer = few_states.decide_with(few, facts, left, rules, 10**9, out[: rules + 1])
         assert answer == (few_states.SOLVABLE if fewest <= rules else few_states.IMPOSSIBLE)
         for fact in facts.sets[rules, : facts.counts[rules]]:

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explain.boxes import RankSpace
+from ifthen.explain.domain import all_vectors
+from ifthen.explain.points import values_by_name
 from ifthen.explain.verify.findings import Vector, share_in_words
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
@@ -67,7 +69,7 @@ class Domain:
 
     def vector(self, point: int) -> Vector:
         """Return a point as values by name."""
-        return vector_of(self.ruleset, self.points[point])
+        return values_by_name(self.ruleset.features, self.points[point].tolist())
 
     def amount(self, weight: float) -> int | float:
         """Return a sum of weights as plain data: whole where states or vectors are counted."""
@@ -89,12 +91,6 @@ def amount_in_words(amount: float, unit: str) -> str:
     return f"{share_in_words(amount)} of the space" if amount else "an edge of the space without volume"
 
 
-def vector_of(ruleset: RuleSet, values: NDArray[np.float64] | tuple[float, ...]) -> Vector:
-    """Return the values `(features,)` by name, whole numbers for integer features."""
-    pairs = zip(ruleset.features, values, strict=True)
-    return {f.name: int(value) if f.is_integer else float(value) for f, value in pairs}
-
-
 def domain_of(ruleset: RuleSet, task: TabularTask | None) -> Domain | None:
     """Return the points that stand for a task or for the whole space; None where there are too many."""
     if task is not None:
@@ -104,11 +100,10 @@ def domain_of(ruleset: RuleSet, task: TabularTask | None) -> Domain | None:
         return Domain(ruleset, points, np.ones(len(points)), name, "decision state", task)
     if isinstance(ruleset, DecisionList):
         return _cells(ruleset)
-    size = vectors_in(ruleset)
-    if size is None or size > LARGEST or size * len(ruleset) > LARGEST_MATRIX:
+    vectors = all_vectors(ruleset.features, min(LARGEST, LARGEST_MATRIX // len(ruleset)))
+    if vectors is None:
         return None
-    sides = [np.arange(f.low, f.high + 1, dtype=np.float64) for f in ruleset.features]
-    return Domain(ruleset, _grid(sides), np.ones(size), space_name(ruleset), "feature vector")
+    return Domain(ruleset, vectors, np.ones(len(vectors)), space_name(ruleset), "feature vector")
 
 
 def vectors_in(ruleset: RuleSet) -> int | None:

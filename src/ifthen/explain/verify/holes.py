@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explain.boxes import BUDGET, Coverage, box_in_words, coverage
-from ifthen.explain.verify.domain import Domain, vector_of
+from ifthen.explain.points import values_by_name
+from ifthen.explain.verify.domain import Domain
 from ifthen.explain.verify.findings import (
     Checked,
     Finding,
@@ -67,7 +68,7 @@ def described(ruleset: RuleSet, found: Coverage) -> list[dict[str, Any]]:
     return [
         {
             "box": box_in_words(hole.box, ruleset.features),
-            "witness": vector_of(ruleset, hole.witness),
+            "witness": values_by_name(ruleset.features, hole.witness),
             "share": hole.share,
         }
         for hole in found.holes

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explain.boxes import BUDGET, box_in_words, compare, first_match, overlaps
+from ifthen.explain.points import values_by_name
 from ifthen.explain.verify.conflicts import LISTED, conflicts_found, no_conflicts
-from ifthen.explain.verify.domain import vector_of
 from ifthen.explain.verify.findings import (
     Checked,
     Finding,
@@ -61,7 +61,7 @@ def dead_in_space(ruleset: RuleSet, budget: int = BUDGET) -> tuple[list[Finding]
         beats = "is stronger" if isinstance(ruleset, StrengthRules) else "comes first"
         text = f"Rule {r + 1} ({ruleset.rule_in_words(r)}) never decides: wherever it matches, {one} {beats}."
         data = {"reason": "subsumed" if len(by) == 1 else "shadowed", "beaten_by": list(by)}
-        corner = vector_of(ruleset, ruleset.bounds[r, :, 0])
+        corner = values_by_name(ruleset.features, ruleset.bounds[r, :, 0].tolist())
         findings.append(Finding("dead-rule", "problem", text, (r, *by), corner, data))
     return findings, alive
 
@@ -112,7 +112,7 @@ def conflicts_in_space(ruleset: RuleSet) -> Checked:
             "rules": [pair.first, pair.second],
             "share": pair.share,
             "box": box_in_words(pair.box, ruleset.features),
-            "witness": vector_of(ruleset, pair.witness),
+            "witness": values_by_name(ruleset.features, pair.witness),
         }
         for pair in found[:LISTED]
     ]

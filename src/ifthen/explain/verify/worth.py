@@ -36,6 +36,7 @@ def performance(model: Model) -> Checked:
     fraction = None if math.isnan(found.fraction) else found.fraction
     share = "the optimum is " if fraction is None else f"{share_in_words(fraction)} of the optimum, which is "
     failed = ": the worst possible, because a state without a rule can be met" if found.failed else ""
+    hint = "" if fraction is None else f" ({share_in_words(fraction)} of the optimum)"
     why = f"the exact performance is {number(found.performance)}{failed}"
     text = f"{why[0].upper()}{why[1:]}; {share}{number(found.optimum)}."
     compared = (
@@ -52,7 +53,7 @@ def performance(model: Model) -> Checked:
     }
     finding = Finding("performance", "problem" if found.failed else "note", text, data=data)
     properties = {
-        "performance": Property(found.performance, why),
+        "performance": Property(found.performance, why + hint),
         "fraction": Property(fraction, compared),
     }
     return Checked([finding], properties)

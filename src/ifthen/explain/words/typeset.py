@@ -14,6 +14,8 @@ LATEX_SPECIAL = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "<": r"$<$",
@@ -80,8 +82,14 @@ def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
 def markdown_table(headers: Sequence[str], rows: Rows, align: str) -> str:
     """Return rows as a Markdown table; numbers are aligned to the right where `align` says "r"."""
     rule = "|" + "|".join("--:" if side == "r" else ":--" for side in align) + "|"
-    body = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in [headers, *rows]]
+    body = ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in [headers, *rows]]
     return "\n".join([body[0], rule, *body[1:]])
+
+
+def _markdown_cell(text: str) -> str:
+    """Return text that stays in its cell and is not taken for marks of Markdown or HTML."""
+    plain = re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", " ".join(text.splitlines()))
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def latex_table(headers: Sequence[str], rows: Rows, align: str) -> str:
@@ -99,7 +107,7 @@ def latex_table(headers: Sequence[str], rows: Rows, align: str) -> str:
 
 def latex_text(text: str) -> str:
     """Return text with all that means something to LaTeX escaped."""
-    return "".join(LATEX_SPECIAL.get(sign, sign) for sign in text)
+    return "".join(LATEX_SPECIAL.get(sign, sign if sign.isprintable() else " ") for sign in text)
 
 
 def latex_measure(text: str) -> str:
