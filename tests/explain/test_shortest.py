@@ -15,6 +15,7 @@ from ifthen.explain.shortest import bits as words
 from ifthen.explain.shortest import facts as few_states
 from ifthen.explain.shortest import (
     greedy,
+    list_exists,
     lists,
     proof,
     prove_minimum,
@@ -313,14 +314,26 @@ def test_lists_that_are_found_are_right(table: Table) -> None:
     assert not proof.decided(bits, better).wrong.any()
     bounds, actions = lists.readable_rules(bits, better)
     assert len(bounds) <= len(better) + (not bits.open_ended)
-    features = tuple(Feature(name, 0, 9) for name in ("x", "y"))
-    assert is_right(DecisionList(bounds, actions, features, names_of(table)[1]), points, allowed)
+    assert is_right(DecisionList(bounds, actions, *names_of(table)), points, allowed)
     left = bits.everything.copy()
     if not greedy.one_action_left(bits, bits.open_ended, left):
         box, inside = np.empty((2, 2), dtype=np.int64), np.empty_like(left)
         greedy.largest(bits, left, box)
         words.states_inside(box, bits.up_to, inside)
         steps = naive.next_steps(ranks, allowed.tolist(), members(left, len(points)))
+        assert members(inside, len(points)) in steps
+
+
+@given(lines())
+def test_a_box_grows_as_far_as_its_action_is_allowed(table: Table) -> None:
+    points, allowed = table
+    bits, everything = words.bits_of(points, allowed), frozenset(range(len(points)))
+    inside = np.empty_like(bits.everything)
+    steps = naive.next_steps(points.tolist(), allowed.tolist(), everything)
+    for s, (x, _) in enumerate(points.tolist()):
+        right, box = bits.allowed[allowed[s].argmax()], np.array([[x, x], [0, 0]])
+        greedy.grow(bits, bits.everything, right, 0, box, inside)
+        assert s in members(inside, len(points))
         assert members(inside, len(points)) in steps
 
 
@@ -352,7 +365,10 @@ def test_what_is_held_impossible_is_impossible_and_what_is_found_can_be_done(
         answer = few_states.decide_with(few, facts, left, rules, 10**9, out[: rules + 1])
         assert answer == (few_states.SOLVABLE if fewest <= rules else few_states.IMPOSSIBLE)
         for fact in facts.sets[rules, : facts.counts[rules]]:
-            assert naive.fewest_rules(ranks, rows, members(fact, size)) > rules
+            core = members(fact, size)
+            assert naive.fewest_rules(ranks, rows, core) > rules
+            if rules == 3 and not few.silent:  # two rules are answered exactly, so that no state is idle
+                assert all(naive.fewest_rules(ranks, rows, core - {s}) <= rules for s in core)
 
 
 def test_the_state_that_stands_in_fewest_facts_is_the_rarest() -> None:
@@ -367,3 +383,25 @@ def test_a_proof_without_means_says_so() -> None:
     bits = words.bits_of(task.dynamics.points, allowed)
     assert proof.lower_bound(bits, 12, 0, 0) == (1, (), None)
     assert 1 < proof.lower_bound(bits, 12, 10**7, 0).rules < 12
+
+
+@settings(max_examples=25)
+@given(tables(most=5))
+def test_the_integer_program_knows_how_many_rules_are_needed(table: Table) -> None:
+    least = shortest_list(*table, *names_of(table), "quick")
+    assert least.proven
+    for rules in range(1, len(least.rules) + 2):
+        # A rule that decides nothing can always be put behind the others, except where nothing is to match.
+        assert list_exists(*table, rules) == (rules >= len(least.rules))
+
+
+@pytest.mark.parametrize(("p_slip", "rules"), [(0.0, 4), (0.1, 5), (0.3, 5), (0.5, 6)])
+def test_the_integer_program_agrees_on_the_small_lakes(p_slip: float, rules: int) -> None:
+    table = lists.optimal_table(frozen_lake(4, p_slip))
+    assert [list_exists(*table, fewer) for fewer in (rules - 1, rules)] == [False, True]
+
+
+def test_an_integer_program_that_is_too_large_or_too_slow_says_so() -> None:
+    with pytest.raises(ParameterError, match="too many for an integer program"):
+        list_exists(*lists.optimal_table(frozen_lake(12)), 12)
+    assert list_exists(*lists.optimal_table(frozen_lake(8, 0.5)), 9, seconds=0.001) is None

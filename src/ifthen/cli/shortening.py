@@ -130,13 +130,19 @@ def shortest(
     task: Annotated[str, typer.Argument(help="What to solve: see `ifthen tasks`.")],
     effort: Effort = "normal",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    check: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Also ask an integer program so long whether a rule less would do."
+        ),
+    ] = 0.0,
     file: RulesFile = None,
 ) -> None:
     """Find the shortest decision list for an optimal policy of a task: the limit that learnt ones have.
 
     For example:
 
-    - `ifthen shortest FrozenLake-4-0.1`
+    - `ifthen shortest FrozenLake-4-0.1 --check 60`
     - `ifthen shortest FrozenLake-8-0.3 --effort thorough --out shortest.txt`
     """
     from ifthen.explain.shortest import shortest_decision_list
@@ -157,8 +163,21 @@ def shortest(
     out.print(_words(found.rules, wanted))
     out.print()
     out.print(found.how)
+    if check > 0:
+        out.print(_second_opinion(wanted, len(found.rules) - 1, check))
     if file is not None:
         write_rules(file, found.rules, wanted)
+
+
+def _second_opinion(task: TabularTask, rules: int, seconds: float) -> str:
+    """Return what an integer program says of a list with so many rules."""
+    from ifthen.explain.shortest import list_exists
+    from ifthen.explain.shortest.lists import optimal_table
+
+    with err.status("solving an integer program"):
+        answer = list_exists(*optimal_table(task), rules, seconds) if rules else False
+    told = {True: "there is one", False: "there is none", None: f"not known after {seconds:g} seconds"}
+    return f"Asked for a list of {rules} by integer programming (HiGHS): {told[answer]}."
 
 
 def export(

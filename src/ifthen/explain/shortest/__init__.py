@@ -7,5 +7,13 @@ from ifthen.explain.shortest.lists import (
     shortest_decision_list,
     shortest_list,
 )
+from ifthen.explain.shortest.program import list_exists
 
-__all__ = ["Effort", "ShortestList", "prove_minimum", "shortest_decision_list", "shortest_list"]
+__all__ = [
+    "Effort",
+    "ShortestList",
+    "list_exists",
+    "prove_minimum",
+    "shortest_decision_list",
+    "shortest_list",
+]

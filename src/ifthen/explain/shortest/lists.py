@@ -103,14 +103,18 @@ def shortest_decision_list(
         seed: of the search.
         progress: told after each round of the search.
     """
+    return shortest_list(*optimal_table(task), task.features, task.action_names, effort, seed, progress)
+
+
+def optimal_table(task: TabularTask) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the decision states of a task, `(D, features)`, and the optimal actions in each, `(D, A)`."""
     if not isinstance(task, TabularTask):
         raise TaskError(f"optimal actions are known for tabular tasks, such as frozen_lake(8), not {task!r}.")
     solution, states = value_iteration(task), task.decision_states
-    allowed = solution.optimal_actions[states]
+    allowed: NDArray[np.bool_] = solution.optimal_actions[states]
     if task.gamma == 1:
         allowed = solution.policy[states][:, None] == np.arange(task.n_actions)
-    points = task.dynamics.points
-    return shortest_list(points, allowed, task.features, task.action_names, effort, seed, progress)
+    return task.dynamics.points, allowed
 
 
 def shortest_list(
