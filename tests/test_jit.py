@@ -44,6 +44,14 @@ QUICK = [
     f"{FOLLOW}_step_for_step[set subsumption]",
     "tests/systems/xcsf/test_update.py::test_any_set_is_updated_as_by_the_oracle",
     "tests/explain/test_prune.py::test_greedy_drops_what_the_oracle_drops",
+    "tests/explain/test_boxes.py::test_coverage_is_what_every_cell_says",
+    "tests/explain/test_boxes.py::test_holes_are_free_of_rules_and_cannot_be_made_longer",
+    "tests/explain/test_box_lists.py::test_rules_decide_where_every_cell_says",
+    "tests/explain/test_box_lists.py::test_lists_are_equal_where_every_cell_says_so",
+    "tests/explain/test_shortest.py::test_masks_hold_the_states_inside_a_box",
+    "tests/explain/test_shortest.py::test_the_cost_of_a_list_is_kept_through_every_move",
+    "tests/explain/test_shortest.py::test_a_box_grows_as_far_as_its_action_is_allowed",
+    "tests/explain/test_shortest.py::test_what_is_held_impossible_is_impossible_and_what_is_found_can_be_done",
     "tests/study/test_bootstrap.py::test_resampled_means_are_the_oracles",
 ]
 

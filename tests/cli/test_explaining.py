@@ -152,6 +152,15 @@ def test_verify_exits_with_1_when_and_only_when_a_requirement_is_not_met(
     assert ifthen("verify", mine, "--require", "complete,rules<5").code == 1
 
 
+@pytest.mark.parametrize(("text", "message"), [("", "empty"), (" , ", "empty"), ("performance", "quotes")])
+def test_a_requirement_that_requires_nothing_is_refused(
+    ifthen: Runner, mine: Path, text: str, message: str
+) -> None:
+    done = ifthen("verify", mine, "--require", text)
+    assert done.code == 2
+    assert message in " ".join(done.err.split())
+
+
 def test_an_unknown_requirement_is_refused_before_the_model_is_read(ifthen: Runner) -> None:
     done = ifthen("verify", "nowhere.zip", "--require", "compleet")
     assert done.code == 2

@@ -172,7 +172,7 @@ def test_lists_over_real_features_are_compared_exactly() -> None:
 
 
 def test_a_comparison_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ifthen.explain import diff as module
+    from ifthen.explain.diff import policies as module
     from ifthen.explain.boxes import compare
 
     monkeypatch.setattr(module, "compare", lambda a, b: compare(a, b, budget=1))

@@ -107,7 +107,9 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="PROPERTIES",
-            help="What must hold, such as complete,goal-reachable,performance>=0.95; may be repeated.",
+            help="What must hold, such as 'complete,fraction>=0.95': complete, no-dead-rules, no-conflicts, "
+            "no-redundant-rules, goal-reachable, goal-certain, safe, optimal; and the numbers rules, "
+            "performance, fraction (of the optimum), goal-probability with >=, <=, >, < or =.",
         ),
     ] = None,
     json_file: JsonFile = None,
@@ -118,12 +120,14 @@ def verify(
     For example:
 
     - `ifthen verify runs/first`
-    - `ifthen verify runs/first --require complete,goal-reachable,performance>=0.95`
+    - `ifthen verify runs/first --require "complete,goal-reachable,performance>=0.3"`
     - `ifthen verify rules.txt --task FrozenLake-8-0.3 --json verified.json`
     """
     from ifthen.explain.verify import verify as verified
     from ifthen.explain.verify.requirements import parse
 
+    if require is not None and not all(text.strip(" ,") for text in require):
+        raise ParameterError("--require is empty: name what must hold, such as --require complete.")
     demands = ",".join(require or [])
     parse(demands, True)  # what is wrong with it is said before any file is read
     policy = read_policy(model, task)

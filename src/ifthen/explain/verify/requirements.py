@@ -79,7 +79,10 @@ def _parsed(text: str, has_task: bool) -> Demand:
     if name in HOLDS and operator:
         raise ParameterError(f"{name} holds or does not: require it as {name!r}, not {text!r}.")
     if name in MEASURES and not operator:
-        raise ParameterError(f"{name} is a number: require it as '{name}>=0.9', not {text!r}.")
+        raise ParameterError(
+            f"{name} is a number: require it as '{name}>=0.9', not {text!r}. On a command line put it into "
+            "quotes: shells take > and < for themselves."
+        )
     if name not in WITHOUT_TASK and not has_task:
         alone = ", ".join(WITHOUT_TASK)
         raise ParameterError(f"{text!r} needs a task; give one. Without a task there are: {alone}.")
