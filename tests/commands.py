@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ifthen import cli
+from ifthen.cli import terminal
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Runner:
 
     def __call__(self, *arguments: str | Path) -> Finished:
         self._monkeypatch.setattr(sys, "argv", ["ifthen", *map(str, arguments)])
-        self._monkeypatch.setenv("COLUMNS", "200")
+        for console in (terminal.out, terminal.err):
+            self._monkeypatch.setattr(console, "width", 200)
         code = 0
         try:
             cli.run()

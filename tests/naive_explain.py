@@ -154,14 +154,39 @@ def endings_met(task: Any, policy: Sequence[int], start: int) -> set[float]:
     return {reward for s in visited for reward in follow(task, s, policy[s])[1]}
 
 
+def costly_reward(task: Any, states: Sequence[int]) -> float | None:
+    """Return the lowest reward if it is negative and below that of more than half of all steps."""
+    shares: dict[float, float] = {}
+    for state, action in itertools.product(states, range(task.next_state.shape[1])):
+        for reward, p in zip(task.reward[state, action].tolist(), task.probability.tolist(), strict=True):
+            shares[reward] = shares.get(reward, 0.0) + p
+    most = [reward for reward, share in shares.items() if share > sum(shares.values()) / 2 + 1e-9]
+    return min(shares) if most and min(shares) < min(0, most[0]) else None
+
+
+def outcomes_met(task: Any, policy: Sequence[int], start: int) -> set[tuple[float, bool]]:
+    """Return (reward, done) of all outcomes that the policy can meet from a start."""
+    return {
+        (float(reward), bool(done))
+        for s in reachable(task, policy, [start])
+        if policy[s] >= 0
+        for reward, done in zip(task.reward[s, policy[s]], task.done[s, policy[s]], strict=True)
+    }
+
+
 def ending_chance(task: Any, policy: Sequence[int], wanted: Callable[[float], bool]) -> list[float]:
-    """Return how likely it is to end with a wanted reward, from every state, by repeated substitution."""
+    """Return how likely it is to end with a wanted reward, from every state."""
+    return outcome_chance(task, policy, lambda reward, done: done and wanted(reward))
+
+
+def outcome_chance(task: Any, policy: Sequence[int], wanted: Callable[[float, bool], bool]) -> list[float]:
+    """Return how likely a wanted outcome is ever met, from every state, by repeated substitution."""
     n, change = len(task.next_state), 1.0
     chance = [0.0] * n
     while change > 1e-13:
         after = [
             sum(
-                p * (float(wanted(float(r))) if done else chance[s])
+                p * (1.0 if wanted(float(r), bool(done)) else 0.0 if done else chance[s])
                 for p, r, done, s in zip(
                     task.probability,
                     task.reward[state, policy[state]],
@@ -179,6 +204,16 @@ def ending_chance(task: Any, policy: Sequence[int], wanted: Callable[[float], bo
     return chance
 
 
+def likeliest_steps(task: Any, state: int, action: int) -> set[tuple[int, float, bool]]:
+    """Return (next state, reward, done) of the outcomes that no other is likelier than."""
+    chance: dict[tuple[int, float, bool], float] = {}
+    for k, p in enumerate(task.probability.tolist()):
+        at = (state, action, k)
+        step = int(task.next_state[at]), float(task.reward[at]), bool(task.done[at])
+        chance[step] = chance.get(step, 0.0) + p
+    return {step for step, p in chance.items() if p > max(chance.values()) - 1e-9}
+
+
 def endless_sets(task: Any, policy: Sequence[int], states: Iterable[int]) -> set[frozenset[int]]:
     """Return the sets of states that, once entered, are never left, and in which nothing ends."""
     found = set()
@@ -190,18 +225,40 @@ def endless_sets(task: Any, policy: Sequence[int], states: Iterable[int]) -> set
     return found
 
 
-def sure_of_goal(task: Any, states: Sequence[int], goal: float) -> set[int]:
-    """Return the states from which some policy is sure to end with the goal, having tried all policies."""
-    sure, actions = set(), range(task.next_state.shape[1])
-    for choice in itertools.product(actions, repeat=len(states)):
+def all_policies(task: Any, states: Sequence[int]) -> Iterable[list[int]]:
+    """Yield every policy over some states."""
+    for choice in itertools.product(range(task.next_state.shape[1]), repeat=len(states)):
         policy = [-1] * len(task.next_state)
         for state, action in zip(states, choice, strict=True):
             policy[state] = action
+        yield policy
+
+
+def sure_of_goal(
+    task: Any, states: Sequence[int], goal: float, never: Callable[[float, bool], bool] = lambda *_: False
+) -> set[int]:
+    """Return the states from which some policy is sure to end with the goal, having tried all policies.
+
+    No outcome on the way may be one that is `never` to be met.
+    """
+    sure = set()
+    for policy in all_policies(task, states):
         for state in states:
             around = reachable(task, policy, [state])
-            if all(endings_met(task, policy, s) == {goal} for s in around):
+            ends = all(endings_met(task, policy, s) == {goal} for s in around)
+            if ends and not any(never(*outcome) for outcome in outcomes_met(task, policy, state)):
                 sure.add(state)
     return sure
+
+
+def never_harmed(task: Any, states: Sequence[int], harm: Callable[[float, bool], bool]) -> set[int]:
+    """Return the states from which some policy never meets a harm, having tried all policies."""
+    return {
+        state
+        for policy in all_policies(task, states)
+        for state in states
+        if not any(harm(*outcome) for outcome in outcomes_met(task, policy, state))
+    }
 
 
 # What a policy does in a task.

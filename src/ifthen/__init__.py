@@ -1,4 +1,11 @@
-"""Reinforcement-learning policies people can read: short lists of IF-THEN rules."""
+"""Reinforcement-learning policies people can read: short lists of IF-THEN rules.
+
+task = ifthen.frozen_lake(8, p_slip=0.3)             or task_by_name("Taxi-v4"), TabularTask.from_env(env)
+system = ifthen.PPLST(task, seed=0).learn(250)       or PPLDL, XCSF
+system.ruleset                                       rules: explain, read, verify, simplify, export
+ifthen.evaluate(system, task, "exact")               how well it does
+ifthen.read_ruleset("mine.txt")                      rules that somebody wrote
+"""
 
 from __future__ import annotations
 
@@ -160,7 +167,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])
 
 
 gymnasium.register("ifthen/FrozenLake-v0", entry_point="ifthen.tasks.frozen_lake:FrozenLakeXY")

@@ -79,8 +79,8 @@ def test_explain_at_a_state_says_what_the_ruleset_does(ifthen: Runner, mine: Pat
 @pytest.mark.parametrize(
     ("at", "message"),
     [
-        ("x=1", "y missing"),
-        ("x=1,z=2", "unknown feature 'z'"),
+        ("x=1", "y is missing"),
+        ("x=1,z=2", "by name, as in x=3,y=2. Known: x, y"),
         ("x=1,y=two", "y must be a number"),
         ("x=1,y=9", "y of an observation must be from 0 to 3"),
     ],
@@ -117,6 +117,46 @@ def test_explain_writes_page_words_verification_and_pictures(
     )
     assert str(mine) in (tmp_path / "out" / "explain.html").read_text()
     assert str(ladder(ruleset, LAKE)) in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--at", "1,2", "--episode", "1"), "give one of them"),
+        (("--episode", "1", "--out", "x"), "only print"),
+        (("--episode", "0"), "from 1 to"),
+        (("--at", "x=1,x=2"), "two values for x"),
+        (("--out", __file__), "is a file, not a folder"),
+    ],
+)
+def test_impossible_questions_are_refused(
+    ifthen: Runner, mine: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = ifthen("explain", mine, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert message in " ".join(done.err.split())
+
+
+def test_what_another_policy_left_in_the_folder_is_removed(
+    ifthen: Runner, mine: Path, holey: Path, tmp_path: Path
+) -> None:
+    assert ifthen("explain", mine, "--ladder", "--out", tmp_path / "out").code == 0
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert ifthen("explain", holey, "--out", tmp_path / "out").code == 0
+    assert not (tmp_path / "out" / "ladder.csv").exists()
+    assert not (tmp_path / "out" / "pictures" / "ladder.png").exists()
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_policies_for_two_tasks_are_compared_only_in_one_that_is_named(
+    ifthen: Runner, mine: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text(MINE.replace("FrozenLake-4-0.1", "FrozenLake-4-0.3"))
+    done = ifthen("diff", mine, other)
+    assert done.code == 2
+    assert "give --task" in " ".join(done.err.split())
+    assert ifthen("diff", mine, other, "--task", TASK).code == 0
 
 
 def test_two_policies_are_compared_on_a_page_only(ifthen: Runner, run: Path, mine: Path) -> None:
@@ -216,6 +256,10 @@ def test_prune_trades_performance_for_rules_and_draws_the_ladder(
         (("--intervals", "long"), "'short' or 'tight' or 'keep'"),
         (("--list", "--effort", "huge"), "effort"),
         (("--performance", "7"), "no rung performs"),
+        (("--performance", "nan"), "--performance must be a number"),
+        (("--rules", "0"), "at least 1"),
+        (("--ladder", "--list"), "lists already"),
+        (("--ladder", "--out", "x.txt"), "say which with --rules or --performance"),
     ],
 )
 def test_impossible_prunings_are_refused(

@@ -73,3 +73,25 @@ def telling_points(ruleset: RuleSet, most: int = 4_000) -> NDArray[np.float64]:
 def names_of(ruleset: RuleSet, actions: NDArray[np.int64]) -> list[str | None]:
     """Return the actions' names, None for −1."""
     return [None if a < 0 else ruleset.action_names[a] for a in actions.tolist()]
+
+
+def many_rules(kind: type[RuleSet], n: int) -> RuleSet:
+    """Return many rules over MIXED with numbers of all digits."""
+    rng = np.random.default_rng(5)
+    lows, highs = np.array([f.low for f in MIXED]), np.array([f.high for f in MIXED])
+    bounds = rng.uniform(lows[:, None], highs[:, None], (n, 3, 2))
+    bounds[:, 1] = np.rint(bounds[:, 1])
+    head = (bounds, rng.integers(0, 3, n), MIXED, ODD_ACTIONS)
+    if kind is DecisionList:
+        return DecisionList(*head)
+    weights, positive = rng.normal(size=(n, 4)), rng.uniform(0.01, 1, (4, n))
+    if kind is StrengthRules:
+        return StrengthRules(*head, weights, positive[0], 10.0)
+    return PredictionArrayRules(*head, weights, positive[0], positive[1], positive[2] + 1, positive[3], 10.0)
+
+
+def many_points(n: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(6)
+    points = np.column_stack([rng.uniform(f.low, f.high, n) for f in MIXED])
+    points[:, 1] = np.rint(points[:, 1])
+    return points

@@ -139,5 +139,5 @@ def test_a_trained_system_is_as_good_as_its_ruleset() -> None:
     found = best_action_map(system, system.task)
     assert (found.sets == best_action_map(system.ruleset, system.task).sets).all()
     assert compact(system, system.task) == compact(system.ruleset, system.task)
-    with pytest.raises(RuleError, match="of a ruleset or a trained system"):
+    with pytest.raises(RuleError, match="must be a RuleSet or a trained system"):
         best_action_map([0, 1], system.task)

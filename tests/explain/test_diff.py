@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules, Tab
 from ifthen.explain import points
 from ifthen.explain.diff import diff
 from ifthen.explain.diff.differences import SHOWN
+from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
@@ -87,7 +89,7 @@ def test_without_discount_the_column_is_left_out_and_this_is_said() -> None:
     found = diff(np.array([0, 1, 0]), np.array([0, 0, 0]), chain(gamma=1.0))
     assert [state.carries for state in found.states] == [None]
     assert "with γ = 1" in str(found)
-    assert "carries*" not in str(found)
+    assert "carries for" not in str(found)
 
 
 def one_rule_per_state(task: TabularTask, actions: Any) -> DecisionList:
@@ -117,6 +119,49 @@ def test_deciding_rules_and_rules_of_one_only_are_named() -> None:
     assert found.to_table()["carries"].to_list() == pytest.approx([found.difference])
 
 
+@given(
+    st.integers(0, 10**6), st.integers(40, 120), st.sampled_from([("a", "b"), ("runs/a", "a/long/way/to/b")])
+)
+def test_no_line_is_wider_than_the_terminal(seed: int, width: int, names: tuple[str, str]) -> None:
+    task = small_lake()
+    a, b = (one_rule_per_state(task, table) for table in random_policies(task, 2, seed))
+    text = diff(a, b, task, names).to_text(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert str(diff(a, b, task, names)) == diff(a, b, task, names).to_text(100)
+
+
+def test_states_of_many_features_fit_into_80_characters_with_one_row_each() -> None:
+    task = task_by_name("Taxi-v4")
+    whole = [[f.low, f.high] for f in task.features]
+    a, b = (DecisionList([whole], [action], task.features, task.action_names) for action in (4, 5))
+    text = diff(a, b, task, ("runs/the-first", "runs/the-second")).to_text(80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "A is runs/the-first, B is runs/the-second." in text
+    assert len(re.findall(r"^\d, \d, \d, \d +Pickup \(rule 1\)  Dropoff \(rule 1\) ", text, re.M)) == SHOWN
+
+
+def test_the_columns_are_explained_and_what_is_carried_has_its_sign_in_words() -> None:
+    task = chain()
+    text = " ".join(str(diff(np.array([0, 1, 0]), np.array([0, 0, 0]), task)).split())
+    assert "+0.44 gain" in text
+    assert "if all went optimally afterwards" in text
+    assert "on the way from a to b, as both really act" in text
+    assert re.search(r"-0\.\d+ loss", str(diff(np.array([0, 0, 0]), np.array([0, 1, 0]), task)))
+
+
+def test_rules_are_listed_only_where_some_are_shared() -> None:
+    whole, left = [[-3, 4], [0, 6]], [[-3, 0], [0, 6]]
+    one = DecisionList([left, whole], [0, 1], FEATURES, ACTIONS)
+    near = DecisionList([left, whole], [0, 2], FEATURES, ACTIONS)
+    far = DecisionList([whole], [2], FEATURES, ACTIONS)
+    strong = StrengthRules([left, whole], [0, 1], FEATURES, ACTIONS, [[0, 0, 0]] * 2, [0, 0])
+    assert "Rules that only a has:\n  2. OTHERWISE Down" in str(diff(one, near))
+    assert str(diff(one, far)).endswith("\n\nThey share no rule.")
+    assert diff(one, far).only_a == ("1. IF u ≤ 0 THEN Left", "2. OTHERWISE Down")
+    assert "of different kinds, decision-list and strength" in str(diff(one, strong))
+    assert "Rules that only" not in str(diff(one, strong)) + str(diff(one, far))
+
+
 def test_equal_policies_have_no_difference() -> None:
     task = small_lake()
     a = one_rule_per_state(task, value_iteration(task).policy[task.decision_states])
@@ -132,7 +177,7 @@ def test_a_rule_that_stands_twice_in_one_only_is_a_difference() -> None:
     whole = [[-3, 4], [0, 6]]
     once = DecisionList([whole], [0], FEATURES, ACTIONS)
     twice = DecisionList([whole, whole], [0, 0], FEATURES, ACTIONS)
-    assert diff(once, twice).only_b == ("2. ALWAYS Left",)
+    assert diff(once, twice).only_b == ("2. OTHERWISE Left",)
     assert diff(twice, once).only_b == ()
 
 
@@ -172,8 +217,8 @@ def test_lists_over_real_features_are_compared_exactly() -> None:
 
 
 def test_a_comparison_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ifthen.explain.diff import policies as module
     from ifthen.explain.boxes import compare
+    from ifthen.explain.diff import policies as module
 
     monkeypatch.setattr(module, "compare", lambda a, b: compare(a, b, budget=1))
     found = module.diff(real_list(0.5), real_list(0.6))
@@ -199,3 +244,20 @@ def test_what_cannot_be_compared_is_refused() -> None:
         diff(np.array([0]), strong)
     with pytest.raises(TaskError, match="the ruleset speaks of"):
         diff(strong, strong, small_lake())
+
+
+def test_features_called_like_columns_keep_columns_of_their_own() -> None:
+    features = (Feature("visits", 0, 1), Feature("better", 0, 1))
+    a, b = (DecisionList([[[0, 1], [0, 1]]], [action], features, ("go", "stay")) for action in (0, 1))
+    table = diff(a, b).to_table()
+    assert table["feature_visits"].to_list() == [0, 0, 1, 1]
+    assert table["feature_better"].to_list() == [0, 1, 0, 1]
+
+
+def test_many_different_vectors_are_told_quickly_and_rightly() -> None:
+    features = (Feature("u", 0, 199), Feature("v", 0, 199))
+    a = DecisionList([[[0, 99], [0, 199]], [[0, 199], [0, 199]]], [0, 1], features, ("go", "stay"))
+    b = DecisionList([[[0, 199], [0, 199]]], [1], features, ("go", "stay"))
+    found = diff(a, b)
+    assert len(found.states) == 100 * 200
+    assert {(state.a.action, state.a.rule, state.b.action) for state in found.states} == {("go", 0, "stay")}

@@ -28,6 +28,8 @@ from ifthen.errors import ParameterError, TaskError
 from ifthen.explain.page.explain_page import explain_page
 from ifthen.explain.trace import trace
 from ifthen.explain.verify import verify
+from ifthen.explain.verify.report import sign
+from ifthen.explain.verify.requirements import HOLDS
 from ifthen.explain.why import explain
 from tests.browser import needs_browser, opened
 from tests.worlds import chain, small_lake
@@ -266,6 +268,85 @@ def test_both_policies_and_their_difference_are_measured_exactly() -> None:
     assert f"{first:.4f}" in page
     assert f"{second:.4f}" in page
     assert f"{second - first:+.4f}" in page
+    assert '<th scope="row">difference</th>' in page
+    assert "The difference is two less one." in page
+
+
+def rows_of(page: str) -> dict[str, str]:
+    """Return the marks of the table of properties by name."""
+    found = re.findall(r'<tr><td class="\w+">(.?)</td><th scope="row">([\w-]+)</th><td>(.+)</td></tr>', page)
+    return {name: mark for mark, name, _ in found}
+
+
+@pytest.mark.parametrize("require", ["", "optimal"])
+def test_every_property_has_its_mark_whether_requirements_are_met_or_not(require: str) -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    report = verify(rules, TASK, require)
+    assert report.passed == (not require)
+    marks = rows_of(explain_page(rules, TASK, verification=report))
+    assert marks == {name: sign(report, name) if name in HOLDS else "" for name in report.properties}
+    assert marks["complete"] == "✓"
+    assert marks["optimal"] in "✗–"
+
+
+def test_problems_come_first_and_rules_that_never_decide_stand_in_one_fold() -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    report = verify(rules, TASK)
+    page = explain_page(rules, TASK, verification=report)
+    told = [int(number) for number in re.findall(r'data-finding="(\d+)"', page)]
+    assert sorted(told) == list(range(len(report.findings)))
+    found = [report.findings[number] for number in told]
+    assert [f.severity for f in found] == sorted((f.severity for f in found), reverse=True)
+    folded = re.findall(r"<details><summary>.*?</details>", page, re.DOTALL)
+    dead = [number for number, f in enumerate(report.findings) if f.kind == "dead-rule"]
+    assert len(dead) > 1
+    assert len(folded) == 1
+    assert f"{len(dead)} rules never decide" in folded[0]
+    assert [int(number) for number in re.findall(r'data-finding="(\d+)"', folded[0])] == dead
+    kinds = [f.kind for f in found if f.severity == "problem"]
+    assert kinds.index("goal-unreachable") < kinds.index("dead-rule")
+
+
+def test_a_verification_says_whose_it_is() -> None:
+    one, two = some_rules("decision-list", TASK), some_rules("strength", TASK, seed=5)
+    page = explain_page(one, TASK, two, names=("one", "two"), verification=verify(one, TASK))
+    assert "Verified: one</h2>" in page
+    assert "two was not verified here" in page
+    assert "Verified</h2>" in explain_page(one, TASK, verification=verify(one, TASK))
+
+
+def test_a_task_without_a_map_has_a_start_a_goal_and_a_cliff() -> None:
+    task = task_by_name("CliffWalking-v1")
+    data = data_of(explain_page(some_rules("decision-list", task), task))["task"]
+    letters = {tuple(point): letter for point, letter in zip(data["points"], data["letters"], strict=True)}
+    assert letters[0, 3] == "S"
+    assert letters[11, 3] == "G"
+    cliff = {tuple(data["points"][int(place)]): text for place, text in data["never"].items()}
+    text = "never entered: a step onto it brings −100 and leads to x = 0, y = 3"
+    assert cliff == {(x, 3): text for x in range(1, 11)}
+    assert data_of(explain_page(some_rules("decision-list", TASK), TASK))["task"]["never"] == {}
+
+
+def test_where_steps_onto_a_cell_differ_nothing_is_said_of_them() -> None:
+    task = task_by_name("CliffWalking-v1")
+    reward = task.reward.copy()
+    reward[25, 2] = -50.0  # from (1, 2) down
+    never = data_of(explain_page(some_rules("decision-list", task), replace(task, reward=reward)))["task"][
+        "never"
+    ]
+    assert sorted(set(never.values())) == [
+        "never entered",
+        "never entered: a step onto it brings −100 and leads to x = 0, y = 3",
+    ]
+
+
+def test_episodes_are_numbered_as_on_the_command_line() -> None:
+    size = len(TASK.initial_states)
+    for seed in (0, 1):
+        episodes = data_of(explain_page(some_rules("strength", TASK), TASK, seed=seed))["policies"][0][
+            "episodes"
+        ]
+        assert [e["number"] for e in episodes[:size]] == [seed * size + i + 1 for i in range(size)]
 
 
 # In a browser.
@@ -489,6 +570,8 @@ def test_findings_light_their_rules_and_witness_and_the_ladder_is_drawn(tmp_path
     with opened(written(tmp_path, text)) as page:
         assert page.inner_text("h1") == "</script><b>bold</b>"
         assert page.locator("h1 b").count() == 0
+        page.click("#findings summary")
+        assert inside(page, "#findings summary")  # unfolding is no choice: the page stays where it is
         page.focus(f"[data-finding='{number}']")
         assert page.inner_text("#live").endswith(finding.text)
         winners = page.eval_on_selector_all(".rules .decided", "all => all.map(e => Number(e.dataset.rule))")
@@ -524,3 +607,156 @@ def test_a_narrow_page_with_1500_rules_fits_and_answers_at_once(
             }"""
         )
         assert slowest < 100
+
+
+def inside(page: Page, selector: str) -> bool:
+    """Return whether an element is wholly in sight."""
+    script = "e => { const b = e.getBoundingClientRect(); return b.top >= 0 && b.bottom <= innerHeight; }"
+    return bool(page.eval_on_selector(selector, script))
+
+
+@needs_browser
+@pytest.mark.browser
+def test_what_is_clicked_or_entered_stays_until_it_is_let_go(tmp_path: Path) -> None:
+    rules = some_rules("strength", TASK, seed=2)
+    with opened(written(tmp_path, explain_page(rules, TASK))) as page:
+        assert "Escape lets go" in page.inner_text("#why")
+        page.hover(cell(0))
+        first = page.inner_text("#why h2")
+        page.click(cell(0))
+        page.hover(cell(5))
+        page.hover("[data-rule='3']")
+        assert page.inner_text("#why h2") == first
+        assert lit(page, "here") == {0}
+        assert "Pinned" in page.inner_text("#live")
+        page.keyboard.press("Escape")
+        assert page.locator(".pinned").count() == 0
+        page.hover(cell(5))
+        assert page.inner_text("#why h2") != first
+        page.focus(cell(0))
+        page.keyboard.press("Enter")
+        page.hover(cell(5))
+        assert page.inner_text("#why h2") == first
+        page.click("#why .pinned button")
+        page.hover(cell(5))
+        assert lit(page, "here") == {5}
+        page.click(cell(5))
+        page.click(cell(5))
+        page.hover(cell(0))
+        assert lit(page, "here") == {0}
+
+
+@needs_browser
+@pytest.mark.browser
+def test_more_text_than_fits_is_announced_until_its_end_is_reached(tmp_path: Path) -> None:
+    rules = some_rules("strength", TASK, 40)
+    with opened(written(tmp_path, explain_page(rules, TASK))) as page:
+        page.hover(cell(5))
+        assert page.eval_on_selector("#why", "e => e.scrollHeight - e.clientHeight") > 8
+        assert page.locator("#why.cut").count() == 1
+        page.eval_on_selector("#why", "e => e.scrollTo(0, e.scrollHeight)")
+        page.wait_for_selector("#why:not(.cut)")
+        page.click(cell(5))
+        page.eval_on_selector("#why", "e => e.scrollTo(0, 20)")
+        page.hover(cell(2))
+        assert page.eval_on_selector("#why", "e => e.scrollTop") == 20  # on the way to it nothing moves
+
+
+@needs_browser
+@pytest.mark.browser
+def test_of_two_policies_the_grid_stays_in_sight_of_their_rules(tmp_path: Path) -> None:
+    lake = frozen_lake(8, 0.1, enumerations=2, t_max=30)
+    one, two = some_rules("decision-list", lake, 40), some_rules("strength", lake, 40, seed=5)
+    with opened(written(tmp_path, explain_page(one, lake, two, names=("one", "two")))) as page:
+        for width, height in ((1280, 720), (1000, 720), (1280, 900)):
+            page.set_viewport_size({"width": width, "height": height})
+            for i in (0, 1):
+                page.eval_on_selector(f"[data-policy='{i}']", "e => e.scrollIntoView({ block: 'center' })")
+                page.hover(f"[data-policy='{i}'] [data-rule='3']")
+                assert inside(page, ".grid")
+        page.hover(cell(3))
+        order = page.eval_on_selector_all(
+            "#why .sides > div",
+            "all => all.map(e => [...e.children].map(part => part.className || part.tagName))",
+        )
+        assert all(parts.index("numbers") < parts.index("UL") for parts in order)
+        assert len(order) == 2
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_rule_tapped_far_from_the_grid_says_what_it_does_and_leads_there(tmp_path: Path) -> None:
+    rules = some_rules("strength", LARGE, 30, seed=2)
+    matching = int(rules.matches(LARGE.dynamics.points)[:, 29].sum())
+    decided = int((rules.choose(LARGE.dynamics.points)[1] == 29).sum())
+    with opened(written(tmp_path, explain_page(rules, LARGE)), width=420) as page:
+        page.focus(cell(0))
+        assert page.locator("#away").is_hidden()
+        page.click("[data-rule='29']")
+        page.wait_for_selector("#away:not([hidden])")
+        assert f"Rule 30 matches {matching} states, decides {decided}." in page.inner_text("#away")
+        page.click("#away button")
+        page.wait_for_selector("#away", state="hidden")
+        assert inside(page, ".grid")
+        assert len(lit(page, "decided")) == decided
+        sizes = page.eval_on_selector_all(
+            ".number", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))"
+        )
+        assert min(sizes) >= 11
+
+
+@needs_browser
+@pytest.mark.browser
+def test_the_difference_greys_what_it_cannot_show_and_each_view_keeps_its_layer(tmp_path: Path) -> None:
+    one, two = some_rules("decision-list", TASK), some_rules("strength", TASK, seed=5)
+    grey = ("input[name=layer][value=decider]", "#borders")
+
+    def view(which: str) -> None:
+        page.check(f"input[name=view][value='{which}']", force=True)
+
+    def layer() -> str:
+        return page.locator("input[name=layer]:checked").get_attribute("value") or ""
+
+    with opened(written(tmp_path, explain_page(one, TASK, two, names=("one", "two")))) as page:
+        for control in grey:
+            assert page.locator(control).is_disabled()
+            assert "one policy" in (page.get_attribute(control, "title") or "")
+        view("0")
+        assert layer() == "decider"
+        assert not any(
+            page.locator(control).is_disabled() or page.get_attribute(control, "title") for control in grey
+        )
+        page.check("input[name=layer][value=cost]", force=True)
+        view("both")
+        assert layer() == "plain"
+        page.check("input[name=layer][value=value]", force=True)
+        view("1")
+        assert layer() == "cost"
+        page.click("#states summary")
+        page.wait_for_selector("#table tbody tr")
+        assert page.locator("#sideways").is_hidden()
+        view("both")
+        assert layer() == "value"
+        assert page.locator("#sideways").is_visible()
+        options = page.locator("#episode option").all_inner_texts()
+        assert options == [f"{k + 1} (episode {k * len(TASK.initial_states) + 1} of z)" for k in range(2)]
+
+
+@needs_browser
+@pytest.mark.browser
+def test_a_cliff_is_drawn_and_explained_and_a_wide_table_says_that_it_scrolls(tmp_path: Path) -> None:
+    task = task_by_name("CliffWalking-v1")
+    rules = some_rules("decision-list", task)
+    with opened(written(tmp_path, explain_page(rules, task)), width=420) as page:
+        assert page.locator(".cell.never").count() == 10
+        assert page.locator(".cell.G").count() == 1
+        assert page.locator(".cell .start").is_visible()
+        assert "a step onto it brings −100 and leads to x = 0, y = 3" in page.inner_text("#legend")
+        assert "S start" in page.inner_text("#legend")
+        page.click("#states summary")
+        page.wait_for_selector("#sideways:not([hidden])")
+        assert page.locator("#table.cut").count() == 1
+        page.eval_on_selector("#table", "e => e.scrollTo(e.scrollWidth, 0)")
+        page.wait_for_selector("#table:not(.cut)")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.wait_for_selector("#sideways", state="hidden")

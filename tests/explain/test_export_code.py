@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
 from ifthen.explain.export import export
-from tests.explain.policies import INTEGER_RULES, MIXED, ODD_ACTIONS, names_of, real_rules, telling_points
+from ifthen.explain.export.parts import one_line
+from tests.explain.policies import (
+    INTEGER_RULES,
+    many_points,
+    many_rules,
+    names_of,
+    real_rules,
+    telling_points,
+)
 from tests.rulesets import all_states
 
 COMPILER = shutil.which("cc")
@@ -62,28 +71,6 @@ def run_c(ruleset: RuleSet, points: NDArray[np.float64], folder: Path, *options:
     return [int(action) for action in np.frombuffer(answer, dtype=np.int32)]
 
 
-def many_rules(kind: type[RuleSet], n: int) -> RuleSet:
-    """Return many rules over MIXED with numbers of all digits."""
-    rng = np.random.default_rng(5)
-    lows, highs = np.array([f.low for f in MIXED]), np.array([f.high for f in MIXED])
-    bounds = rng.uniform(lows[:, None], highs[:, None], (n, 3, 2))
-    bounds[:, 1] = np.rint(bounds[:, 1])
-    head = (bounds, rng.integers(0, 3, n), MIXED, ODD_ACTIONS)
-    if kind is DecisionList:
-        return DecisionList(*head)
-    weights, positive = rng.normal(size=(n, 4)), rng.uniform(0.01, 1, (4, n))
-    if kind is StrengthRules:
-        return StrengthRules(*head, weights, positive[0], 10.0)
-    return PredictionArrayRules(*head, weights, positive[0], positive[1], positive[2] + 1, positive[3], 10.0)
-
-
-def many_points(n: int) -> NDArray[np.float64]:
-    rng = np.random.default_rng(6)
-    points = np.column_stack([rng.uniform(f.low, f.high, n) for f in MIXED])
-    points[:, 1] = np.rint(points[:, 1])
-    return points
-
-
 @given(INTEGER_RULES)
 @settings(max_examples=60)
 def test_python_chooses_the_same_in_every_integer_state(ruleset: RuleSet) -> None:
@@ -109,8 +96,8 @@ def test_the_python_policy_gives_names(ruleset: RuleSet) -> None:
 
 
 @pytest.mark.parametrize("kind", [DecisionList, StrengthRules, PredictionArrayRules])
-def test_a_hundred_thousand_points_get_the_same_action_in_python(kind: type[RuleSet]) -> None:
-    ruleset, points = many_rules(kind, 12), many_points(100_000)
+def test_a_million_points_get_the_same_action_in_python(kind: type[RuleSet]) -> None:
+    ruleset, points = many_rules(kind, 12), many_points(1_000_000)
     expected = ruleset.predict(points)
     assert len(np.unique(expected)) == 4
     assert run_python(ruleset, points) == expected.tolist()
@@ -174,17 +161,16 @@ def test_c_chooses_the_same_at_interval_ends_and_next_to_them(tmp_path: Path, ru
 
 
 @needs_compiler
-@pytest.mark.parametrize(
-    ("kind", "n"), [(DecisionList, 300_000), (StrengthRules, 1_000_000), (PredictionArrayRules, 300_000)]
-)
-def test_up_to_a_million_points_get_the_same_action_in_c(kind: type[RuleSet], n: int, tmp_path: Path) -> None:
-    ruleset, points = many_rules(kind, 12), many_points(n)
+@pytest.mark.parametrize("kind", [DecisionList, StrengthRules, PredictionArrayRules])
+def test_a_million_points_get_the_same_action_in_c(kind: type[RuleSet], tmp_path: Path) -> None:
+    ruleset, points = many_rules(kind, 12), many_points(1_000_000)
     assert run_c(ruleset, points, tmp_path, "-O2") == ruleset.predict(points).tolist()
 
 
 @needs_compiler
 def test_the_actions_of_c_have_names_whatever_they_are_called(tmp_path: Path) -> None:
     names = ["", "none", "None", "a*/b", "1", "é", "e", "int", "??/", "\\", "actions", "\u2028"]
+    names += ["*\\", "/*", "/*/", "???/", "**//", "?\\?"]
     ruleset = DecisionList([[[0, 1]]], [3], [Feature("x\\", 0, 1)], names)
     assert run_c(ruleset, np.zeros((1, 1)), tmp_path, "-Wno-unused-macros") == [3]
     assert "IFTHEN_A_B = 3" in export(ruleset, "c")
@@ -194,15 +180,51 @@ def test_exported_code_is_pleasant_to_read() -> None:
     features = [Feature("x", 0, 7), Feature("speed", -1, 1, "real", "m/s")]
     bounds: Any = [[[0, 3], [-0.1, 0.25]], [[4, 7], [-1, 1]], [[0, 7], [-1, 1]]]
     ruleset = DecisionList(bounds, [1, 0, 1], features, ["Left", "Go right"])
-    assert export(ruleset, "python").splitlines()[10:18] == [
+    assert export(ruleset, "python").splitlines()[11:22] == [
         "    if not (0 <= x <= 7 and -1.0 <= speed <= 1.0):",
         "        return None",
+        "    # 1. IF x <= 3 AND speed in [-0.1, 0.25] m/s THEN Go right",
         "    if x <= 3 and -0.1 <= speed <= 0.25:",
         "        return 1  # Go right",
+        "    # 2. IF x >= 4 THEN Left",
         "    if x >= 4:",
         "        return 0  # Left",
+        "    # 3. ALWAYS Go right",
         "    return 1  # Go right",
         "",
     ]
-    assert "    if (s[0] <= 3.0 && s[1] >= -0x1.999999999999ap-4 && s[1] <= 0.25)\n" in export(ruleset, "c")
-    assert "        return IFTHEN_GO_RIGHT;\n" in export(ruleset, "c")
+    assert (
+        "    /* 1. IF x <= 3 AND speed in [-0.1, 0.25] m/s THEN Go right */\n"
+        "    if (s[0] <= 3.0 && s[1] >= -0x1.999999999999ap-4 && s[1] <= 0.25)\n"
+        "        return IFTHEN_GO_RIGHT;\n"
+    ) in export(ruleset, "c")
+
+
+@pytest.mark.parametrize("format", ["python", "c"])
+@given(real_rules())
+@settings(max_examples=20)
+def test_code_has_every_rule_in_words_in_front_of_its_test(format: str, ruleset: RuleSet) -> None:
+    mark = {"python": "    # ", "c": "    /* "}[format]
+    lines = export(ruleset, format).splitlines()
+    body = lines[
+        next(
+            i
+            for i, line in enumerate(lines)
+            if line.endswith("action(cart_position, y, pole_s_angle):") or line == "{"
+        ) :
+    ]
+    at = [i for i, line in enumerate(body) if line.startswith(mark)]
+    assert [body[i].removeprefix(mark).split(".")[0] for i in at] == [str(r + 1) for r in range(len(ruleset))]
+    assert all(body[i + 1].startswith(("    if ", "    return ")) for i in at)
+
+
+@pytest.mark.parametrize("kind", [DecisionList, StrengthRules, PredictionArrayRules])
+@pytest.mark.parametrize("format", ["python", "c"])
+def test_code_says_that_it_is_exact_everywhere(format: str, kind: type[RuleSet]) -> None:
+    about = export(many_rules(kind, 3), format).splitlines()[1]
+    assert "exactly these rules, for every observation in the features' ranges" in about
+
+
+@given(st.text(alphabet=st.sampled_from("*/\\?-#a \n"), max_size=12))
+def test_nothing_in_a_comment_can_end_it(text: str) -> None:
+    assert not re.search(r"\*/|/\*|\?\?|--|\\|\n", one_line(text))

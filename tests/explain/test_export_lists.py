@@ -27,10 +27,13 @@ from ifthen.explain.export import FORMATS, export
 from ifthen.explain.export.dmn import NAMESPACE, action_order
 from ifthen.explain.export.parts import identifiers
 from ifthen.explain.export.sql import identifier, number_literal
+from ifthen.explain.export.tree import decision_tree
 from tests.explain.policies import (
     MIXED,
     ODD_ACTIONS,
     decision_lists,
+    many_points,
+    many_rules,
     names_of,
     real_rules,
     telling_points,
@@ -92,14 +95,27 @@ class Table:
         assert self.policy == "PRIORITY"
         return min(hits[::-1] if reverse else hits, key=self.values.index)
 
+    def actions(self, points: NDArray[np.float64]) -> list[str | None]:
+        """Return the action at every point, `(n, features)`, as `action` gives it for one."""
+        ranks, answers = np.full(len(points), len(self.rules)), [*(out for _, out in self.rules), None]
+        order = list(range(len(self.rules)))
+        if self.policy == "PRIORITY":
+            order.sort(key=lambda r: self.values.index(self.rules[r][1]))
+        for r in reversed(order):
+            hit = np.ones(len(points), dtype=np.bool_)
+            for test, column in zip(self.rules[r][0], points.T, strict=True):
+                hit &= holds(test, column)
+            ranks[hit] = r
+        return [answers[r] for r in ranks.tolist()]
+
 
 def feel_text(literal: str) -> str:
     assert re.fullmatch(r'"(?:[^"\\]|\\.)*"', literal)
     return re.sub(r"\\(.)", r"\1", literal[1:-1])
 
 
-def holds(test: str, value: float) -> bool:
-    """Return whether a value passes a FEEL unary test."""
+def holds(test: str, value: Any) -> Any:
+    """Return whether a value passes a FEEL unary test, or which of several do."""
     if test == "-":
         return True
     number = r"-?\d+(?:\.\d+)?"
@@ -109,7 +125,7 @@ def holds(test: str, value: float) -> bool:
     assert found, test
     low, high = float(found[2]), float(found[3])
     above = value > low if found[1] == "(" else value >= low
-    return above and (value < high if found[4] == ")" else value <= high)
+    return above & (value < high if found[4] == ")" else value <= high)
 
 
 @given(decision_lists())
@@ -187,6 +203,18 @@ def boxes(*rows: tuple[int, int, int]) -> DecisionList:
     return DecisionList([[[a, b]] for a, b, _ in rows], [c for _, _, c in rows], [Feature("x", 0, 9)], "abc")
 
 
+def test_a_million_points_get_the_same_action_in_sql_in_dmn_and_from_the_tree() -> None:
+    rules, points = many_rules(DecisionList, 12), many_points(1_000_000)
+    chosen = rules.predict(points)
+    expected = names_of(rules, chosen)
+    assert run_sql(rules, points) == expected
+    assert decision_tree(rules).choose(points).tolist() == chosen.tolist()
+    for format in ("dmn", "dmn-priority"):
+        table = Table(export(rules, format))
+        assert table.actions(points) == expected
+        assert table.actions(points[:99]) == [table.action(point) for point in points[:99].tolist()]
+
+
 def test_a_list_whose_actions_can_be_ordered_stays_as_it_is_in_a_priority_table() -> None:
     rules = boxes((0, 3, 2), (2, 6, 0), (0, 9, 1))
     assert action_order(rules) == [2, 0, 1]
@@ -242,6 +270,49 @@ def test_trained_systems_are_written_for_the_states_of_their_task(system: Any) -
         assert [table.action(p) for p in points.tolist()] == expected
 
 
+def described(text: str) -> str:
+    """Return what a file in SQL or DMN says of itself."""
+    if text.startswith("--"):
+        return " ".join(line for line in text.splitlines() if line.startswith("--"))
+    return ElementTree.fromstring(text).findtext("dmn:description", namespaces=DMN) or ""
+
+
+@pytest.mark.parametrize("rules", OF_EVERY_KIND[1:])
+def test_what_is_written_as_a_list_says_how_long_it_is_and_where_it_holds(rules: RuleSet) -> None:
+    everywhere = "the same for every observation with u from 0 to 3, v from -1 to 2"
+    sql = export(rules, "sql")
+    length = len(re.findall("WHEN|ELSE", sql)) - 1  # the first asks for the ranges
+    assert f"the equivalent decision list of {length} rules; {everywhere}" in described(sql)
+    table = export(rules, "dmn")
+    length = len(Table(table).rules)
+    assert f"the equivalent decision list of {length} rules; {everywhere}" in described(table)
+    assert everywhere in described(export(rules, "dmn-priority"))
+
+
+def test_rows_that_stand_for_a_list_say_where_they_hold() -> None:
+    text = export(boxes((0, 1, 0), (0, 5, 1), (0, 9, 0)), "dmn-priority")
+    assert described(text).endswith(
+        "the equivalent table of 3 rows; the same for every observation with x from 0 to 9"
+    )
+
+
+def test_files_for_a_task_name_the_states_in_which_they_hold() -> None:
+    task = small_lake()
+    box = [[f.low, f.high] for f in task.features]
+    rules = StrengthRules([box], [0], task.features, task.action_names, [[0, 0, 0]], [0])
+    states = f"the same in the {len(task.decision_states)} decision states of {task.name}"
+    for format in ("sql", "dmn", "dmn-priority"):
+        text = described(export(rules, format, task))
+        assert f"1 rule (strength) for {task.name}" in text
+        assert f"the equivalent decision list of 1 rule; {states}" in text
+
+
+@pytest.mark.parametrize("format", ["sql", "dmn", "dmn-priority"])
+def test_a_decision_list_is_written_as_it_is_for_every_observation(format: str) -> None:
+    text = described(export(boxes((0, 3, 2), (2, 6, 0), (0, 9, 1)), format))
+    assert "exactly these rules, for every observation in the features' ranges" in text
+
+
 @pytest.mark.parametrize("format", ["sql", "dmn", "dmn-priority"])
 def test_strengths_over_real_features_are_refused_with_what_to_use(format: str) -> None:
     box = [[[f.low, f.high] for f in MIXED]]
@@ -258,6 +329,13 @@ def test_an_unknown_format_is_refused_with_the_nearest() -> None:
         export(rules, 3)  # type: ignore[arg-type]  # that is what is tested
     with pytest.raises(RuleError, match="must be a RuleSet"):
         export("rules", "json")
+
+
+@pytest.mark.parametrize("format", ["python", "c", "text"])
+def test_weights_that_overflow_are_refused(format: str) -> None:
+    rules = StrengthRules([[[0, 1]]], [0], [Feature("x", 0, 1)], ["a"], [[1e308, 0.0]], [0.0])
+    with pytest.raises(RuleError, match="too large"):
+        export(rules, format)
 
 
 def test_a_task_with_other_features_is_refused() -> None:

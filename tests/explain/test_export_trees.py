@@ -153,14 +153,14 @@ def follow(
 def read_dot(text: str) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     nodes = re.findall(r'^  (n\d+) \[label="((?:[^"\\]|\\.)*)"(?:, style=rounded)?\];$', text, re.MULTILINE)
     edges = re.findall(r'^  (n\d+) -> (n\d+) \[label="(yes|no)"\];$', text, re.MULTILINE)
-    assert len(nodes) + len(edges) + 4 == len(text.splitlines())
+    assert len(nodes) + len(edges) + 5 == len(text.splitlines())
     return {n: re.sub(r"\\(.)", r"\1", label) for n, label in nodes}, {(a, w): b for a, b, w in edges}
 
 
 def read_mermaid(text: str) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     nodes = re.findall(r'^  (n\d+)[\[(]"([^"]*)"[\])]$', text, re.MULTILINE)
     edges = re.findall(r"^  (n\d+) -->\|(yes|no)\| (n\d+)$", text, re.MULTILINE)
-    assert len(nodes) + len(edges) + 2 == len(text.splitlines())
+    assert len(nodes) + len(edges) + 3 == len(text.splitlines())
     plain = {n: re.sub(r"#(\d+);", lambda m: chr(int(m[1])), label) for n, label in nodes}
     return plain, {(a, w): b for a, w, b in edges}
 
@@ -174,3 +174,19 @@ def test_drawn_trees_lead_to_the_same_actions(rules: RuleSet, format: str, read:
     names = [f.name for f in rules.features]
     found = [follow(labels, edges, names, point) for point in points.tolist()]
     assert found == names_of(rules, rules.predict(points))
+
+
+@pytest.mark.parametrize(("format", "mark"), [("dot", "// "), ("mermaid", "%% ")])
+def test_drawn_trees_say_where_they_do_what_the_rules_do(format: str, mark: str) -> None:
+    task = small_lake()
+    rules = DecisionList([[[0, 1], [0, 3]], [[0, 3], [0, 3]]], [0, 1], task.features, task.action_names)
+    states = f"in the {len(task.decision_states)} decision states of {task.name}"
+    everywhere = "for every observation with x from 0 to 3, y from 0 to 3"
+    for of, where in ((task, states), (None, everywhere)):
+        about = f"the equivalent decision tree of 1 question; the same {where}"
+        assert export(rules, format, of).splitlines()[1] == mark + about
+
+
+def test_marks_of_mermaid_in_names_stay_out_of_its_comments() -> None:
+    rules = DecisionList([[[0, 1]]], [0], [Feature("%%{init: {}}%%", 0, 1)], ["a"])
+    assert not re.search("[{}]", "".join(export(rules, "mermaid").splitlines()[:2]))

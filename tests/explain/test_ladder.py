@@ -85,8 +85,10 @@ def shortest_ladder() -> Ladder:
 
 def test_a_rung_is_chosen_by_number_of_rules_or_by_performance() -> None:
     found = shortest_ladder()
+    assert found.with_rules(99) == found.rungs[0]
     for most in range(1, len(found.rungs) + 1):
         rung = found.with_rules(most)
+        assert str(rung).startswith(f"{len(rung.ruleset)} rule")
         assert len(rung.ruleset) <= most
         assert rung.performance == max(r.performance for r in found.rungs if len(r.ruleset) <= most)
     for least in [rung.performance for rung in found.rungs]:

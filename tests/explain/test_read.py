@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, PredictionArrayRules, RuleError, RuleSet, StrengthRules, frozen_lake
+from ifthen import (
+    DecisionList,
+    Feature,
+    PredictionArrayRules,
+    RuleError,
+    RuleSet,
+    StrengthRules,
+    TaskError,
+    frozen_lake,
+)
 from ifthen.explain.export import export, rules_text
 from ifthen.explain.read import parse_rules, read_ruleset
 from tests.explain.policies import INTEGER_RULES, real_rules
@@ -167,6 +177,11 @@ ANY, WIDE = [0, 7], [-0.42, 0.42]
         ("-0.1 rad <= angle ≤ 0.1 rad", ANY, ANY, [-0.1, 0.1]),
         ("angle = 0", ANY, ANY, [0, 0]),
         ('"x" <= 3', [0, 3], ANY, WIDE),
+        ("angle <= 0.2 rad", ANY, ANY, [-0.42, 0.2]),
+        ("(x >= 2) AND y = 1", [2, 7], [1, 1], WIDE),
+        ("( x >= 2 ) AND (y in [1, 3])", [2, 7], [1, 3], WIDE),
+        ("((x >= 2) and (2 <= y <= 3))", [2, 7], [2, 3], WIDE),
+        ("(x <= 3 AND (angle <= 0.1 rad))", [0, 3], ANY, [-0.42, 0.1]),
     ],
 )
 def test_conditions_are_read_as_people_type_them(typed: str, x: Any, y: Any, angle: Any) -> None:
@@ -183,6 +198,8 @@ def test_conditions_are_read_as_people_type_them(typed: str, x: Any, y: Any, ang
         "- IF x <= 3 → Down",
         "* else if x <= 3 then do Down",
         '  12.   IF x <= 3 THEN "Down"  ',
+        "IF x <= 3 THEN Down # as far as the hole",
+        'IF "x" <= 3 THEN Down\t# "left',
     ],
 )
 def test_rules_are_read_as_people_type_them(line: str) -> None:
@@ -235,8 +252,17 @@ def test_names_of_several_words_need_no_quotation_marks() -> None:
         ("IF 3 <= THEN Up", "expected a feature (x, y, angle)"),
         ("IF 3 kg <= x THEN Up", "expected <=, not 'kg <= x"),
         ("WHEN x = 1 THEN Up", "a rule begins with IF, ALWAYS or OTHERWISE, not 'WHEN x = 1 THEN Up'"),
+        ("IF x >= 2: Up", "line 1: THEN is missing before 'Up'."),
+        ("IF x >= 2 Up", "THEN is missing before 'Up'."),
+        ("IF x >= 2, Up", "THEN is missing before 'Up'."),
+        ("IF x >= 2: Dwon", "expected AND or THEN, not ': Dwon'"),
+        ("IF (x >= 2 THEN Up", "a ( is not closed before THEN"),
+        ("IF (x >= 2)) THEN Up", "there is no ( for ') THEN Up'"),
+        ("IF x in (2, 5) THEN Up", "write [2, 5], not '(2, 5) THEN Up'"),
+        ("IF x between (3 and 5) THEN Up", "write [2, 5], not '(3 and 5)"),
+        ("IF x <= 3 THEN # Up", "a rule must end with its action"),
         ("knd: strength", "line 1: unknown word 'knd' in the head. Did you mean 'kind'?"),
-        ("kind: strenght\nALWAYS Up", "unknown kind of ruleset 'strenght'. Did you mean 'strength'?"),
+        ("kind: strenght\nALWAYS Up", "line 1: unknown kind of ruleset 'strenght'. Did you mean 'strength'?"),
         ("ALWAYS Up\nkind: strength", "line 2: 'kind' belongs in the head, before the first rule"),
         ("ALWAYS Up | weights 1 2", "line 1: a rule of kind 'decision-list' has no 'weights'"),
         (
@@ -268,6 +294,90 @@ def test_names_of_several_words_need_no_quotation_marks() -> None:
 )
 def test_mistakes_are_named_with_their_line_and_what_was_expected(text: str, message: str) -> None:
     assert message in error(text)
+
+
+def test_several_mistakes_are_told_together_each_with_its_line() -> None:
+    text = "kind: strenght\n\nIF z = 1 THEN Up | weights 1\nIF x = 1 THEN Up\nIF x = 1 THEN Dwon"
+    assert error(text) == (
+        "3 mistakes:\n"
+        "  line 1: unknown kind of ruleset 'strenght'. Did you mean 'strength'?\n"
+        "  line 3: unknown feature 'z'. Known: x, y, angle.\n"
+        "  line 5: unknown action 'Dwon'. Did you mean 'Down'?"
+    )
+
+
+def test_no_more_than_five_mistakes_are_told() -> None:
+    for line in ("IF z = 1 THEN Up\n", "knd: strength\n"):
+        told = error(line * 100_000)
+        assert told.startswith("5 mistakes, and reading stopped there:\n  line 1: ")
+        assert [text.split(":")[0] for text in told.splitlines()[1:]] == [f"  line {n}" for n in range(1, 6)]
+
+
+def test_a_mistake_about_features_is_not_repeated_for_every_rule() -> None:
+    text = "feature x: 0 to\nactions: Up\nIF x = 1 THEN Up\nIF x = 2 THEN Up"
+    assert error(text, features=None, action_names=None).startswith("line 1: expected a number")
+
+
+def test_a_line_that_is_no_rule_does_not_end_the_head() -> None:
+    assert error("My rules\nkind: decision-list\nIF x = 1 THEN Up") == (
+        "line 1: a rule begins with IF, ALWAYS or OTHERWISE, not 'My rules'."
+    )
+
+
+@pytest.mark.parametrize("name", ["FrozenLake 8 0.3", "frozenlake-8-03"])
+def test_an_unknown_task_in_the_head_is_named_with_the_nearest(name: str) -> None:
+    told = error(f"# mine\ntask: {name}\nALWAYS Up", features=None, action_names=None)
+    assert told.startswith(f"line 2: unknown task {name!r}. Did you mean 'FrozenLake-8-0.3'?")
+    assert len(parse_rules(f"task: {name}\nALWAYS Up", (X,), MOVES)) == 1  # a task of one's own
+
+
+def test_comments_end_a_line_of_the_head_but_not_a_name_in_quotation_marks() -> None:
+    text = (
+        "kind: decision-list # the usual one\n"
+        'feature "pole # 2": 0 to 7, m # its end\n'
+        'actions: Left, "# Up" # two\n'
+        'IF "pole # 2" <= 3 THEN "# Up" # and that is all'
+    )
+    feature = Feature("pole # 2", 0, 7, unit="m")
+    assert parse_rules(text) == DecisionList([[[0, 3]]], [1], [feature], ["Left", "# Up"])
+
+
+def test_units_like_comments_read_back_equal() -> None:
+    rules = DecisionList([[[0, 3]]], [0], [Feature("x", 0, 7, unit="# per s")], ["a"])
+    assert parse_rules(rules_text(rules)) == rules
+
+
+def test_what_the_documents_show_can_be_read() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
+    first, second = re.findall("```\n(.*?)```", text.split("## Rules")[1].split("\n## ")[0], re.DOTALL)
+    lake = frozen_lake(8, 0.3)
+    bounds: Any = [[[0, 3], [2, 5]], [[0, 7], [7, 7]], [[0, 7], [0, 7]]]
+    assert parse_rules(first) == DecisionList(bounds, [1, 2, 0], lake.features, lake.action_names)
+    features = [X, Feature("speed", -0.07, 0.07, "real", "m/s")]
+    bounds = [[[0, 3], [0.02, 0.07]], [[0, 7], [-0.07, 0.07]]]
+    assert parse_rules(second) == DecisionList(bounds, [1, 0], features, MOVES)
+    for line in re.findall("the same: (.*)", first)[0].split(", "):
+        assert parse_rules(f"IF {line} THEN Left", task=lake).features == lake.features
+
+
+def test_a_task_gives_features_and_actions_by_name_or_itself() -> None:
+    lake, rules = frozen_lake(4, 0.0), "IF x = 3 THEN Down\nELSE Right"
+    expected = DecisionList([[[3, 3], [0, 3]], [[0, 3], [0, 3]]], [1, 2], lake.features, lake.action_names)
+    assert parse_rules(f"task: FrozenLake-4-0\n{rules}") == expected
+    assert parse_rules(rules, task=lake) == expected
+    assert parse_rules(f"task: my lake\n{rules}", task=lake) == expected
+    own = parse_rules("task: FrozenLake-4-0\nactions: a, b\nIF x = 3 THEN b")
+    assert (own.features, own.action_names) == (lake.features, ("a", "b"))
+
+
+def test_a_task_that_is_given_in_another_way_is_refused_with_the_right_one() -> None:
+    lake: Any = frozen_lake(4, 0.0)
+    with pytest.raises(TaskError, match=r"parse_rules\(text, task=task\)"):
+        parse_rules("ALWAYS Up", lake)
+    with pytest.raises(TaskError, match="not both"):
+        parse_rules("ALWAYS Up", lake.features, task=lake)
+    with pytest.raises(TaskError, match="must be a TabularTask"):
+        parse_rules("ALWAYS Up", task="FrozenLake-4-0")  # type: ignore[arg-type]  # that is tested
 
 
 def test_features_and_actions_must_come_from_somewhere() -> None:
@@ -302,6 +412,7 @@ def test_a_line_as_long_as_may_be_is_read_quickly() -> None:
     began = time.perf_counter()
     assert "with 4 numbers" in error("kind: strength\nx0: 1\nALWAYS Up | weights" + " 1" * 49_000)
     assert "of the real feature" in error("IF " + "x >= 0 and " * 9_000 + "angle < 0.1 THEN Up")
+    assert "a rule begins with IF" in error('"' + '\\"' * 49_000 + "\\")
     assert time.perf_counter() - began < 5
 
 
@@ -316,7 +427,7 @@ def test_any_text_is_read_or_refused_as_a_rule_error(text: str) -> None:
     if problem is None:
         assert parse_rules(rules_text(rules)) == rules
     else:
-        assert len(problem) < 500
+        assert len(problem) < 1_500
 
 
 def test_json_reads_back(tmp_path: Path) -> None:
@@ -334,7 +445,11 @@ def test_json_reads_back(tmp_path: Path) -> None:
         ("a.json", b"[]", "must be an object with format"),
         ("a.txt", b"\xff\xfe", "not text in UTF-8"),
         ("a.txt", b"task: FrozenLake-4-0\n\0", "line 2: a rule begins with IF"),
-        ("a.txt", b"task: FrozenLake-9999-0-map1\nALWAYS Up", "the features are not known"),
+        (
+            "a.txt",
+            b"task: FrozenLake-9999-0-map1\nALWAYS Up",
+            "line 1: unknown task 'FrozenLake-9999-0-map1'",
+        ),
         ("a.txt", b"#" * (8 * 2**20 + 1), "larger than 8,388,608 bytes"),
         ("a.csv", b"", "files that end with .json, .txt, .md, not 'a.csv'"),
         ("a.txt", b"task: FrozenLake-4-0\nIF z = 1 THEN Up", "line 2: unknown feature 'z'"),

@@ -125,7 +125,7 @@ def test_lists_for_larger_lakes_are_optimal_and_short_at_the_least_effort(p_slip
     assert len(found.rules) <= most
     optimal = value_iteration(task).optimal_actions[task.decision_states]
     assert is_right(found.rules, task.dynamics.points, optimal)
-    assert "is open" in found.how
+    assert "the fewest found" in found.how
     assert found.rules == shortest_decision_list(task, effort="quick").rules
 
 
@@ -144,11 +144,9 @@ def test_the_proof_finds_a_list_that_the_search_missed() -> None:
     assert naive.list_cost(bound.boxes.tolist(), table[0].tolist(), table[1].tolist()) == 0
 
 
-def test_without_a_discount_the_list_follows_a_policy_that_arrives() -> None:
-    task = frozen_lake(4, 0.0, gamma=1.0)
-    found = shortest_decision_list(task, effort="quick")
-    policy = value_iteration(task).policy[task.decision_states]
-    assert found.rules.predict(task.dynamics.points).tolist() == policy.tolist()
+def test_tasks_without_a_discount_are_refused() -> None:
+    with pytest.raises(TaskError, match="γ = 1"):
+        shortest_decision_list(frozen_lake(4, 0.0, gamma=1.0), effort="quick")
 
 
 def test_progress_is_told_after_each_round() -> None:

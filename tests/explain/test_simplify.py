@@ -125,9 +125,21 @@ def test_two_halves_are_merged_and_a_shadowed_rule_goes() -> None:
     assert str(found.ruleset) == "1. ALWAYS Down"
     assert (found.before, found.removed, found.merged) == (3, 1, 1)
     assert str(found) == (
-        "3 rules became 1: 1 removed, 1 merged. No action changes at every observation with "
+        "3 rules became 1: 1 removed, 1 merged. The same is done at every observation with "
         "u from -3 to 4, v from 0 to 6 (checked at every one)."
     )
+
+
+def test_long_lists_over_large_spaces_are_reasoned_about_box_by_box() -> None:
+    wide = (Feature("u", 0, 999), Feature("v", 0, 999))
+    halves = [[[0, 499], [0, 999]], [[500, 999], [0, 999]], [[3, 7], [2, 900]]]
+    found = simplify(DecisionList(halves, [1, 1, 0], wide, ACTIONS))
+    assert str(found.ruleset) == "1. ALWAYS Down"
+    assert found.proof == BoxDraft.proof
+    weights = [[0.0, 0.0, 0.0]] * 30
+    many = StrengthRules([halves[0]] * 30, [0] * 30, wide, ACTIONS, weights, [0.0] * 30)
+    with pytest.raises(RuleError, match="too many to look at"):
+        simplify(many)
 
 
 def test_strengths_over_real_features_are_refused_without_a_task() -> None:

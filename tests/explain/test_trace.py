@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, ParameterError, TabularTask, TaskError, evaluate, frozen_lake
+from ifthen import DecisionList, Feature, ParameterError, TabularTask, TaskError, evaluate, frozen_lake
 from ifthen.explain.trace import Trace, trace
 from ifthen.explain.trace.episode import SHOWN_FIRST, SHOWN_LAST
 from ifthen.rollout.tabular import plan, play
+from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
+
+TAXI = task_by_name("Taxi-v4")
 
 
 def one_rule_per_state(task: TabularTask, actions: Any) -> DecisionList:
@@ -150,16 +154,41 @@ def test_texts_tables_and_data_hold_every_step() -> None:
     assert table["rule"].to_list() == [(s.rule or 0) + 1 for s in found.steps]
     assert table["return_so_far"][-1] == found.total
     assert json.loads(json.dumps(found.to_dict()))["steps"][29]["step"] == 29
-    assert len(str(found).splitlines()) == 33
-    assert all(len(line) <= 100 for line in str(found).splitlines())
+    shown = [re.match(r" *(\d+)(?:–(\d+))?  ", line) for line in str(found).splitlines()[2:-1]]
+    spans = [range(int(m[1]), int(m[2] or m[1]) + 1) for m in shown if m]
+    assert [step for span in spans for step in span] == list(range(1, 31))
 
 
 def test_the_middle_of_a_long_episode_is_left_out_of_the_text() -> None:
     task = frozen_lake(desc=["SFG"], t_max=100)
-    found = trace(np.zeros(3, dtype=np.int64), task, start=0)
+    found = trace(np.array([2, 0, 0]), task, start=0)  # to and fro
     lines = str(found).splitlines()
     assert lines[2 + SHOWN_FIRST] == "… 65 more steps …"
     assert len(lines) == 3 + SHOWN_FIRST + 1 + SHOWN_LAST
+
+
+def test_steps_that_repeat_the_one_before_are_one_line() -> None:
+    task = frozen_lake(desc=["SFFG"], t_max=100)
+    found = trace(np.array([2, 2, 1, 0]), task, start=0)  # twice Right, and then against the wall
+    assert [line.split() for line in str(found).splitlines()[4:6]] == [
+        ["3", "x", "=", "2,", "y", "=", "0", "Down", "stays", "0"],
+        ["4–100", "the", "same,", "97", "times", "0"],
+    ]
+    assert len(str(found).splitlines()) == 7
+    assert len(found.steps) == 100
+
+
+@given(st.integers(0, 20), st.integers(40, 120))
+@settings(max_examples=25, deadline=None)
+def test_no_line_is_wider_than_the_terminal(episode: int, width: int) -> None:
+    task = TAXI
+    boxes = [[[0, 1], [1, 3], [0, 3], [1, 2]], [[4, 4], [0, 4], [0, 4], [0, 3]], [[0, 4]] * 3 + [[0, 3]]]
+    rules = DecisionList(boxes, [0, 1, 0], task.features, task.action_names)  # down, then up and down
+    found = trace(rules, task, episode=episode)
+    text = found.to_text(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "OTHERWISE South" in " ".join(text.split())
+    assert str(found) == found.to_text(100)
 
 
 def test_a_policy_that_plays_longer_in_memory_plays_the_same() -> None:
@@ -187,3 +216,11 @@ def test_what_cannot_be_traced_is_refused() -> None:
             trace(policy, task, **options)
     with pytest.raises(TaskError, match="must be a TabularTask"):
         trace(policy, "lake")  # type: ignore[arg-type]  # that is what is tested
+
+
+def test_features_called_like_columns_keep_columns_of_their_own() -> None:
+    task = chain(features=(Feature("reward", 0, 2),))
+    rules = DecisionList([[[0, 2]]], [0], task.features, task.action_names)
+    table = trace(rules, task, episode=0).to_table()
+    assert table["feature_reward"][0] == int(task.state_features[task.z[0], 0])
+    assert table["reward"].to_list() == [step.reward for step in trace(rules, task, episode=0).steps]

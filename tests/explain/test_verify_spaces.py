@@ -15,7 +15,7 @@ from ifthen.explain.verify import verify
 from ifthen.explain.verify.findings import Checked
 from ifthen.explain.verify.spaces import check_space
 from tests import naive_explain
-from tests.explain.verified import choose, match_set, of_kind, only, rulesets_on, values
+from tests.explain.verified import choose, default_of, match_set, of_kind, only, rulesets_on, values
 from tests.rulesets import ACTIONS, FEATURES, all_states
 
 REAL = (Feature("u", -1.0, 1.0, "real", "m"), Feature("v", 0, 4), Feature("w", 0.0, 2.0, "real"))
@@ -64,7 +64,7 @@ def check_cells(ruleset: DecisionList, properties: Any, findings: Any) -> None:
         for p in points
         for a in match_set(ruleset, p)
         for b in match_set(ruleset, p)
-        if a < b and ruleset.actions[a] != ruleset.actions[b]
+        if a < b and ruleset.actions[a] != ruleset.actions[b] and b != default_of(ruleset)
     }
     assert properties["no-conflicts"] is (not conflicts)
     for finding in findings["conflicts"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,12 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, PredictionArrayRules, RuleError, RuleSet, StrengthRules, TaskError
+from ifthen import (
+    DecisionList,
+    Feature,
+    PredictionArrayRules,
+    RuleError,
+    RuleSet,
+    StrengthRules,
+    TabularTask,
+    TaskError,
+    frozen_lake,
+)
 from ifthen.explain.why import counterfactual as search
 from ifthen.explain.why import explain, explain_all
 from ifthen.explain.why.explanation import SHOWN
+from ifthen.tasks.names import task_by_name
+from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, learnt_of, rules, rulesets, voting_rules
-from tests.worlds import random_policies, random_task, small_lake
+from tests.worlds import chain, random_policies, random_task, small_lake
 
 STATES = all_states().tolist()
 Drawn = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -124,7 +137,7 @@ def test_a_value_beside_an_edge_is_said_as_just_above_it() -> None:
     text = str(explain(ruleset, {"h": 0.25, "n": 1}))
     assert "At h = 0.25 m, n = 1 the action is Up" in text
     assert "with h = just above 0.3 m instead of 0.25 m, the action would be Down" in text
-    assert "2. ALWAYS Down" in text
+    assert "2. OTHERWISE Down" in text
 
 
 def test_a_search_that_gives_up_says_what_it_knows() -> None:
@@ -310,6 +323,95 @@ def test_the_states_of_a_large_lake_are_explained_in_well_under_a_second() -> No
     start = time.perf_counter()
     explain_all(ruleset, points)
     assert time.perf_counter() - start < 1.0
+
+
+def one_action(task: TabularTask, action: int) -> DecisionList:
+    whole = [[f.low, f.high] for f in task.features]
+    return DecisionList([whole], [action], task.features, task.action_names)
+
+
+@pytest.mark.parametrize(
+    ("state", "place"),
+    [({"x": 1, "y": 1}, "a hole of FrozenLake-4-0.3"), ({"x": 3, "y": 3}, "a goal of FrozenLake-4-0.3")],
+)
+def test_where_the_policy_is_never_asked_it_says_so(state: dict[str, float], place: str) -> None:
+    found = explain(one_action(small_lake(), 2), state, small_lake())
+    at = f"x = {state['x']}, y = {state['y']}"
+    assert not found.asked
+    assert str(found).splitlines()[:3] == [
+        f"At {at} is {place}: the policy is never asked there.",
+        "Its rules would say Right: rule 1 is the only one that matches.",
+        "  1. ALWAYS Right",
+    ]
+    assert (found.to_dict()["asked"], found.to_dict()["place"], found.to_dict()["optimal"]) == (
+        False,
+        place,
+        None,
+    )
+    assert "optimal" not in str(found)
+    assert explain(one_action(small_lake(), 2), state).asked
+
+
+def test_what_a_task_without_a_map_never_asks_about_is_an_ending_or_no_state_or_never_reached() -> None:
+    taxi, cliff = task_by_name("Taxi-v4"), task_by_name("CliffWalking-v1")
+    for task, point, place in (
+        (taxi, [0, 0, 0, 0], "an ending of Taxi-v4"),
+        (taxi, [2, 2, 0, 0], "a state of Taxi-v4 that is never reached"),
+        (cliff, [11, 3], "a goal of CliffWalking-v1"),
+        (cliff, [5, 3], "a state of CliffWalking-v1 that is never reached"),
+    ):
+        found = explain(one_action(task, 1), point, task)
+        assert (found.asked, found.standing.place) == (False, place)
+    lake = frozen_lake(desc=["SFG"])
+    wider = replace(lake, features=(Feature("x", 0, 3), Feature("y", 0, 0)), layout=None)
+    none = DecisionList([[[0, 0], [0, 0]]], [0], wider.features, wider.action_names)
+    found = explain(none, [3, 0], wider)
+    assert found.standing.place == f"no state of {lake.name}"
+    assert "Its rules would do nothing: no rule matches." in str(found)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=25)
+def test_in_decision_states_the_action_is_called_optimal_or_its_cost_is_named(seed: int) -> None:
+    task = random_task(seed)
+    best, vectors = value_iteration(task), task.state_features.tolist()
+    for action in range(3):
+        for state, found in zip(
+            task.decision_states,
+            explain_all(one_action(task, action), task.dynamics.points, task),
+            strict=True,
+        ):
+            alike = [s for s in task.decision_states if vectors[s] == vectors[state]]
+            standing, good = found.standing, [bool(best.optimal_actions[s, action]) for s in alike]
+            assert standing.optimal == all(good)
+            if len(alike) > 1:
+                assert standing.loss is None
+                assert f"optimal in {sum(good)} of the {len(alike)} states that look like this." in str(found)
+                continue
+            optimal = np.flatnonzero(best.optimal_actions[state])
+            assert standing.best == tuple(task.action_names[a] for a in optimal)
+            loss = best.values[state] - best.action_values[state, action]
+            assert standing.loss == pytest.approx(loss, abs=1e-9)
+            said = f" would be worth {loss:.3g} more." if loss > 1e-6 else "\nIt is optimal.\n"
+            assert said in str(found)
+
+
+def test_what_would_be_optimal_is_said_where_no_rule_matches_and_of_how_many_steps_without_discount() -> None:
+    task = chain()
+    nothing = DecisionList([[[1, 1]]], [0], task.features, task.action_names)
+    assert "\nOptimal would be Go.\n" in str(explain(nothing, [0], task))
+    endless = chain(gamma=1.0)
+    waits = str(explain(one_action(endless, 1), [1], endless))
+    assert f" with all {endless.t_max} steps left." in waits
+
+
+def test_where_states_look_the_same_it_is_said_in_how_many_the_action_is_optimal() -> None:
+    task = frozen_lake(desc=["SFG"])
+    alike = replace(task, state_features=np.zeros((3, 2), dtype=np.int32), layout=None)
+    left = explain(one_action(alike, 0), [0, 0], alike)
+    right = explain(one_action(alike, 2), [0, 0], alike)
+    assert "It is optimal in 0 of the 2 states that look like this." in str(left)
+    assert (left.standing.optimal, right.standing.optimal, right.standing.loss) == (False, True, None)
 
 
 def test_what_cannot_be_explained_is_refused() -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, RuleSet, StrengthRules, TaskError
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TaskError
 from ifthen.explain import points
-from ifthen.explain.words import read_rules
-from ifthen.explain.words.typeset import latex_interval, latex_text, percent, wrapped
+from ifthen.explain.boxes import first_match
+from ifthen.explain.words import read_rules, rule_for_reading
+from ifthen.explain.words.typeset import fitting_rows, latex_interval, latex_text, percent, wrapped
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets, voting_rules
 from tests.worlds import small_lake
 
@@ -133,15 +134,85 @@ SPEEDS = tuple(Feature(f"speed_{i}", -1, 1, kind="real", unit="m/s") for i in ra
 
 def test_where_states_cannot_be_listed_shares_are_left_out() -> None:
     bounds: Any = [[[-0.25, 0.125]] * 6, [[-1, 1]] * 6]
-    reading = read_rules(DecisionList(bounds, [0, 1], SPEEDS, ("Go", "Stop")))
-    assert (reading.states, reading.rules[0].share) == (None, None)
-    assert "%" not in reading.to_text()
-    assert "decides" not in reading.to_markdown().split("\n\n", 1)[1]
+    zeros = np.zeros((2, 7))
+    reading = read_rules(StrengthRules(bounds, [0, 1], SPEEDS, ("Go", "Stop"), zeros, [0, 0]))
+    assert (reading.states, reading.rules[0].share, reading.rules[0].never) == (None, None, False)
+    assert "%" not in reading.to_text() + reading.to_markdown()
+    assert "?" not in reading.to_text()
     assert reading.to_table()["share"].to_list() == [None, None]
     assert all(len(line) <= 100 for line in reading.to_text().splitlines())
-    assert len(reading.to_text().splitlines()) == 6  # heading, blank, three lines of rule 1, rule 2
-    assert r"\begin{tabular}{rp{0.6\linewidth}l}" in reading.to_latex()
+
+
+def test_lists_over_real_features_have_exact_shares() -> None:
+    bounds: Any = [[[-0.25, 0.125]] * 6, [[-0.2, 0.1]] * 6, [[-1, 1]] * 6]
+    reading = read_rules(DecisionList(bounds, [0, 0, 1], SPEEDS, ("Go", "Stop")))
+    assert reading.states is None
+    assert [rule.share for rule in reading.rules] == pytest.approx([0.1875**6, 0, 1 - 0.1875**6], abs=1e-15)
+    assert [rule.decides_in_words for rule in reading.rules] == ["<1%", "never decides", ">99%"]
+    assert "Shares are of every observation with speed_0 from -1" in reading.heading
+    assert "No rule matches" not in reading.heading
+    assert reading.to_table()["decides"].to_list() == [None] * 3
+    assert all(len(line) <= 100 for line in reading.to_text().splitlines())
+    assert "| OTHERWISE | Stop | >99% |" in reading.to_markdown().replace("&gt;", ">")
+    assert r"\begin{tabular}{rp{0.6\linewidth}lr}" in reading.to_latex()
     assert r"$\text{speed\_0} \in [-0.25, 0.125]$\,m/s and " in reading.to_latex()
+
+
+def test_a_rule_for_a_single_real_value_decides_though_it_has_no_share_and_so_does_a_flat_hole() -> None:
+    height = (Feature("h", 0, 1, kind="real"),)
+    flat: Any = [[[0.5, 0.5]], [[0.0, 0.75]]]
+    reading = read_rules(DecisionList(flat, [0, 1], height, ("Go", "Stop")))
+    assert [rule.share for rule in reading.rules] == [0.0, 0.75]
+    assert [rule.decides_in_words for rule in reading.rules] == ["<1%", "75%"]
+    assert "No rule matches in 25% of them." in reading.heading
+    but_one: Any = [[[0.0, float(np.nextafter(0.5, 0))]], [[float(np.nextafter(0.5, 1)), 1.0]]]
+    holed = read_rules(DecisionList(but_one, [0, 1], height, ("Go", "Stop")))
+    assert "No rule matches in <1% of them." in holed.heading
+
+
+def test_what_a_search_gave_up_on_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ifthen.explain.words import rules as module
+
+    monkeypatch.setattr(module, "first_match", lambda rules: first_match(rules, budget=1))
+    bounds: Any = [[[-0.25, 0.125]] * 6, [[-0.5, 0.5]] * 6, [[-1, 1]] * 6]
+    reading = read_rules(DecisionList(bounds, [0, 0, 1], SPEEDS, ("Go", "Stop")))
+    assert [rule.decides_in_words for rule in reading.rules].count("?") > 0
+    assert "the search for what a rule decides gave up" in reading.heading
+
+
+def test_many_rules_that_never_decide_are_counted_and_keep_their_numbers() -> None:
+    n = 45
+    weights = [[10.0 - r, 0, 0] for r in range(n)]
+    actions = [0] * 30 + [1] * 14 + [2]
+    ruleset = PredictionArrayRules(
+        [WHOLE] * n, actions, FEATURES, ACTIONS, weights, [1.0] * n, [0.0] * n, [1] * n, [1] * n, 1.0
+    )
+    text = read_rules(ruleset).to_text()
+    assert numbers(text.splitlines(), r" *(\d+)  (?:IF|ALWAYS)") == [0]
+    assert "and 29 rules that never decide (but may vote)" in text
+    assert "and 14 rules that never decide (but may vote)" in text
+    assert "and 1 rule that never decides (but may vote)" in text
+    everything = read_rules(ruleset).to_text(everything=True)
+    assert sorted(numbers(everything.splitlines(), r" *(\d+)  (?:IF|ALWAYS)")) == list(range(n))
+    few = read_rules(ruleset.subset(range(21))).to_text()
+    assert len(numbers(few.splitlines(), r" *(\d+)  (?:IF|ALWAYS)")) == 21
+    ordered = DecisionList([WHOLE] * n, actions, FEATURES, ACTIONS)
+    assert read_rules(ordered).to_text().count("never decides") == n - 1
+
+
+@given(rulesets())
+def test_rules_read_the_same_wherever_they_are_shown(ruleset: RuleSet) -> None:
+    for rule in read_rules(ruleset).rules:
+        assert rule_for_reading(ruleset, rule.rule) == rule.words
+
+
+@given(st.lists(st.text("ab ≤,[]", min_size=1, max_size=30), min_size=6, max_size=6), st.integers(20, 60))
+def test_tables_that_must_fit_do(cells: list[str], width: int) -> None:
+    rows = [[cell.strip() or "-" for cell in cells[:3]], [cell.strip() or "-" for cell in cells[3:]]]
+    lines = "\n".join(fitting_rows(rows, "rll", width)).splitlines()
+    assert max(map(len, lines)) <= width
+    for sign in "ab≤":
+        assert "".join(lines).count(sign) == sum(cell.count(sign) for row in rows for cell in row)
 
 
 def test_counting_in_blocks_is_counting_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ifthen import DecisionList, PredictionArrayRules, RuleSet, StrengthRules, TabularTask
-from ifthen.explain.verify import Finding, Verification
-from tests import naive
+from ifthen.explain.verify import Finding, Verification, verify
+from ifthen.rollout.evaluate import policy_table
+from tests import naive, naive_explain
 from tests.rulesets import bounds_of, learnt_of, voting_rules
-from tests.worlds import chain, random_task, small_lake
+from tests.worlds import chain, over_all_states, random_task, small_lake
 
 
 def two_endings(seed: int) -> TabularTask:
@@ -21,6 +22,14 @@ def two_endings(seed: int) -> TabularTask:
     rng, shape = np.random.default_rng(seed), (6, 3, 2)
     reward, done = rng.integers(0, 2, shape).astype(np.float64), rng.random(shape) < 0.25
     return random_task(seed, outcomes=2, reward=reward, done=done)
+
+
+def costly_steps(seed: int, **options: Any) -> TabularTask:
+    """Return a random task in which most steps cost 1, and some 5; endings pay 0, -1 or -5."""
+    rng, shape = np.random.default_rng(seed), (6, 3, 2)
+    reward = rng.choice([-1.0, 0.0, -5.0], size=shape, p=[0.75, 0.1, 0.15])
+    done = rng.random(shape) < 0.15
+    return random_task(seed, outcomes=2, **{"reward": reward, "done": done, **options})
 
 
 TASKS = [
@@ -32,6 +41,8 @@ TASKS = [
     two_endings(1),
     two_endings(2),
     two_endings(3),
+    costly_steps(1),
+    costly_steps(2),
 ]
 Point = Sequence[float]
 
@@ -54,10 +65,35 @@ def rulesets_on(draw: st.DrawFn, features: Any, action_names: Any, largest: int 
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[RuleSet, TabularTask]:
+def cases(draw: st.DrawFn, tasks: Sequence[TabularTask] = TASKS) -> tuple[RuleSet, TabularTask]:
     """Draw a task and a ruleset for it."""
-    task = draw(st.sampled_from(TASKS))
+    task = draw(st.sampled_from(tasks))
     return draw(rulesets_on(task.features, task.action_names)), task
+
+
+def prepared(case: Any) -> tuple[TabularTask, list[int], set[int], list[int], Verification]:
+    """Return the task, the policy over all states, decision states, initial states and the report."""
+    ruleset, task = case
+    policy = over_all_states(task, policy_table(ruleset, task))
+    starts = sorted({int(s) for s in task.initial_states})
+    return task, policy, set(task.decision_states.tolist()), starts, verify(ruleset, task)
+
+
+def check_path(task: TabularTask, policy: list[int], path: list[dict[str, Any]]) -> list[set[int]]:
+    """Check that a path can be walked under the policy; return the states that each of its vectors can be."""
+    vectors = task.state_features.tolist()
+    possible = [
+        {s for s in task.decision_states.tolist() if tuple(vectors[s]) == values(step)} for step in path
+    ]
+    names = [None if action < 0 else task.action_names[action] for action in policy]
+    for i, step in enumerate(path):
+        # Several states can look the same: of those, keep the ones that the step before leads to.
+        possible[i] = {s for s in possible[i] if names[s] == step["action"]}
+        if i:
+            follows = {n for s in possible[i - 1] for n in naive_explain.follow(task, s, policy[s])[0]}
+            possible[i] &= follows
+        assert possible[i]
+    return possible
 
 
 def choose(ruleset: RuleSet, kept: Sequence[int], point: Point) -> int:
@@ -118,3 +154,11 @@ def values(vector: dict[str, Any]) -> tuple[float, ...]:
 def close(a: float, b: float) -> bool:
     """Return whether two chances or costs are the same up to rounding."""
     return math.isclose(a, b, rel_tol=1e-7, abs_tol=1e-9)
+
+
+def default_of(ruleset: RuleSet) -> int | None:
+    """Return the last rule of a decision list if its box is the whole space and it is not alone."""
+    last = len(ruleset) - 1
+    whole = [[feature.low, feature.high] for feature in ruleset.features]
+    stands_for_rest = isinstance(ruleset, DecisionList) and ruleset.bounds[last].tolist() == whole
+    return last if last and stands_for_rest else None

@@ -129,7 +129,7 @@ OTHER_X0 = StrengthRules(CORNERS, [1, 1, 2], *NAMES, np.zeros((3, 3)), np.zeros(
         (
             "PPL-DL",
             STRENGTHS,
-            "PPL-DL starts from rules of kind decision-list, not strength.*as_decision_list",
+            "PPL-DL starts from rules of kind decision-list, not strength.*to_decision_list",
         ),
         ("PPL-ST", OTHER_X0, r"start has x0 = 5, but the parameter x0 is 10\. Give x0=5\.0"),
         ("PPL-DL", "rules.txt", "start must be a RuleSet, not 'rules.txt'"),

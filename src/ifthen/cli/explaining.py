@@ -52,6 +52,14 @@ def explain(
     - `ifthen explain runs/first --episode 1`
     - `ifthen explain runs/first --compare runs/second --out explained`
     """
+    if at is not None and episode is not None:
+        raise ParameterError("--at asks about a state and --episode about an episode: give one of them.")
+    if folder is not None:
+        if at is not None or episode is not None:
+            raise ParameterError("--at and --episode only print: leave --out away.")
+        from ifthen.explain.folder import check_folder
+
+        check_folder(folder)
     policy = read_policy(model, task)
     if at is not None:
         from ifthen.explain.why import explain as explained
@@ -61,14 +69,16 @@ def explain(
     if episode is not None:
         from ifthen.explain.trace import trace
 
-        out.print(trace(policy.ruleset, policy.known_task(), episode=episode - 1).to_text(out.width))
+        played = policy.known_task()
+        if not 1 <= episode <= len(played.z):
+            raise ParameterError(f"--episode must be from 1 to {len(played.z):,}, not {episode}.")
+        out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
     _explain_all(policy, folder, None if compare is None else read_policy(compare, task), ladder)
 
 
 def _explain_all(policy: Policy, folder: Path | None, other: Policy | None, ladder: bool) -> None:
     """Print the rules and what was verified, and write everything where a folder is given."""
-    from ifthen.explain.folder import explain_to
     from ifthen.explain.verify import verify as verified
     from ifthen.explain.words import read_rules
 
@@ -78,18 +88,22 @@ def _explain_all(policy: Policy, folder: Path | None, other: Policy | None, ladd
         )
     if other is not None:
         policy.known_task()
+    found = verified(policy.ruleset, policy.task)
+    steps = _ladder(policy) if ladder else None
+    if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
+        from ifthen.explain.folder import explain_to
+
+        with err.status("drawing"):
+            page = explain_to(folder, policy, found, other, steps)
     out.print(read_rules(policy.ruleset, policy.task).to_text(out.width))
     out.print()
-    found = verified(policy.ruleset, policy.task)
     out.print(str(found))
-    steps = _ladder(policy) if ladder else None
     if steps is not None:
         out.print()
         out.print(str(steps))
     if folder is not None:
-        with err.status("drawing"):
-            page = explain_to(folder, policy, found, other, steps)
-        out.print(f"written to {folder}" + (f"; open {page}" if page else ""))
+        opened = f"; open {page}" if page else " (a page needs a task, whose states it shows: give --task)"
+        out.print(f"written to {folder}{opened}")
 
 
 def _ladder(policy: Policy) -> Ladder:
@@ -154,8 +168,12 @@ def diff(
     from ifthen.explain.diff import diff as difference
 
     a, b = read_policy(first, task), read_policy(second, task)
+    if a.task is not None and b.task is not None and a.task.name != b.task.name:
+        raise ParameterError(
+            f"{first} is for {a.task.name} and {second} for {b.task.name}: give --task to compare in."
+        )
     found = difference(a.ruleset, b.ruleset, a.task or b.task, (str(first), str(second)))
-    out.print(str(found))
+    out.print(found.to_text(out.width))
     _write_json(json_file, found.to_dict())
 
 
@@ -169,20 +187,23 @@ def _write_json(path: Path | None, data: dict[str, Any]) -> None:
 
 
 def _observation(text: str, ruleset: RuleSet) -> list[float]:
-    """Return the observation in a text such as "x=3,y=2", in the order of the features."""
-    names = [feature.name for feature in ruleset.features]
+    """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features."""
+    features = {feature.name: feature for feature in ruleset.features}
+    parts = [part.strip() for part in text.split(",")]
+    if "=" not in text and len(parts) == len(features):
+        parts = [f"{name}={part}" for name, part in zip(features, parts, strict=True)]
     given: dict[str, float] = {}
-    for part in text.split(","):
+    for part in parts:
         name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in names:
-            raise ParameterError(f"--at: unknown feature {name!r}.{nearest(name, names)}")
+        if name not in features:
+            raise ParameterError(f"--at takes values by name, as in x=3,y=2.{nearest(name, features)}")
+        if name in given:
+            raise ParameterError(f"--at has two values for {name}: give one.")
         try:
-            given[name] = float(value)
+            given[name] = float(value.removesuffix(features[name].unit))
         except ValueError:
             raise ParameterError(f"--at: {name} must be a number, as in {name}=3, not {value!r}.") from None
-    missing = [name for name in names if name not in given]
+    missing = [name for name in features if name not in given]
     if missing:
-        raise ParameterError(
-            f"--at needs a value for every feature: {', '.join(missing)} missing in {text!r}."
-        )
-    return [given[name] for name in names]
+        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} is missing.")
+    return [given[name] for name in features]

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ifthen.systems.base import System
     from ifthen.tasks.tabular import TabularTask
 
-ModelPath = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A model file, or the folder of a finished run.")
-]
 PolicyPath = Annotated[
     Path,
     typer.Argument(
@@ -32,15 +29,17 @@ TaskName = Annotated[
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
 ]
-RULES = (".json", ".txt", ".md")
 
 
 class Policy(NamedTuple):
-    """Rules to read, under a name, and the task they are for; None where that is not known."""
+    """Rules to read, under a name that tells them from others, and their task where it is known."""
 
     name: str
+    title: str
     ruleset: RuleSet
     task: TabularTask | None
+    noise: str = "aligned"
+    """How z used its random numbers when it was trained."""
 
     def known_task(self) -> TabularTask:
         """Return the task, or raise saying how to give it."""
@@ -55,16 +54,18 @@ class Policy(NamedTuple):
 def read_policy(path: Path, task: str | None = None) -> Policy:
     """Return the rules in a model, a run's folder or a file of rules, with their task where it is known."""
     from ifthen.explain.read import read_ruleset
+    from ifthen.explain.read.files import SUFFIXES
     from ifthen.rollout.evaluate import policy_table
     from ifthen.tasks.names import task_by_name
 
     wanted = task_by_name(task) if task else None
-    if path.suffix.lower() in RULES and not path.is_dir():
+    if path.suffix.lower() in SUFFIXES and not path.is_dir():
         ruleset, written = read_ruleset(path, wanted)
-        policy = Policy(str(path), ruleset, wanted or _named_task(written, path))
+        policy = Policy(str(path), path.name, ruleset, wanted or _named_task(written, path))
     else:
         learner = load_model(path)
-        policy = Policy(f"{learner.name} in {path}", learner.ruleset, wanted or learner.task)
+        name = f"{learner.name} in {path}"
+        policy = Policy(name, learner.name, learner.ruleset, wanted or learner.task, learner.parameters.noise)
     if policy.task is not None:
         policy_table(policy.ruleset, policy.task)  # raises where the rules are about something else
     return policy
@@ -88,11 +89,6 @@ def load_model(path: Path) -> System:
     from ifthen.study.run_folder import CHECKPOINT, MODEL
     from ifthen.systems.registry import load
 
-    if path.suffix.lower() in RULES and not path.is_dir():
-        raise ModelFileError(
-            f"{path} is no model. Rules in a file are read by 'ifthen explain', 'verify', 'prune', 'export' "
-            "and 'diff', and in Python by ifthen.read_ruleset."
-        )
     if path.is_dir() and (path / CHECKPOINT).exists() and not (path / MODEL).exists():
         raise ModelFileError(
             f"the run in {path} is not finished: 'ifthen resume {path}' goes on with it, and "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.models import ModelPath, load_model
+from ifthen.cli.models import PolicyPath, TaskName, read_policy
 from ifthen.cli.terminal import out, print_rules
 from ifthen.errors import ParameterError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    model: ModelPath,
+    model: PolicyPath,
     png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
     compact: Annotated[
         str | None,
@@ -34,6 +34,7 @@ def show(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Also write the rules shown to this file.")
     ] = None,
+    task: TaskName = None,
 ) -> None:
     """Print a policy's rules in words, and draw it on its grid.
 
@@ -51,31 +52,30 @@ def show(
     from ifthen.figure_style import write_png
     from ifthen.store import write_text
 
-    learner = load_model(model)
+    policy = read_policy(model, task)
+    played = policy.known_task()
     if png is not None and png.suffix.lower() != ".png":
         raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")
-    if png is not None and not has_grid(learner.task):
-        raise ParameterError(
-            f"{learner.task.name} has no grid of x and y to draw the policy on: leave --png out."
-        )
+    if png is not None and not has_grid(played):
+        raise ParameterError(f"{played.name} has no grid of x and y to draw the policy on: leave --png out.")
     if compact is not None and everything:
         raise ParameterError("--compact shows fewer rules and --all every one: give one of them.")
     if rho is not None and compact != "gnmc":
         raise ParameterError("--rho belongs to --compact gnmc: give both, or leave --rho out.")
     if compact is not None:
         method: Any = compact
-        ruleset: RuleSet = compacted(learner.ruleset, learner.task, method, 0.1 if rho is None else rho)
+        ruleset: RuleSet = compacted(policy.ruleset, played, method, 0.1 if rho is None else rho)
     else:
-        ruleset = learner.ruleset if everything else readable(learner.ruleset, learner.task)
-    print_rules(learner, ruleset)
+        ruleset = policy.ruleset if everything else readable(policy.ruleset, played)
+    print_rules(policy.title, ruleset, played, len(policy.ruleset))
     if json_file is not None:
-        write_text(json_file, to_json(ruleset, learner.task))
+        write_text(json_file, to_json(ruleset, played))
         out.print(f"written to {json_file}")
-    if not has_grid(learner.task):
+    if not has_grid(played):
         out.print("(this task has no grid to draw the policy on)")
         return
-    out.print(policy_text(ruleset, learner.task, out.width))
+    out.print(policy_text(ruleset, played, out.width))
     if png is not None:
-        title = f"{learner.name} on {learner.task.name}"
-        write_png(png, policy_figure(ruleset, learner.task, title))
+        title = f"{policy.title} on {played.name}"
+        write_png(png, policy_figure(ruleset, played, title))
         out.print(f"drawn to {png}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from ifthen.checks import one_of, real_number
 from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
 from ifthen.cli.terminal import err, out
 from ifthen.errors import ParameterError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.tasks.tabular import TabularTask
 
-Effort = Annotated[str, typer.Option(help="How long to search: quick, normal or thorough.")]
+EffortName = Annotated[str, typer.Option(help="How long to search: quick, normal or thorough.")]
 RulesFile = Annotated[Path | None, typer.Option("--out", help="Write the rules to this .json or .txt file.")]
 
 
@@ -44,7 +45,7 @@ def prune(
     polish: Annotated[
         bool, typer.Option("--polish", help="On the ladder, also tune the rules that are left.")
     ] = False,
-    effort: Effort = "quick",
+    effort: EffortName = "quick",
     threads: Threads = None,
 ) -> None:
     """Say the same with fewer and shorter rules; or nearly the same with fewer still.
@@ -55,14 +56,25 @@ def prune(
     - `ifthen prune runs/first --out short.txt`
     - `ifthen prune runs/first --list`
     - `ifthen prune runs/first --ladder --polish --plot ladder.png`
-    - `ifthen prune runs/first --performance 0.6 --out small.json`
+    - `ifthen prune runs/first --performance 0.29 --out small.json`
     """
+    from ifthen.explain.shortest import Effort
+
     if file is not None and file.suffix.lower() not in (".json", ".txt"):
         raise ParameterError(f"--out writes .json or .txt, not {file.name}.")
     if rules is not None and performance is not None:
         raise ParameterError("--rules and --performance each choose a rung of the ladder: give one of them.")
-    policy = read_policy(model, task)
+    one_of("--effort", effort, get_args(Effort))
+    if rules is not None and rules < 1:
+        raise ParameterError(f"--rules must be at least 1, not {rules}.")
+    if performance is not None:
+        real_number("--performance", performance, -1e300, 1e300)
     lossy = ladder or rules is not None or performance is not None or plot is not None or polish
+    if lossy and as_list:
+        raise ParameterError("--list changes no action and the ladder does: its policies are lists already.")
+    if lossy and file is not None and rules is None and performance is None:
+        raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
+    policy = read_policy(model, task)
     if lossy:
         found = _from_ladder(policy, rules, performance, polish, plot, threads)
     else:
@@ -77,15 +89,15 @@ def prune(
 def _same(policy: Policy, as_list: bool, intervals: str, effort: str) -> RuleSet:
     """Return a simpler ruleset that chooses the same, and say what was done."""
     from ifthen.explain.domain import where_in_words
-    from ifthen.explain.fewer.simplify import as_decision_list, simplify
+    from ifthen.explain.fewer.simplify import equivalent_list, simplify
 
     kind: Any = intervals
     how: Any = effort
     if as_list:
-        found: RuleSet = as_decision_list(policy.ruleset, policy.task, how)
+        found, known = equivalent_list(policy.ruleset, policy.task, how)
         where = where_in_words(policy.ruleset, policy.task)
         lengths = f"{len(policy.ruleset)} rules became a decision list of {len(found)}"
-        out.print(f"{lengths} that does the same at {where}.")
+        out.print(f"{lengths} that does the same at {where}. {known}")
         return found
     simplified = simplify(policy.ruleset, policy.task, kind)
     out.print(str(simplified))
@@ -123,12 +135,13 @@ def _from_ladder(
     if rules is None and performance is None:
         return None
     rung = steps.with_rules(rules) if rules is not None else steps.with_performance(performance or 0.0)
+    out.print(f"\n{rung}")
     return rung.ruleset
 
 
 def shortest(
     task: Annotated[str, typer.Argument(help="What to solve: see `ifthen tasks`.")],
-    effort: Effort = "normal",
+    effort: EffortName = "normal",
     seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
     check: Annotated[
         float,
@@ -195,7 +208,7 @@ def export(
 ) -> None:
     """Write a policy as code, a table, a diagram or data that other programs read.
 
-    Each does exactly what the policy does. For example:
+    Each does what the policy does: everywhere, or in the states of the task, as its head says. For example:
 
     - `ifthen export runs/first --to python --out policy.py`
     - `ifthen export runs/first --to dmn --out policy.dmn`

@@ -14,20 +14,28 @@ if TYPE_CHECKING:
     from ifthen.rollout.evaluate import Evaluation
     from ifthen.rules.ruleset import RuleSet
     from ifthen.systems.base import System
+    from ifthen.tasks.tabular import TabularTask
 
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 
-def print_rules(learner: System, ruleset: RuleSet) -> None:
-    """Print the rules of a learner, or those picked from them, with the share of states each decides."""
+def print_rules(name: str, ruleset: RuleSet, task: TabularTask, everything: int) -> None:
+    """Print rules with the share of states each decides.
+
+    Args:
+        name: of the policy.
+        ruleset: its rules, or those picked from them.
+        task: its task.
+        everything: how many rules it has in all.
+    """
     from ifthen.explain.words import rules_in_words
 
-    title, everything = f"Rules of {learner.name} on {learner.task.name}", len(learner.ruleset)
+    title = f"Rules of {name} on {task.name}"
     if len(ruleset) < everything:
         title += f": {len(ruleset)} of {everything}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("#", justify="right")
-    rules = rules_in_words(ruleset, learner.task)
+    rules = rules_in_words(ruleset, task)
     table.add_column("rule", overflow="fold")
     notes = any(rule.notes for rule in rules)
     if notes:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ifthen.cli.models import ModelPath, Threads, load_model, read_policy
+from ifthen.cli.models import PolicyPath, TaskName, Threads, read_policy
 from ifthen.cli.terminal import Stop, after_epoch, err, measured_table, out, print_rules
 
 if TYPE_CHECKING:
@@ -100,13 +100,11 @@ def resume(
 
 
 def evaluate(
-    model: ModelPath,
+    model: PolicyPath,
     noise: Annotated[
         str | None, typer.Option(help="aligned or stream; as in training by default.", show_default=False)
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Another task with the same features and actions.", show_default=False)
-    ] = None,
+    task: TaskName = None,
 ) -> None:
     """Measure a trained policy: on z with common random numbers, and exactly.
 
@@ -116,18 +114,17 @@ def evaluate(
     - `ifthen evaluate runs/first/model.zip --task FrozenLake-8-0.1 --noise stream`
     """
     from ifthen.rollout.evaluate import evaluate as measure
-    from ifthen.tasks.names import task_by_name
 
-    learner = load_model(model)
-    measured_in = task_by_name(task) if task else learner.task
-    how: Any = noise or learner.parameters.noise
-    sampled = measure(learner, measured_in, "sampled", how)
-    exact = measure(learner, measured_in, "exact")
-    out.print(measured_table(f"{learner.name} on {measured_in.name}", sampled, exact))
+    policy = read_policy(model, task)
+    played, how = policy.known_task(), cast(Any, noise or policy.noise)
+    sampled = measure(policy.ruleset, played, "sampled", how)
+    exact = measure(policy.ruleset, played, "exact")
+    out.print(measured_table(f"{policy.title} on {played.name}", sampled, exact))
 
 
 def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
     """Learn, then write and print everything that a finished run has."""
+    from ifthen.explain.fewer.simplify import simplify
     from ifthen.explain.words import readable
     from ifthen.rollout.evaluate import evaluate as measure
     from ifthen.study.run_folder import REPORT, RULES
@@ -145,12 +142,15 @@ def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: Sys
         raise typer.Exit(130)
     shown = readable(learner.ruleset, learner.task)
     _write_pictures(run_folder, settings, learner, shown)
-    print_rules(learner, shown)
+    print_rules(learner.name, shown, learner.task, len(learner.ruleset))
     if len(shown) < len(learner.ruleset):
         out.print(f"(these make the same choice in every state as all {len(learner.ruleset)} in {RULES})")
     sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
     exact = measure(learner, learner.task, "exact")
     out.print(measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
+    fewer = len(simplify(learner.ruleset, learner.task).ruleset)
+    if fewer < len(shown):
+        out.print(f"({fewer} rules say the same in every state: 'ifthen prune {run_folder.path}' shows them)")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import RuleError
+from ifthen.explain.domain import ruleset_of
 from ifthen.rollout.evaluate import policy_table
-from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
 
 
@@ -52,9 +51,7 @@ def best_action_map(policy: Any, task: TabularTask) -> BestActionMap:
         policy: a RuleSet, or a trained system.
         task: the task; its `decision_states` are what the map's rows stand for.
     """
-    ruleset = getattr(policy, "ruleset", policy)
-    if not isinstance(ruleset, RuleSet):
-        raise RuleError(f"a best action map is of a ruleset or a trained system, not {policy!r}.")
+    ruleset = ruleset_of(policy)
     actions = policy_table(ruleset, task).astype(np.int64)
     matching = ruleset.matches(task.dynamics.points)
     return BestActionMap(actions, matching & (ruleset.actions == actions[:, None]))

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.tasks.tabular import TabularTask
 
-PAGE = "explain.html"
+PAGE, PICTURES = "explain.html", "pictures"
+FILES = (
+    *(PAGE, "rules.txt", "rules.md", "rules.tex", "rules.csv"),
+    *("verification.md", "verification.json", "ladder.csv"),
+)
 
 
 class Named(Protocol):
@@ -34,6 +38,12 @@ class Named(Protocol):
     @property
     def task(self) -> TabularTask | None:
         """The task it is for, where that is known."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise unless a folder can be made or written to there."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file, not a folder. Give another --out.")
 
 
 def explain_to(
@@ -58,9 +68,10 @@ def explain_to(
     from ifthen.explain.pictures.write import write_pictures
     from ifthen.figure_style import write_as
 
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is a file, not a folder. Give another --out.")
+    check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    for old in [folder / name for name in FILES] + list((folder / PICTURES).glob("*.*")):
+        old.unlink(missing_ok=True)  # what another policy had and this one has not must not stay beside it
     ruleset, task = policy.ruleset, policy.task
     reading = read_rules(ruleset, task)
     write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else task.name))
@@ -70,11 +81,11 @@ def explain_to(
     write_text(folder / "verification.md", verification.to_markdown())
     data = json.dumps(verification.to_dict(), indent=1, ensure_ascii=False)
     write_text(folder / "verification.json", data + "\n")
-    write_pictures(folder / "pictures", ruleset, task)
+    write_pictures(folder / PICTURES, ruleset, task)
     if ladder is not None:
         write_text(folder / "ladder.csv", ladder.to_table().write_csv())
         for form in ("png", "pdf", "svg"):
-            write_as(folder / "pictures" / "ladder", ladder.figure(), form)
+            write_as(folder / PICTURES / "ladder", ladder.figure(), form)
     return _write_page(folder, policy, verification, other, ladder)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,3 +29,8 @@ def choose_at(ruleset: RuleSet, points: NDArray[np.float64]) -> tuple[NDArray[np
         block = slice(first, first + size)
         actions[block], deciders[block] = ruleset.choose(points[block])
     return actions, deciders
+
+
+def column_of(feature: str, taken: Container[str]) -> str:
+    """Return the name of a feature's column in a table that has columns of its own with the names `taken`."""
+    return f"feature_{feature}" if feature in taken else feature

@@ -30,6 +30,12 @@ def load(path: str | Path, *, threads: int | None = None) -> System:
         threads: how many threads further learning may use, all cores where None.
     """
     checked_threads(threads)
+    if Path(path).is_dir():
+        raise ModelFileError(
+            f"{path} is a folder: give the model file in it, such as {Path(path) / 'model.zip'}."
+        )
+    if Path(path).suffix.lower() in (".json", ".txt", ".md"):
+        raise ModelFileError(f"{path} is no model file. Rules in a file are read by ifthen.read_ruleset.")
     model = model_file.read(Path(path))
     try:
         return system_by_name(model.system).from_model(model, threads)

@@ -38,7 +38,8 @@ def checked_start(start: object, system: str, kinds: tuple[str, ...], task: Tabu
     if start.kind not in kinds:
         raise ParameterError(
             f"{system} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
-            "An equivalent decision list can be made by as_decision_list in ifthen.explain.fewer.simplify."
+            "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
+            "ruleset.to_decision_list(task)."
         )
     named = [[(f.name, f.low, f.high) for f in features] for features in (start.features, task.features)]
     if named[0] != named[1]:

@@ -1,6 +1,7 @@
 """Where two policies do different things, and what it costs."""
 
-from ifthen.explain.diff.differences import Deed, DifferentState, PolicyDiff
+from ifthen.explain.diff.differences import PolicyDiff
 from ifthen.explain.diff.policies import diff
+from ifthen.explain.diff.states import Deed, DifferentState
 
 __all__ = ["Deed", "DifferentState", "PolicyDiff", "diff"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ifthen.explain.points import Number
-from ifthen.explain.words.typeset import text_rows
-from ifthen.rules.features import number_in_words
+from ifthen.explain.diff.states import Deed, DifferentState
+from ifthen.explain.diff.table import columns_in_words, state_table
+from ifthen.explain.points import column_of
+from ifthen.explain.words.typeset import folded, prose
 
 if TYPE_CHECKING:
     import polars
@@ -18,49 +18,10 @@ SHOWN = 20
 ROUNDING = 1e-12  # relative: performances that differ by less are taken as equal
 
 
-@dataclass(frozen=True)
-class Deed:
-    """What one policy does in a state.
-
-    Args:
-        action: None where no rule matches.
-        rule: the rule that decides, from 0; None for a policy without rules too.
-        words: that rule in words.
-        value: Q*, the value of the action if all else is optimal; None without a task.
-    """
-
-    action: str | None
-    rule: int | None
-    words: str
-    value: float | None
-
-    @property
-    def short(self) -> str:
-        """The action and the number of its rule, from 1."""
-        return (self.action or "nothing") + ("" if self.rule is None else f" (rule {self.rule + 1})")
-
-
-@dataclass(frozen=True)
-class DifferentState:
-    """A state in which two policies do different things.
-
-    Args:
-        features: the state's features.
-        state: its number in the task; None without one.
-        a: what the first policy does.
-        b: what the second does.
-        better: the name of the policy whose action has the higher Q*; "" where they are equal or not known.
-        visits: how often the second policy is expected to visit the state in an episode, discounted.
-        carries: how much of the difference in performance is due to this state.
-    """
-
-    features: dict[str, Number]
-    state: int | None
-    a: Deed
-    b: Deed
-    better: str
-    visits: float | None
-    carries: float | None
+OWN_COLUMNS = (
+    *(f"{name}_{label}" for name in ("action", "rule", "words", "q") for label in ("a", "b")),
+    *("better", "visits", "carries"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +40,7 @@ class PolicyDiff:
         note: what is left out, and why; "" where nothing is.
         only_a: the rules, in words, that only the first has.
         only_b: the rules, in words, that only the second has.
+        rules_note: why the text does not list these rules; "" where it does.
     """
 
     names: tuple[str, str]
@@ -92,6 +54,7 @@ class PolicyDiff:
     note: str
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    rules_note: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -107,7 +70,9 @@ class PolicyDiff:
         import polars
 
         names = list(self.states[0].features) if self.states else []
-        columns: dict[str, Any] = {name: [s.features[name] for s in self.states] for name in names}
+        columns: dict[str, Any] = {
+            column_of(name, OWN_COLUMNS): [s.features[name] for s in self.states] for name in names
+        }
         for label in ("a", "b"):
             deeds: list[Deed] = [getattr(state, label) for state in self.states]
             rules = [None if deed.rule is None else deed.rule + 1 for deed in deeds]
@@ -124,15 +89,20 @@ class PolicyDiff:
         return self.to_text()
 
     def to_text(self, width: int = 100) -> str:
-        """Return the differences for a terminal of `width` characters."""
-        parts = [self.heading]
+        """Return the differences for a terminal of `width` characters; no line is longer."""
+        parts = [prose(self.heading, width)]
         if self.states:
-            parts.append("\n".join([*self._state_lines(width), *([f"({self.note})"] if self.note else [])]))
+            parts.append("\n".join(self._state_lines(width)))
+        if self.rules_note:
+            parts.append(prose(self.rules_note, width))
         for name, rules in zip(self.names, (self.only_a, self.only_b), strict=True):
-            if rules:
-                more = [f"  and {len(rules) - SHOWN} more"] if len(rules) > SHOWN else []
-                lines = [f"Rules that only {name} has:", *(f"  {rule}" for rule in rules[:SHOWN]), *more]
-                parts.append("\n".join(lines))
+            if rules and not self.rules_note:
+                more = [f"  and {len(rules) - SHOWN:,} more"] if len(rules) > SHOWN else []
+                lines = [prose(f"Rules that only {name} has:", width)]
+                for rule in rules[:SHOWN]:
+                    first, *rest = folded(rule, width - 5)
+                    lines += [f"  {first}", *(f"     {line}" for line in rest)]
+                parts.append("\n".join([*lines, *more]))
         return "\n\n".join(parts)
 
     @property
@@ -165,27 +135,12 @@ class PolicyDiff:
         return lines
 
     def _state_lines(self, width: int) -> list[str]:
-        first, second = self.names
-        headers = ["state", first, second]
-        with_values = self.performances is not None
-        with_carries = self.states[0].carries is not None
-        if with_values:
-            headers += [f"Q* {first}", f"Q* {second}", "better"]
-        if with_carries:
-            headers += ["carries*"]
-        rows = [headers, *(_row(state, with_values, with_carries) for state in self.states[:SHOWN])]
-        align = "lll" + "rrl" * with_values + "r" * with_carries
-        lines, more = text_rows(rows, align, width, flexible=0), len(self.states) - SHOWN
+        values, carries = self.performances is not None, self.states[0].carries is not None
+        names, lines = state_table(self.states[:SHOWN], self.names, values, carries, width)
+        if names != self.names:
+            called = (f"{short} is {name}" for short, name in zip(names, self.names, strict=True))
+            lines.insert(0, prose(f"{', '.join(called)}.", width))
+        more = len(self.states) - SHOWN
         lines += [f"and {more:,} more"] if more > 0 else []
-        return [*lines, *(["* the part of the difference that is due to the state"] if with_carries else [])]
-
-
-def _row(state: DifferentState, with_values: bool, with_carries: bool) -> Sequence[str]:
-    at = ", ".join(f"{name} = {number_in_words(value)}" for name, value in state.features.items())
-    values = [_number(state.a.value), _number(state.b.value), state.better or "–"]
-    carries = ["" if state.carries is None else f"{state.carries:+.2g}"]
-    return [at, state.a.short, state.b.short, *values * with_values, *carries * with_carries]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+        said = [columns_in_words(names, values, carries), f"({self.note})" if self.note else ""]
+        return [*lines, *(prose(text, width) for text in said if text)]

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
 from ifthen.explain.boxes import compare
-from ifthen.explain.diff.differences import Deed, DifferentState, PolicyDiff
+from ifthen.explain.diff.differences import PolicyDiff
+from ifthen.explain.diff.states import Deed, DifferentState
 from ifthen.explain.domain import all_vectors, ruleset_of, where_in_words
 from ifthen.explain.measures import visits
 from ifthen.explain.points import choose_at, values_by_name
+from ifthen.explain.words import rule_for_reading
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rollout.evaluate import evaluate, policy_table
 from ifthen.rules.ruleset import RuleSet
@@ -78,6 +80,7 @@ def diff(a: Any, b: Any, task: TabularTask | None = None, names: tuple[str, str]
         note if states else "",
         only_a,
         only_b,
+        rules_note(rules_a, rules_b, only_a),
     )
 
 
@@ -92,8 +95,23 @@ def own_rules(rules: Any, others: Any) -> tuple[str, ...]:
         if left[key]:
             left[key] -= 1
         else:
-            own.append(f"{r + 1}. {rules.rule_in_words(r)}")
+            own.append(f"{r + 1}. {rule_for_reading(rules, r)}")
     return tuple(own)
+
+
+def rules_note(a: Any, b: Any, only_a: tuple[str, ...]) -> str:
+    """Return why it says nothing to list the rules that only one of two rulesets has; "" where it does.
+
+    Args:
+        a: a policy.
+        b: another one.
+        only_a: the rules that only the first has.
+    """
+    if not isinstance(a, RuleSet) or not isinstance(b, RuleSet):
+        return ""
+    if a.kind != b.kind:
+        return f"Their rules are of different kinds, {a.kind} and {b.kind}, and are not compared one by one."
+    return "They share no rule." if len(only_a) == len(a) else ""
 
 
 def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
@@ -127,7 +145,7 @@ def deeds(rules: Any, table: Table, task: TabularTask, states: NDArray[np.int64]
         Deed(
             action=task.action_names[table[s]] if table[s] >= 0 else None,
             rule=int(deciders[s]) if deciders[s] >= 0 else None,
-            words=rules.rule_in_words(int(deciders[s])) if deciders[s] >= 0 else "",
+            words=rule_for_reading(rules, int(deciders[s])) if deciders[s] >= 0 else "",
             value=float(best.action_values[task.decision_states[s], table[s]]) if table[s] >= 0 else None,
         )
         for s in states.tolist()
@@ -165,18 +183,24 @@ def _diff_of_rules(
             "without a task only decision lists can be compared, or rules over integer features with few "
             "enough values: give the task."
         )
+    deeds = zip(points.tolist(), _deeds(a, points), _deeds(b, points), strict=True)
     states = tuple(
-        DifferentState(
-            values_by_name(a.features, point), None, _deed(a, point), _deed(b, point), "", None, None
-        )
-        for point in points.tolist()
+        DifferentState(values_by_name(a.features, point), None, ours, theirs, "", None, None)
+        for point, ours, theirs in deeds
     )
-    return PolicyDiff(names, where, equal, states, listed, None, (False, False), None, note, only_a, only_b)
+    said = rules_note(a, b, only_a)
+    return PolicyDiff(
+        names, where, equal, states, listed, None, (False, False), None, note, only_a, only_b, said
+    )
 
 
-def _deed(rules: RuleSet, point: list[float]) -> Deed:
-    actions, deciders = rules.choose(np.array([point]))
-    if actions[0] < 0:
-        return Deed(None, None, "", None)
-    rule = int(deciders[0])
-    return Deed(rules.action_names[actions[0]], rule, rules.rule_in_words(rule), None)
+def _deeds(rules: RuleSet, points: NDArray[np.float64]) -> list[Deed]:
+    """Return what a ruleset does at points `(n, features)`."""
+    if not len(points):
+        return []
+    actions, deciders = choose_at(rules, points)
+    words = [rule_for_reading(rules, r) for r in range(len(rules))]
+    return [
+        Deed(None, None, "", None) if action < 0 else Deed(rules.action_names[action], r, words[r], None)
+        for action, r in zip(actions.tolist(), deciders.tolist(), strict=True)
+    ]

@@ -6,8 +6,11 @@ without one, the whole bounded feature space.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, TaskError, nearest
 from ifthen.explain.domain import ruleset_of
@@ -45,8 +48,8 @@ FORMATS: dict[str, Format] = {
     "c": Format(".c", "a self-contained C99 function", to_c),
     "sql": Format(".sql", "one CASE expression (a decision list)", to_sql),
     "csv": Format(".csv", "a table of bounds, one row per rule", to_csv),
-    "markdown": Format(".md", "a table for pages", to_markdown),
-    "latex": Format(".tex", "a table for papers (booktabs)", to_latex),
+    "markdown": Format(".md", "a table for pages, measures rounded", to_markdown),
+    "latex": Format(".tex", "a table for papers (booktabs), measures rounded", to_latex),
     "dot": Format(".dot", "the equivalent decision tree for Graphviz", to_dot),
     "mermaid": Format(".mmd", "the equivalent decision tree for Mermaid", to_mermaid),
     "dmn": Format(".dmn", "a DMN 1.3 decision table, first match (a decision list)", to_dmn),
@@ -70,6 +73,9 @@ def export(policy: Any, format: str, task: TabularTask | None = None) -> str:
         if not isinstance(task, TabularTask):
             raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
         policy_table(ruleset, task)  # raises where the rules speak of other features or actions
+    weight = float(np.abs(getattr(ruleset, "weights", 0.0)).max())
+    if not math.isfinite(weight * abs(getattr(ruleset, "x0", 1.0))):
+        raise RuleError("cannot write rules whose weights are too large to be multiplied by x0.")
     try:
         return FORMATS[format].write(ruleset, task)
     except RuleError as problem:

@@ -10,7 +10,16 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from ifthen.explain.export.parts import Test, identifiers, one_line, ranges_in_words, tests_of, title
+from ifthen.explain.export.parts import (
+    EXACT,
+    Test,
+    identifiers,
+    one_line,
+    ranges_in_words,
+    rule_comment,
+    tests_of,
+    title,
+)
 from ifthen.explain.export.python_code import products
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
@@ -31,7 +40,8 @@ def to_c(ruleset: RuleSet, task: TabularTask | None = None) -> str:
         ruleset.kind, _first_match
     )(ruleset)
     lines = [
-        f"/* {title(ruleset, task)}.",
+        f"/* {title(ruleset, task)}:",
+        f"   {EXACT}.",
         "   Compile with -std=c99 or -ffp-contract=off: choices are then those of ifthen to the last bit.",
         *words,
         "   Returns an action, or -1 where no rule matches or a value lies outside its range. */",
@@ -91,8 +101,12 @@ def _first_match(ruleset: RuleSet) -> list[str]:
     names = enum_names(ruleset)
     for r, action in enumerate(ruleset.actions.tolist()):
         if r == len(ruleset) - 1 and not tests_of(ruleset, r):
-            return [*lines, f"return {names[action]};"]
-        lines += [f"if ({_condition(ruleset, r)})", f"    return {names[action]};"]
+            return [*lines, f"/* {rule_comment(ruleset, r)} */", f"return {names[action]};"]
+        lines += [
+            f"/* {rule_comment(ruleset, r)} */",
+            f"if ({_condition(ruleset, r)})",
+            f"    return {names[action]};",
+        ]
     return [*lines, "return IFTHEN_NONE;"]
 
 
@@ -108,6 +122,7 @@ def _strongest(ruleset: RuleSet) -> list[str]:
         deviation = math.sqrt(float(ruleset.variances[r]))
         better = f"best < 0 || strength > top || (strength == top && {action} < best)"
         lines += [
+            f"/* {rule_comment(ruleset, r)} */",
             f"if ({_condition(ruleset, r)}) {{",
             f"    strength = {_prediction(ruleset, r)} - {_exact(deviation)};",
             f"    if ({better}) {{ best = {action}; top = strength; }}",
@@ -125,6 +140,7 @@ def _best_predicted(ruleset: RuleSet) -> list[str]:
     for r, action in enumerate(ruleset.actions.tolist()):
         fitness = _exact(float(ruleset.fitness[r]))
         lines += [
+            f"/* {rule_comment(ruleset, r)} */",
             f"if ({_condition(ruleset, r)}) {{",
             f"    sums[{action}] += {fitness} * ({_prediction(ruleset, r)});",
             f"    totals[{action}] += {fitness};",

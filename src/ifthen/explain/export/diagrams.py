@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ifthen.explain.export.parts import title
+from ifthen.explain.export.parts import counted, equivalent, title
 from ifthen.explain.export.tree import decision_tree
 from ifthen.explain.export.tree_nodes import DecisionTree, Leaf, Node
 from ifthen.rules.ruleset import RuleSet
@@ -12,7 +12,11 @@ from ifthen.tasks.tabular import TabularTask
 def to_dot(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return the tree for Graphviz: `dot -Tsvg`."""
     tree = decision_tree(ruleset, task)
-    lines = [f"// {title(ruleset, task)}", "digraph policy {", "  node [shape=box];"]
+    lines = [
+        *(f"// {line}" for line in _about(tree, ruleset, task)),
+        "digraph policy {",
+        "  node [shape=box];",
+    ]
     nodes, edges = _numbered(tree.root)
     for number, node in enumerate(nodes):
         shape = ", style=rounded" if isinstance(node, Leaf) else ""
@@ -24,13 +28,20 @@ def to_dot(ruleset: RuleSet, task: TabularTask | None = None) -> str:
 def to_mermaid(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return the tree as a Mermaid flow chart, which many pages draw by themselves."""
     tree = decision_tree(ruleset, task)
-    lines = [f"%% {title(ruleset, task).replace('{', '(').replace('}', ')')}", "flowchart TD"]
+    about = (line.replace("{", "(").replace("}", ")") for line in _about(tree, ruleset, task))
+    lines = [*(f"%% {line}" for line in about), "flowchart TD"]
     nodes, edges = _numbered(tree.root)
     for number, node in enumerate(nodes):
         left, right = ("(", ")") if isinstance(node, Leaf) else ("[", "]")
         lines.append(f'  n{number}{left}"{_mermaid_text(_words(tree, node))}"{right}')
     lines += [f"  n{start} -->|{word}| n{end}" for start, end, word in edges]
     return "\n".join(lines) + "\n"
+
+
+def _about(tree: DecisionTree, ruleset: RuleSet, task: TabularTask | None) -> tuple[str, str]:
+    """Return what is drawn, and where it chooses as the rules do."""
+    questions = counted(sum(1 for _ in tree.boxes()) - 1, "question")
+    return title(ruleset, task), equivalent(f"decision tree of {questions}", ruleset, task)
 
 
 def _numbered(root: Node) -> tuple[list[Node], list[tuple[int, int, str]]]:

@@ -14,7 +14,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from ifthen.explain.export.parts import decision_list, identifiers, title
+from ifthen.explain.export.parts import (
+    as_list_in_words,
+    counted,
+    decision_list,
+    equivalent,
+    identifiers,
+    title,
+)
 from ifthen.explain.export.tree import decision_tree
 from ifthen.explain.export.tree_nodes import Span
 from ifthen.inference.decision_list import DecisionList
@@ -48,18 +55,20 @@ Row = tuple[Sequence[Span], int]
 def to_dmn(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return a table with hit policy FIRST, one row per rule."""
     rules = decision_list(ruleset, task)
-    return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), title(ruleset, task))
+    about = f"{title(ruleset, task)}: {as_list_in_words(rules, ruleset, task)}"
+    return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), about)
 
 
 def to_dmn_priority(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
     rules = decision_list(ruleset, task)
     order = action_order(rules)
-    rows = _rows(rules)
+    rows, about = _rows(rules), as_list_in_words(rules, ruleset, task)
     if order is None:
         order = list(range(len(rules.action_names)))
         rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
-    return _document(rules, "PRIORITY", rows, order, title(ruleset, task))
+        about = equivalent(f"table of {counted(len(rows), 'row')}", ruleset, task)
+    return _document(rules, "PRIORITY", rows, order, f"{title(ruleset, task)}: {about}")
 
 
 def action_order(rules: DecisionList) -> list[int] | None:

@@ -8,10 +8,15 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ifthen.errors import RuleError
+from ifthen.explain.domain import where_in_words
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.features import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
+
+EXACT = "exactly these rules, for every observation in the features' ranges"
+COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
+"""What is parted from the character after it: C's comment marks and trigraphs, and dashes of SQL."""
 
 
 class Test(NamedTuple):
@@ -50,15 +55,38 @@ def identifiers(names: Sequence[str], fallback: str, reserved: Collection[str] =
 
 
 def one_line(text: str) -> str:
-    """Return text for a comment: nothing in it can end the line or the comment."""
-    kept = "".join(c if c.isprintable() else " " for c in text)
-    return kept.replace("*/", "* /").replace("\\", "/").replace("--", "- -").replace("??", "? ?")
+    """Return text for a comment: nothing in it can end the line or the comment, or begin another one."""
+    kept = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
+    return COMMENT_MARK.sub(r"\g<0> ", kept)
 
 
 def title(ruleset: RuleSet, task: TabularTask | None) -> str:
     """Return one line on what is written."""
     of_task = f" for {task.name}" if task is not None else ""
-    return one_line(f"{len(ruleset)} rules ({ruleset.kind}){of_task}, written by ifthen")
+    return one_line(f"{counted(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
+
+
+def equivalent(form: str, ruleset: RuleSet, task: TabularTask | None) -> str:
+    """Return one line on what the rules were turned into, and where that chooses as they do."""
+    where = where_in_words(ruleset, task)
+    return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
+
+
+def as_list_in_words(rules: DecisionList, ruleset: RuleSet, task: TabularTask | None) -> str:
+    """Return one line on the list that `decision_list` gave, and where it chooses as the ruleset does."""
+    if rules is ruleset:
+        return EXACT
+    return equivalent(f"decision list of {counted(len(rules), 'rule')}", ruleset, task)
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number with what is counted: "1 rule", "7 rules"."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def rule_comment(ruleset: RuleSet, rule: int) -> str:
+    """Return rule number `rule` (from 0) in words, for a comment in front of its code."""
+    return one_line(f"{rule + 1}. {ruleset.rule_in_words(rule)}".replace("≤", "<=").replace("≥", ">="))
 
 
 def ranges_in_words(ruleset: RuleSet) -> list[str]:

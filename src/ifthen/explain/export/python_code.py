@@ -13,7 +13,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.explain.export.parts import Test, identifiers, one_line, ranges_in_words, tests_of, title
+from ifthen.explain.export.parts import (
+    EXACT,
+    Test,
+    identifiers,
+    one_line,
+    ranges_in_words,
+    rule_comment,
+    tests_of,
+    title,
+)
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
@@ -39,7 +48,7 @@ def to_python(ruleset: RuleSet, task: TabularTask | None = None) -> str:
         f"{f.low!r} <= {n} <= {f.high!r}" for f, n in zip(ruleset.features, names, strict=True)
     )
     lines = [
-        *(f"# {line}" for line in (title(ruleset, task), *ranges_in_words(ruleset))),
+        *(f"# {line}" for line in (title(ruleset, task), EXACT, *ranges_in_words(ruleset))),
         "",
         f"FEATURES = {tuple(feature.name for feature in ruleset.features)!r}",
         f"ACTIONS = {ruleset.action_names!r}",
@@ -81,8 +90,8 @@ def _first_match(ruleset: RuleSet, names: list[str]) -> list[str]:
     for r, action in enumerate(ruleset.actions.tolist()):
         answer = f"return {action}  # {one_line(ruleset.action_names[action])}"
         if r == len(ruleset) - 1 and not tests_of(ruleset, r):
-            return [*lines, answer]
-        lines += [f"if {_condition(ruleset, r, names)}:", f"    {answer}"]
+            return [*lines, f"# {rule_comment(ruleset, r)}", answer]
+        lines += [f"# {rule_comment(ruleset, r)}", f"if {_condition(ruleset, r, names)}:", f"    {answer}"]
     return [*lines, "return None"]
 
 
@@ -104,6 +113,7 @@ def _strongest(ruleset: RuleSet, names: list[str]) -> list[str]:
     for r, action in enumerate(ruleset.actions.tolist()):
         deviation = math.sqrt(float(ruleset.variances[r]))
         lines += [
+            f"# {rule_comment(ruleset, r)}",
             f"if {_condition(ruleset, r, names)}:",
             f"    strength = {_prediction(ruleset.weights[r], ruleset.x0, names)} - {deviation!r}",
             f"    if best is None or strength > top or (strength == top and {action} < best):",
@@ -119,6 +129,7 @@ def _best_predicted(ruleset: RuleSet, names: list[str]) -> list[str]:
     for r, action in enumerate(ruleset.actions.tolist()):
         fitness = float(ruleset.fitness[r])
         lines += [
+            f"# {rule_comment(ruleset, r)}",
             f"if {_condition(ruleset, r, names)}:",
             f"    sums[{action}] += {fitness!r} * ({_prediction(ruleset.weights[r], ruleset.x0, names)})",
             f"    totals[{action}] += {fitness!r}",

@@ -10,7 +10,14 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from ifthen.explain.export.parts import Test, decision_list, ranges_in_words, tests_of, title
+from ifthen.explain.export.parts import (
+    Test,
+    as_list_in_words,
+    decision_list,
+    ranges_in_words,
+    tests_of,
+    title,
+)
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
@@ -22,9 +29,10 @@ LARGEST_POWER = 52  # powers of two up to this one are short whole numbers
 def to_sql(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return the expression, after comments on the columns it reads."""
     rules = decision_list(ruleset, task)
+    about = (title(ruleset, task), as_list_in_words(rules, ruleset, task), *ranges_in_words(ruleset))
     inside = " AND ".join(_between(feature, feature.low, feature.high) for feature in rules.features)
     lines = [
-        *(f"-- {line}" for line in (title(ruleset, task), *ranges_in_words(ruleset))),
+        *(f"-- {line}" for line in about),
         f"CASE WHEN {inside} THEN CASE",
     ]
     for r, action in enumerate(rules.actions.tolist()):

@@ -1,25 +1,23 @@
 """Rules as tables: CSV for programs, Markdown for pages, LaTeX for papers; one row per rule, in order.
 
-What rules carry besides (weights, variances …) is written in full: every number reads back exactly.
+CSV holds what rules carry besides (weights, variances …) in full: every number reads back exactly. The tables
+for people are those of `read_rules`, with its rounded measures.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ifthen.explain.export.parts import title
-from ifthen.explain.words.typeset import (
-    latex_condition,
-    latex_number,
-    latex_table,
-    latex_text,
-    markdown_table,
-)
 from ifthen.rules.features import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
+
+if TYPE_CHECKING:
+    from ifthen.explain.words.reading import Reading
 
 
 def learnt_columns(ruleset: RuleSet) -> dict[str, list[float]]:
@@ -48,31 +46,18 @@ def to_csv(ruleset: RuleSet, task: TabularTask | None = None) -> str:
 
 
 def to_markdown(ruleset: RuleSet, task: TabularTask | None = None) -> str:
-    """Return a table with every rule's condition and action."""
-    learnt = learnt_columns(ruleset)
-    rows = [
-        [
-            str(r + 1),
-            ruleset.condition_in_words(r) or "always",
-            ruleset.action_names[action],
-            *(number_in_words(column[r]) for column in learnt.values()),
-        ]
-        for r, action in enumerate(ruleset.actions.tolist())
-    ]
-    return markdown_table(["#", "if", "then", *learnt], rows, "rll" + "r" * len(learnt)) + "\n"
+    """Return a sentence on how the rules choose, and a table of them."""
+    return _in_order(ruleset, task).to_markdown()
 
 
 def to_latex(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     """Return a `tabular` for the packages booktabs and amsmath."""
-    learnt = learnt_columns(ruleset)
-    rows = [
-        [
-            str(r + 1),
-            latex_condition(ruleset, r) or "always",
-            latex_text(ruleset.action_names[action]),
-            *(f"${latex_number(column[r])}$" for column in learnt.values()),
-        ]
-        for r, action in enumerate(ruleset.actions.tolist())
-    ]
-    head = ["\\#", "if", "then", *map(latex_text, learnt)]
-    return f"% {title(ruleset, task)}\n{latex_table(head, rows, 'rll' + 'r' * len(learnt))}\n"
+    return f"% {title(ruleset, task)}\n{_in_order(ruleset, task).to_latex()}"
+
+
+def _in_order(ruleset: RuleSet, task: TabularTask | None) -> Reading:
+    """Return the reading with the rules in their own order, so that a row is found by its number."""
+    from ifthen.explain.words import read_rules
+
+    reading = read_rules(ruleset, task)
+    return replace(reading, rules=tuple(sorted(reading.rules, key=lambda rule: rule.rule)))

@@ -61,7 +61,7 @@ def _feature_line(feature: Feature) -> str:
     plain = (
         feature.unit.isprintable()
         and feature.unit == feature.unit.strip()
-        and not set(feature.unit) & set('",')
+        and not set(feature.unit) & set('",#')
     )
     unit = f", {feature.unit if plain else json.dumps(feature.unit)}" if feature.unit else ""
     return f"feature {quoted(feature.name)}: {ends}{kind}{unit}"

@@ -18,7 +18,9 @@ from ifthen.tasks.tabular import TabularTask
 Box = NDArray[Any]
 Changes = Mapping[int, Box | None]
 """The new condition of some rules, `(features, 2)`; None where a rule is to go."""
-NODES_PER_STEP = 200_000  # a step that takes more to prove is not worth its while
+LOOKS_PER_STEP = 200_000  # a step that takes more to prove is not worth its while
+MOST_LISTED = 20_000  # points; a list over more is reasoned about box by box
+MOST_MATCHES = 20_000_000  # points × rules of the other kinds, which have no boxes to reason about
 
 
 class Draft(Protocol):
@@ -41,13 +43,14 @@ class Draft(Protocol):
 
 def draft_of(ruleset: RuleSet, task: TabularTask | None) -> Draft:
     """Return the rules as a draft that proves every change in the domain."""
-    points = points_of(ruleset, task)
-    if points is not None:
+    points, listed = points_of(ruleset, task), isinstance(ruleset, DecisionList)
+    most = MOST_LISTED if listed else MOST_MATCHES // len(ruleset)
+    if points is not None and (task is not None or len(points) <= most):
         return ListedDraft(ruleset, points)
     if isinstance(ruleset, DecisionList):
         return BoxDraft(ruleset)
     raise RuleError(
-        f"{ruleset!r} weighs its rules anew at every point, and its observations cannot be listed: "
+        f"{ruleset!r} weighs its rules anew at every point, and its observations are too many to look at: "
         "give the task whose states matter."
     )
 
@@ -130,7 +133,7 @@ class BoxDraft:
         touched = np.concatenate([self.bounds[list(changes)], bounds[list(changes)]])
         hull = np.stack([touched[..., 0].min(axis=0), touched[..., 1].max(axis=0)], axis=1)
         before, after = self._list(self.bounds, self.kept), self._list(bounds, kept)
-        if not compare(before, after, within=hull, budget=NODES_PER_STEP).equal:
+        if not compare(before, after, within=hull, budget=LOOKS_PER_STEP).equal:
             return False
         _take(self, changes)
         return True

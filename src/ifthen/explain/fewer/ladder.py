@@ -45,6 +45,14 @@ class Rung:
     fraction: float
     changed: int
 
+    def __str__(self) -> str:
+        share = "" if np.isnan(self.fraction) else f" ({self.fraction:.1%} of the optimum)"
+        rules, states = ("" if n == 1 else "s" for n in (len(self.ruleset), self.changed))
+        return (
+            f"{len(self.ruleset)} rule{rules}: performance {self.performance:.4f}{share}, another action in "
+            f"{self.changed} state{states} than before."
+        )
+
 
 @dataclass(frozen=True)
 class Ladder:
@@ -55,7 +63,7 @@ class Ladder:
         before: how many rules the policy had that was given.
         performance: its exact performance.
         optimum: the exact performance of an optimal policy.
-        rungs: from the most rules, which choose exactly as the policy does, to one.
+        rungs: from the most rules, which choose exactly as the policy does unless polished, to one.
     """
 
     task: str
@@ -65,11 +73,16 @@ class Ladder:
     rungs: tuple[Rung, ...]
 
     def with_rules(self, most: int) -> Rung:
-        """Return the best rung with at most so many rules."""
+        """Return the best rung with at most so many rules; the policy as it was given where it fits.
+
+        Among rungs that perform the same it is the one that changes fewest states, then has fewest rules.
+        """
         fits = [rung for rung in self.rungs if len(rung.ruleset) <= most]
         if not fits:
             raise ParameterError(f"every policy has at least one rule: ask for 1 or more, not {most}.")
-        return max(fits, key=lambda rung: (rung.performance, -len(rung.ruleset)))
+        if fits[0].changed == 0:
+            return fits[0]
+        return max(fits, key=lambda rung: (rung.performance, -rung.changed, -len(rung.ruleset)))
 
     def with_performance(self, least: float) -> Rung:
         """Return the rung with the fewest rules that performs at least so well."""

@@ -9,7 +9,7 @@ by exact reasoning about boxes. What a rule has learnt (its strength, its vote) 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -19,7 +19,7 @@ from ifthen.checks import one_of
 from ifthen.errors import RuleError
 from ifthen.explain.domain import points_of, ruleset_of, where_in_words
 from ifthen.explain.fewer.compact import compact
-from ifthen.explain.fewer.drafts import Draft, draft_of, rules_left
+from ifthen.explain.fewer.drafts import MOST_LISTED, Draft, draft_of, rules_left
 from ifthen.explain.shortest import Effort, shortest_list
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.prediction_array import PredictionArrayRules
@@ -28,7 +28,6 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
 
 Intervals = Literal["short", "tight", "keep"]
-MOST_SEARCHED = 20_000  # points; beyond that a search for the shortest list takes too long
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Simplified:
     def __str__(self) -> str:
         return (
             f"{self.before} rules became {len(self.ruleset)}: {self.removed} removed, {self.merged} merged. "
-            f"No action changes at {self.where} ({self.proof})."
+            f"The same is done at {self.where} ({self.proof})."
         )
 
 
@@ -74,12 +73,12 @@ def simplify(policy: Any, task: TabularTask | None = None, intervals: Intervals 
     if isinstance(ruleset, PredictionArrayRules) and task is not None:
         ruleset = compacted(ruleset, task)
     draft = draft_of(ruleset, task)
-    removed, merged = before - len(ruleset) + drop_rules(draft), 0
+    removed, merged = before - len(ruleset) + drop_needless(draft), 0
     while True:
         joined = merge_rules(draft)
         if intervals == "short":
             widen_intervals(draft)
-        gone = drop_rules(draft)
+        gone = drop_needless(draft)
         removed, merged = removed + gone, merged + joined
         if not joined and not gone:
             break
@@ -94,7 +93,7 @@ def compacted(ruleset: PredictionArrayRules, task: TabularTask) -> PredictionArr
     return compact(ruleset, task) if matched else ruleset
 
 
-def drop_rules(draft: Draft) -> int:
+def drop_needless(draft: Draft) -> int:
     """Drop every rule that makes no difference, those that decide least first; return how many went.
 
     One is always left: a ruleset cannot be empty.
@@ -147,7 +146,7 @@ def trim_intervals(draft: Draft, edges: bool) -> None:
 
 
 def _move_far(draft: Draft, rule: int, feature: int, end: int, values: NDArray[Any]) -> None:
-    """Move a bound to the farthest of `values` changes nothing: where one fails, those after it do too."""
+    """Move a bound to the farthest of `values` at which nothing changes; behind one that fails, all do."""
     first, last = 0, len(values)
     while first < last:
         middle = (first + last) // 2
@@ -167,12 +166,19 @@ def as_decision_list(policy: Any, task: TabularTask | None = None, effort: Effor
         task: its decision states are where the list chooses the same; without one, it does so everywhere.
         effort: how long to search, where the domain can be listed.
     """
+    return equivalent_list(policy, task, effort)[0]
+
+
+def equivalent_list(
+    policy: Any, task: TabularTask | None = None, effort: Effort = "quick"
+) -> tuple[DecisionList, str]:
+    """Return what `as_decision_list` does, and what is known of its length, in words."""
     ruleset = ruleset_of(policy)
     points = points_of(ruleset, task)
     shortened = simplify(ruleset, task).ruleset if isinstance(ruleset, DecisionList) else None
-    if points is None or len(points) > MOST_SEARCHED:
+    if points is None or len(points) > MOST_LISTED:
         if isinstance(shortened, DecisionList):
-            return shortened
+            return shortened, "Whether fewer would do is not known."
         raise RuleError(
             f"{ruleset!r} cannot be made a decision list everywhere: its observations are too many to list. "
             "Give the task whose states matter."
@@ -181,6 +187,7 @@ def as_decision_list(policy: Any, task: TabularTask | None = None, effort: Effor
     if (actions < 0).all():
         raise RuleError(f"no rule of {ruleset!r} matches anywhere that matters: there is nothing to convert.")
     allowed = actions[:, None] == np.arange(len(ruleset.action_names))
-    names = ruleset.features, ruleset.action_names
-    found = shortest_list(points, allowed, *names, effort=effort).rules
-    return shortened if isinstance(shortened, DecisionList) and len(shortened) < len(found) else found
+    found = shortest_list(points, allowed, ruleset.features, ruleset.action_names, effort=effort)
+    if isinstance(shortened, DecisionList) and len(shortened) < len(found.rules):
+        found = replace(found, rules=shortened)
+    return found.rules, found.how

@@ -17,13 +17,15 @@
   };
   const LONG_LIST = 60, MOST_NUMBERED = 16;  // rules that are listed at once, columns wide enough for numbers
   const compared = policies.length === 2;
-  const view = { shown: [0], layer: "decider", axes: task.axes.slice(), fixed: task.points[task.starts[0]].slice() };
+  const view = { shown: [0], layers: { one: "decider", both: "plain" }, axes: task.axes.slice(), fixed: task.points[task.starts[0]].slice() };
   const placeAt = new Map(task.points.map((point, place) => [point.join(), place]).reverse());  // the first of equals
-  let cells = new Map(), pointed = null, chosen = null;
+  let cells = new Map(), pointed = null, chosen = null, pinned = false, boardSeen = true;
 
   // What is where.
   const shown = () => view.shown.map(i => policies[i]);
   const both = () => view.shown.length === 2;
+  const mode = () => both() ? "both" : "one";  // each has a layer of its own
+  const layer = () => view.layers[mode()];
   const decides = place => place < task.decisions;
   const cellOf = place => cells.get(placeAt.get(task.points[place].join()));
   const valueOf = (place, d) => `${task.points[place][d]}${task.features[d].unit && ` ${task.features[d].unit}`}`;
@@ -50,12 +52,12 @@
   }
 
   // Layers: a number per place; of two policies, the second's less the first's.
-  const isDifference = () => both() && view.layer !== "best";
+  const isDifference = () => both() && layer() !== "best";
 
   function layerValue(place) {
-    if (!decides(place) || view.layer === "plain" || view.layer === "decider") return null;
-    if (view.layer === "best") return task.best[place];
-    const values = shown().map(policy => policy[view.layer][place]);
+    if (!decides(place) || layer() === "plain" || layer() === "decider") return null;
+    if (layer() === "best") return task.best[place];
+    const values = shown().map(policy => policy[layer()][place]);
     if (values.includes(null)) return null;
     return both() ? values[1] - values[0] : values[0];
   }
@@ -80,7 +82,7 @@
     const row = make("div", { role: "row" }, make("span", { role: "rowheader", class: "axis" }, label));
     for (const x of columns) {
       const place = placeAt.get(coordinates(x, y).join());
-      const cell = make("div", { role: "gridcell", class: "cell end", tabindex: "-1", "data-place": place });
+      const cell = make("div", { role: "gridcell", class: place === undefined ? "cell none" : "cell", tabindex: "-1", "data-place": place });
       if (place === undefined) cell.setAttribute("aria-label", "no state");
       else cells.set(place, cell);
       row.append(cell);
@@ -91,13 +93,14 @@
   function buildGrid() {
     const [across, down] = view.axes, columns = valuesOf(across), names = view.axes.map(d => task.features[d].name);
     const label = names[0] + (down === undefined ? "" : ` across, ${names[1]} down`);
-    const look = columns.length > MOST_NUMBERED ? "grid dense" : "grid";
+    const rows = down === undefined ? [0] : valuesOf(down), look = columns.length > MOST_NUMBERED ? "grid dense" : "grid";
     const grid = make("div", { role: "grid", class: look, "aria-label": `States: ${label}` });
     grid.style.setProperty("--columns", columns.length);
+    grid.style.setProperty("--rows", rows.length);
     const heads = ["", ...columns].map(x => make("span", { role: "columnheader", class: "axis" }, `${x}`));
     cells = new Map();
-    const rows = down === undefined ? [gridRow(columns, 0, "")] : valuesOf(down).map(y => gridRow(columns, y, `${y}`));
-    grid.append(make("div", { role: "row" }, ...heads), ...rows);
+    const rowsOf = y => gridRow(columns, y, down === undefined ? "" : `${y}`);
+    grid.append(make("div", { role: "row" }, ...heads), ...rows.map(rowsOf));
     board.replaceChildren(grid);
     (cells.get(task.starts[0]) ?? grid.querySelector(".cell")).tabIndex = 0;
     paint();
@@ -119,8 +122,8 @@
   }
 
   function labelOf(place) {
-    const letter = { H: "hole", G: "goal" }[task.letters[place]];
-    if (!decides(place)) return `${nameOf(place)}: ${letter ?? "no action is asked for"}`;
+    const what = { H: task.hole, G: "goal" }[task.letters[place]] ?? task.never[place];
+    if (!decides(place)) return `${nameOf(place)}: ${what ?? "no action is asked for"}`;
     const said = shown().map(policy => {
       const rule = policy.decider[place] < 0 ? "" : `, rule ${policy.decider[place] + 1}`;
       return `${compared ? `${policy.name} ` : ""}${actionOf(policy, place)}${rule}`;
@@ -135,10 +138,10 @@
 
   function paintCell(place, cell, limits) {
     const rule = shown()[0].decider[place], value = layerValue(place), letter = task.letters[place];
-    const tinted = view.layer === "decider" && !both() && decides(place) && rule >= 0;
+    const tinted = layer() === "decider" && decides(place) && rule >= 0;
     const text = tinted ? `${rule + 1}` : short(value), scaled = value !== null, split = isDifference();
     setClasses(cell, {
-      end: !decides(place), H: letter === "H", G: letter === "G", numbered: text !== "", tinted,
+      end: !decides(place), never: place in task.never, H: letter === "H", G: letter === "G", numbered: text !== "", tinted,
       differs: both() && differ(place), scaled: scaled && !split, more: scaled && split && value >= 0,
       less: scaled && split && value < 0,
     });
@@ -189,10 +192,23 @@
       const bar = make("span", { class: isDifference() ? "bar-scale both" : "bar-scale" });
       parts.push(make("span", { class: "scale" }, short(limits[0]), bar, short(limits[1])));
     }
-    const text = both() && view.layer === "decider" ? "" : capital(LAYERS[view.layer]);
+    const text = capital(LAYERS[layer()]);
     const less = limits && isDifference() ? `: ${policies[1].name} less ${policies[0].name}` : "";
     if (text) parts.push(part(`${text}${less}.`));
+    parts.push(...cellKeys());
     byId("legend").replaceChildren(...parts);
+  }
+
+  function cellKeys() {
+    const key = (look, text) => make("span", { class: "key" }, make("span", { class: `swatch ${look}` }), ` ${text}`);
+    const letters = new Set(task.letters), never = [...new Set(Object.values(task.never))], keys = [];
+    if (letters.has("S")) keys.push(make("span", { class: "key" }, make("b", {}, "S"), " start"));
+    if (letters.has("G")) keys.push(key("G", "goal"));
+    if (letters.has("H")) keys.push(key("H", task.hole));
+    if (never.length) keys.push(key("never", never.length === 1 ? never[0] : "never entered"));
+    if (!task.grid && board.querySelector(".cell.end")) keys.push(key("end", "no action is asked for"));
+    if (board.querySelector(".cell.none")) keys.push(key("none", "no state"));
+    return keys;
   }
 
   function buildSlice() {
@@ -271,7 +287,7 @@
   }
 
   // Lighting what is pointed at, or else what is chosen.
-  const subject = () => pointed ?? chosen;
+  const subject = () => pinned ? chosen : pointed ?? chosen;
 
   function lightOf(what) {
     const places = new Map(), rules = policies.map(() => new Map());
@@ -324,7 +340,7 @@
     parts.push(make("p", { class: "reason" }, `${capital(reason)}.`));
     if (rule >= 0) parts.push(make("p", {}, `${rule + 1}. `, make("q", {}, ...ruleText(policy.rules[rule].words))));
     parts.push(make("p", { class: "change" }, change));
-    if (!both()) parts.push(numbersOf(place));
+    parts.push(numbersOf(policy, place));
     const words = r => make("q", {}, policy.rules[r].words);
     const lost = others.map(([r, text]) => make("li", {}, `${r + 1}. `, words(r), ` – ${text}`));
     if (more) lost.push(make("li", {}, `and ${plural(more, "more rule")}`));
@@ -332,11 +348,10 @@
     return make("div", {}, ...parts);
   }
 
-  function numbersOf(place) {
-    const each = key => shown().map(policy => full(policy[key][place])).join(" and ");
+  function numbersOf({ value, cost, density, visits }, place) {
     const texts = [
-      `value ${each("value")}`, `optimal value ${full(task.best[place])}`, `cost of the action ${each("cost")}`,
-      `rules that agree ${each("density")}`, `visits ${each("visits")}`,
+      `value ${full(value[place])}`, `optimal value ${full(task.best[place])}`, `cost of the action ${full(cost[place])}`,
+      `rules that agree ${full(density[place])}`, `visits ${full(visits[place])}`,
     ];
     return make("p", { class: "numbers" }, ...texts.map(text => make("span", {}, text)));
   }
@@ -347,7 +362,6 @@
     if (decides(place)) {
       const texts = shown().map(policy => explanation(policy, place));
       parts.push(make("div", { class: both() ? "sides" : "" }, ...texts));
-      if (both()) parts.push(numbersOf(place));
     } else {
       parts.push(make("p", { class: "reason" }, `${capital(labelOf(place).split(": ").pop())}.`));
     }
@@ -373,10 +387,34 @@
 
   function explain() {
     const what = subject();
-    if (!what) return;
+    away();
+    if (!what) return why.querySelector(".pinned")?.remove();
     if (what.rule !== undefined) explainRule(what.policy, what.rule);
     else if (what.finding === undefined) explainPlace(what.place);
     else why.replaceChildren(make("h2", {}, "Verified"), make("p", { class: "reason" }, findings[what.finding].text));
+    if (pinned) why.querySelector("h2").after(pinnedLine());
+    why.scrollTop = 0;
+    return cue();
+  }
+
+  function pinnedLine() {
+    const button = make("button", { type: "button" }, "Let go");
+    button.addEventListener("click", () => { choose(null); why.focus({ preventScroll: true }); });
+    return make("p", { class: "pinned" }, button, " Pinned: it stays until you let go, or choose another.");
+  }
+
+  // There is more to read below.
+  function cue() {
+    why.classList.toggle("cut", why.scrollHeight - why.clientHeight - why.scrollTop > 8);
+  }
+
+  // What a rule does, where the grid that shows it is not on the screen.
+  function away() {
+    const what = chosen, line = byId("away");
+    line.hidden = boardSeen || what?.rule === undefined;
+    if (line.hidden) return;
+    const { matched, decided } = placesOf(policies[what.policy], what.rule), total = matched.length + decided.length;
+    line.firstChild.textContent = `Rule ${what.rule + 1} matches ${plural(total, "state")}, decides ${decided.length}.`;
   }
 
   // Pointing and choosing, by hand or by keys: one tab stop for the grid, one for each list.
@@ -385,22 +423,29 @@
 
   function point(what) {
     pointed = what;
+    if (pinned) return;
     light();
     explain();
   }
 
-  function choose(what) {
-    chosen = what;
-    point(null);
+  function choose(what, pin = false) {
+    [chosen, pointed, pinned] = [what, null, pin];
+    light();
+    explain();
   }
 
-  function chooseAloud(what) {
+  function pinOrLetGo(what) {
+    if (pinned && JSON.stringify(what) === JSON.stringify(chosen)) choose(null);
+    else chooseAloud(what, true);
+  }
+
+  function chooseAloud(what, pin = false) {
     if (what.finding !== undefined) {
       if (!view.shown.includes(0)) choices("view")[0].click();  // findings are about the first policy
       if (what.place !== undefined) bringIntoView(what.place);
     }
-    choose(what);
-    announce([...why.querySelectorAll("h2, .reason, .change")].map(part => part.textContent).join(" "));
+    choose(what, pin);
+    announce([...why.querySelectorAll("h2, .pinned, .reason, .change")].map(part => part.textContent).join(" "));
   }
 
   function subjectOf(target) {
@@ -417,12 +462,13 @@
       if (event.pointerType !== "touch") point(subjectOf(event.target));
     });
     area.addEventListener("pointerleave", () => point(null));
-    for (const kind of ["focusin", "click"]) {
-      area.addEventListener(kind, event => {
-        const what = subjectOf(event.target);
-        if (what) chooseAloud(what);
-      });
-    }
+    const act = (kind, how) => area.addEventListener(kind, event => {
+      const what = subjectOf(event.target);
+      if (what) how(what, event);
+    });
+    act("focusin", what => chooseAloud(what));
+    act("click", pinOrLetGo);
+    act("keydown", (what, event) => { if (event.key === "Enter" && area !== byId("findings")) pinOrLetGo(what); });
     area.addEventListener("focusin", event => {
       const stop = event.target.closest("[tabindex]");
       if (!stop || stop === area) return;
@@ -441,7 +487,6 @@
       ArrowLeft: column ? at - 1 : at, ArrowRight: column < columns - 1 ? at + 1 : at,
       ArrowUp: at - columns, ArrowDown: at + columns, Home: first, End: first + columns - 1,
     }[event.key];
-    if (event.key === "Enter" && all[at].dataset.place) player.startAt(Number(all[at].dataset.place));
     if (to === undefined) return;
     event.preventDefault();
     all[to]?.focus();
@@ -459,7 +504,11 @@
 
   function setView(which) {
     view.shown = which;
-    for (const choice of choices("layer")) choice.disabled = choice.value === "decider" && both();
+    for (const choice of choices("layer")) {
+      choice.checked = choice.value === layer();
+      if (choice.value === "decider") grey(choice, both());
+    }
+    grey(byId("borders"), both());
     paint();
     buildLists();
     table.build();
@@ -467,13 +516,18 @@
     explain();
   }
 
+  function grey(input, on) {
+    const reason = on ? "Only for one policy: choose one above" : "";
+    input.disabled = on;
+    for (const element of [input, input.parentElement]) element.title = reason;
+  }
+
   // Begin.
   const visit = place => { bringIntoView(place); choose({ place }); };
   const player = makePlayer({ task, policy: () => shown()[0], cellOf, nameOf, actionOf, visit, announce });
   const table = makeTable({ task, policies, shown, valuesOf, actionOf, differ, refresh: light });
   for (const choice of choices("layer")) {
-    choice.addEventListener("change", () => { view.layer = choice.value; paintCells(); });
-    if (choice.checked) view.layer = choice.value;
+    choice.addEventListener("change", () => { view.layers[mode()] = choice.value; paintCells(); });
   }
   for (const choice of choices("view")) {
     const which = choice.value === "both" ? [0, 1] : [Number(choice.value)];
@@ -486,7 +540,16 @@
   board.addEventListener("keydown", moveInGrid);
   lists.addEventListener("keydown", moveInList);
   byId("table").addEventListener("keydown", moveInList);
-  byId("findings")?.addEventListener("click", () => board.scrollIntoView({ block: "center" }));
+  const showBoard = () => board.scrollIntoView({ block: "center" });
+  byId("findings")?.addEventListener("click", event => { if (subjectOf(event.target)) showBoard(); });
+  byId("away").lastElementChild.addEventListener("click", showBoard);
+  new IntersectionObserver(entries => {
+    const { intersectionRect, boundingClientRect } = entries.at(-1);
+    boardSeen = intersectionRect.height > 0.4 * Math.min(boundingClientRect.height, innerHeight);
+    away();
+  }, { threshold: [0, 0.1, 0.2, 0.3, 0.4, 0.5] }).observe(board);
+  why.addEventListener("scroll", cue);
+  new ResizeObserver(cue).observe(why);
   document.addEventListener("keydown", event => { if (event.key === "Escape") choose(null); });
   buildSlice();
   buildGrid();

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ifthen.explain.best_actions import best_action_map
 from ifthen.explain.measures import advantages, usage, visits
+from ifthen.explain.page.explain_cells import cells_data
 from ifthen.explain.pictures.grid import has_grid
 from ifthen.explain.trace import trace
 from ifthen.explain.why import Explanation, explain_all
@@ -94,7 +95,7 @@ def task_data(task: TabularTask, places: Places) -> dict[str, Any]:
         "axes": list(axes),
         "points": places.points,
         "decisions": len(task.decision_states),
-        "letters": [task.layout[y][x] for x, y in places.points] if task.layout and has_grid(task) else [],
+        **cells_data(task, places.points),
         "starts": _unique(places.numbers[task.initial_states].tolist()),
         "best": numbers(value_iteration(task).values[task.decision_states]),
     }
@@ -194,19 +195,20 @@ def episodes_data(
 def episode_data(
     actions: NDArray[np.int64], task: TabularTask, places: Places, episode: int
 ) -> dict[str, Any]:
-    """Return one episode: the places on its way, where it slipped, rewards other than the usual, its ending.
+    """Return one episode: its number in z from 1, the places on its way, slips, rewards, its ending.
 
     Args:
         actions: the action in every state, `(S,)`.
         task: the task.
         places: the page's numbers of its states.
-        episode: the episode's number in z.
+        episode: the episode's number in z, from 0.
     """
     played = trace(actions, task, episode=episode)
     rewards = Counter(step.reward for step in played.steps)
     usual = rewards.most_common(1)[0][0] if rewards else 0.0
     path = [int(task.z[episode]), *(step.next_state for step in played.steps)]
     return {
+        "number": episode + 1,
         "path": places.numbers[path].tolist(),
         "slips": [step.step for step in played.steps if step.slipped],
         "usual": usual,

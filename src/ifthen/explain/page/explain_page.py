@@ -61,7 +61,7 @@ def explain_page(
     check(policies, task, names, seed)
     shown = names if other is not None else ("this policy" if names[0] in ("", "A") else names[0],)
     places, rungs = Places(task), ladder_rows(() if ladder is None else ladder)
-    findings = verification.findings if verification else ()
+    findings = () if verification is None else verification.findings
     facts = [facts_of(policy, task, name) for policy, name in zip(policies, shown, strict=True)]
     data = {
         "task": task_data(task, places),
@@ -80,10 +80,21 @@ def explain_page(
         differing=int((policy_table(policies[0], task) != policy_table(policies[-1], task)).sum()),
         optimum=optimal_performance(task),
         relative=not any(math.isnan(fact["fraction"]) for fact in facts),
-        verification=verification,
+        **verified(verification),
         ladder=ladder_chart(rungs) if rungs else None,
         made_by=", ".join(f"{name} {version}" for name, version in versions().items()),
     )
+
+
+def verified(verification: Verification | None) -> dict[str, Any]:
+    """Return what the template shows of a verification."""
+    if verification is None:
+        return {"verification": None}
+    from ifthen.explain.page.explain_checks import finding_groups, property_rows
+    from ifthen.explain.verify.report import LEGEND
+
+    rows, groups = property_rows(verification), finding_groups(verification)
+    return {"verification": verification, "properties": rows, "groups": groups, "marks": LEGEND}
 
 
 def rendered(data: dict[str, Any], **values: Any) -> str:

@@ -16,7 +16,7 @@ function makePlayer({ task, policy, cellOf, nameOf, actionOf, visit, announce })
   function fillEpisodes() {
     const start = Number(byId("start").value), all = policy().episodes;
     const own = all.map((_, i) => i).filter(i => all[i].path[0] === start);
-    const options = own.map((number, i) => make("option", { value: number }, `${i + 1} of ${own.length}`));
+    const options = own.map((number, i) => make("option", { value: number }, `${i + 1} (episode ${all[number].number} of z)`));
     byId("episode").replaceChildren(...options);
     load();
   }

@@ -67,7 +67,15 @@ function makeTable({ task, policies, shown, valuesOf, actionOf, differ, refresh 
     byId("page").textContent = `${plural(places.length, "state")}, page ${now.page + 1} of ${pages}`;
     byId("previous").disabled = now.page === 0;
     byId("next").disabled = now.page === pages - 1;
+    sideways();
     refresh();
+  }
+
+  // Columns that do not fit are announced: not every system shows scroll bars.
+  function sideways() {
+    const { scrollWidth, clientWidth, scrollLeft } = byId("table");
+    byId("sideways").hidden = scrollWidth <= clientWidth;
+    byId("table").classList.toggle("cut", scrollWidth - clientWidth - scrollLeft > 4);
   }
 
   function filter(key, keep) {
@@ -97,6 +105,8 @@ function makeTable({ task, policies, shown, valuesOf, actionOf, differ, refresh 
   byId("states").addEventListener("toggle", build);
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
+  byId("table").addEventListener("scroll", sideways);
+  new ResizeObserver(sideways).observe(byId("table"));
   filters();
   return { build };
 }

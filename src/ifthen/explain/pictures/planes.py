@@ -35,13 +35,31 @@ def slice_actions(
         pair: the numbers of the features, the horizontal one first; one number gives a single row.
         fixed: the value of every feature, `(features,)`; those of the pair do not matter.
     """
+    across, down, points = _slice_points(ruleset, pair, fixed)
+    return across, down, np.asarray(ruleset.predict(points)).reshape(len(down), len(across))
+
+
+def slice_states(
+    ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64], task: TabularTask | None
+) -> NDArray[np.bool_]:
+    """Return where a slice's points are decision states of the task, `(down, across)`; all without one."""
+    across, down, points = _slice_points(ruleset, pair, fixed)
+    states = None if task is None else set(map(tuple, task.dynamics.points.tolist()))
+    asked = [states is None or tuple(point) in states for point in points.tolist()]
+    return np.array(asked).reshape(len(down), len(across))
+
+
+def _slice_points(
+    ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the values of a slice, across and down, and its points `(down · across, features)`."""
     across = _values(ruleset.features[pair[0]])
     down = _values(ruleset.features[pair[1]]) if len(pair) == 2 else np.zeros(1)
     points = np.tile(fixed, (len(down) * len(across), 1))
     points[:, pair[0]] = np.tile(across, len(down))
     if len(pair) == 2:
         points[:, pair[1]] = np.repeat(down, len(across))
-    return across, down, np.asarray(ruleset.predict(points)).reshape(len(down), len(across))
+    return across, down, points
 
 
 def fixed_values(

@@ -17,7 +17,14 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ifthen.explain.pictures.board import LEGEND_ROW, key_below, key_rows, text_width
-from ifthen.explain.pictures.planes import DOWNWARDS, all_pairs, checked_axes, fixed_values, slice_actions
+from ifthen.explain.pictures.planes import (
+    DOWNWARDS,
+    all_pairs,
+    checked_axes,
+    fixed_values,
+    slice_actions,
+    slice_states,
+)
 from ifthen.figure_style import MEDIUM, SMALL
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.features import Feature, number_in_words
@@ -26,7 +33,7 @@ from ifthen.tasks.tabular import TabularTask
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#777777")
 """Okabe and Ito's, by the number of the action; they repeat after eight."""
-NO_RULE = "white"
+NO_RULE, NO_STATE = "white", "#E2E2E2"
 LEFT, UNDER, GAP = 0.5, 0.36, 0.12
 
 
@@ -41,7 +48,8 @@ def slice_figure(
 
     Args:
         ruleset: the policy.
-        task: its task, if there is one: features are then fixed at their median over the decision states.
+        task: its task, if there is one: features are then fixed at their median over the decision states, and
+            what is no decision state is covered, as nothing is ever asked there.
         axes: the names of two features (of one, for a strip), for a single panel; all pairs where None.
         at: the values, by name, at which features are fixed; where none is given, the median or, without a
             task, the middle of the feature's range.
@@ -52,22 +60,34 @@ def slice_figure(
     fixed = fixed_values(ruleset, task, at)
     pairs = [checked_axes(ruleset, axes)] if axes is not None else all_pairs(ruleset)
     images = [slice_actions(ruleset, pair, fixed) for pair in pairs]
-    shown = np.unique(np.concatenate([image.ravel() for _, _, image in images]))
-    labels = [ruleset.action_names[action] if action >= 0 else "no rule" for action in shown]
+    asked = [slice_states(ruleset, pair, fixed, task) for pair in pairs]
+    faces, labels = _keys(ruleset, [actions for _, _, actions in images], asked)
     columns = min(3, len(pairs))
     side = 3.2 if columns == 1 else 2.3 if columns == 2 else 1.75
     width = columns * (LEFT + side) + GAP
     heading = _wrapped(title or _fixed_in_words(ruleset, fixed, pairs), width - LEFT - GAP)
     figure, panels = _panels(pairs, (width, side), len(heading), labels)
-    for panel, pair, image in zip(panels, pairs, images, strict=True):
+    for panel, pair, image, there in zip(panels, pairs, images, asked, strict=True):
         _draw(panel, [ruleset.features[d] for d in pair], len(ruleset.action_names), *image)
+        _cover(panel, there)
     for i, line in enumerate(heading):
         y = 1 - (0.2 + 0.15 * i) / figure.get_figheight()
         figure.text(LEFT / width, y, line, fontsize=MEDIUM, parse_math=False)
-    faces = [COLOURS[action % len(COLOURS)] if action >= 0 else NO_RULE for action in shown]
     keys: list[Artist] = [Patch(facecolor=face, edgecolor="#222222", linewidth=0.4) for face in faces]
     key_below(figure, list(zip(keys, labels, strict=True)))
     return figure
+
+
+def _keys(
+    ruleset: RuleSet, images: Sequence[NDArray[np.int64]], asked: Sequence[NDArray[np.bool_]]
+) -> tuple[list[str], list[str]]:
+    """Return the colours that can be seen in slices of actions, and what they stand for."""
+    seen = np.concatenate([actions[there] for actions, there in zip(images, asked, strict=True)])
+    shown = np.unique(seen).tolist()
+    faces = [COLOURS[action % len(COLOURS)] if action >= 0 else NO_RULE for action in shown]
+    labels = [ruleset.action_names[action] if action >= 0 else "no rule" for action in shown]
+    covered = not all(there.all() for there in asked)
+    return faces + [NO_STATE] * covered, labels + ["no state"] * covered
 
 
 def _panels(
@@ -120,6 +140,18 @@ def _draw(
     axes.xaxis.labelpad = axes.yaxis.labelpad = 2
     for spine in axes.spines.values():
         spine.set_linewidth(0.6)
+
+
+def _cover(axes: Axes, asked: NDArray[np.bool_]) -> None:
+    """Cover the cells of a slice that are no decision states; `asked` is `(down, across)`."""
+    if asked.all():
+        return
+    left, right, low, high = axes.images[0].get_extent()
+    across, down = np.linspace(left, right, asked.shape[1] + 1), np.linspace(low, high, asked.shape[0] + 1)
+    cover = axes.pcolormesh(
+        across, down, np.ma.masked_array(np.zeros(asked.shape), asked), cmap=ListedColormap([NO_STATE])
+    )
+    cover.set_gid("no state")
 
 
 def _edges(values: NDArray[np.float64]) -> tuple[float, float]:

@@ -22,6 +22,9 @@ RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
 BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
 COMMA = re.compile(",")
 CLOSING = re.compile(r"\]")
+OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
+MARKS = re.compile(r"[:;,]")
+IN_ROUND = re.compile(rf"\(\s*({NUMBER.pattern})\s*[,;]\s*({NUMBER.pattern})")
 SAME = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">=", "==": "=", "≠": "!="}
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
 
@@ -46,12 +49,7 @@ def read_rule(line: str, features: Sequence[Feature], action_names: Sequence[str
     scanner.take(NUMBER_BEFORE)
     bounds = [[feature.low, feature.high] for feature in features]
     if scanner.take(NEEDS_IF):
-        while True:
-            _read_test(scanner, features, bounds)
-            if scanner.take(THEN):
-                break
-            if not scanner.take(AND):
-                raise RuleError(f"expected AND or THEN, not {scanner.rest()}; for OR, write two rules.")
+        _read_condition(scanner, features, bounds, action_names)
     elif scanner.take(NEEDS_NOTHING):
         scanner.take(re.compile(r"[:,]"))
         scanner.take(THEN)
@@ -59,6 +57,46 @@ def read_rule(line: str, features: Sequence[Feature], action_names: Sequence[str
         raise RuleError(f"a rule begins with IF, ALWAYS or OTHERWISE, not {scanner.rest()}.")
     action = _read_action(scanner, action_names)
     return ReadRule(bounds, action, _read_extras(scanner))
+
+
+def _read_condition(
+    scanner: Scanner, features: Sequence[Feature], bounds: list[list[float]], action_names: Sequence[str]
+) -> None:
+    """Narrow the bounds by all tests up to THEN. Parentheses change nothing, as all tests must hold."""
+    names, opened = [feature.name for feature in features], 0
+    while True:
+        while not _stands_here(scanner, names) and scanner.take(OPEN):
+            opened += 1
+        _read_test(scanner, features, bounds)
+        while scanner.following() == ")":
+            if not opened:
+                raise RuleError(f"there is no ( for {scanner.rest()}.")
+            scanner.take(CLOSE)
+            opened -= 1
+        if scanner.take(THEN):
+            break
+        start = scanner.at
+        if not scanner.take(AND):
+            scanner.take(MARKS)
+            if _stands_here(scanner, action_names):
+                raise RuleError(f"THEN is missing before {scanner.rest()}.")
+            scanner.at = start
+            raise RuleError(f"expected AND or THEN, not {scanner.rest()}; for OR, write two rules.")
+        if not _stands_here(scanner, names) and _stands_here(scanner, action_names):
+            raise RuleError(f"THEN is missing before {scanner.rest()}.")
+    if opened:
+        raise RuleError("a ( is not closed before THEN; tests need no parentheses.")
+
+
+def _stands_here(scanner: Scanner, names: Sequence[str]) -> bool:
+    """Return whether one of the names stands here, without going past it."""
+    start = scanner.at
+    try:
+        return scanner.name(names, "name") is not None
+    except RuleError:
+        return False
+    finally:
+        scanner.at = start
 
 
 def _read_action(scanner: Scanner, action_names: Sequence[str]) -> int:
@@ -105,13 +143,7 @@ def _read_test(scanner: Scanner, features: Sequence[Feature], bounds: list[list[
         if words is None:
             narrow.by(narrow.relation(), narrow.number())
         else:
-            narrow.by(">=", narrow.number())
-            if not scanner.take(BETWEEN_ENDS):
-                raise RuleError(f"expected two numbers, as in {names[d]} in [2, 5], not {scanner.rest()}.")
-            narrow.by("<=", narrow.number())
-            if words.endswith("[") and not scanner.take(CLOSING):
-                raise RuleError(f"expected ], not {scanner.rest()}.")
-            narrow.unit()
+            _read_range(scanner, narrow, names[d], words.endswith("["))
         return
     start = scanner.at
     if scanner.take(NUMBER) is None:
@@ -136,6 +168,21 @@ def _read_test(scanner: Scanner, features: Sequence[Feature], bounds: list[list[
     if second is not None:
         narrow = _Narrowing(scanner, features[d], bounds[d])
         narrow.by(SAME.get(second, second), narrow.number())
+
+
+def _read_range(scanner: Scanner, narrow: _Narrowing, name: str, bracket: bool) -> None:
+    """Narrow by two ends, which stand in brackets or not: "[2, 5]", "2 to 5"."""
+    if scanner.following() == "(":
+        found = IN_ROUND.match(scanner.text, scanner.at)
+        low, high = ("2", "5") if found is None else found.groups()
+        raise RuleError(f"an interval has its ends: write [{low[:40]}, {high[:40]}], not {scanner.rest()}.")
+    narrow.by(">=", narrow.number())
+    if not scanner.take(BETWEEN_ENDS):
+        raise RuleError(f"expected two numbers, as in {name} in [2, 5], not {scanner.rest()}.")
+    narrow.by("<=", narrow.number())
+    if bracket and not scanner.take(CLOSING):
+        raise RuleError(f"expected ], not {scanner.rest()}.")
+    narrow.unit()
 
 
 class _Narrowing:

@@ -12,6 +12,16 @@ from ifthen.rules.features import Feature
 
 NUMBER = re.compile(r"[+\-−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\d|\.\d)")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+COMMENT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<!\S)#')
+"""A quoted name, in which # is a letter like others, or the # that a comment begins with."""
+
+
+def without_comment(line: str) -> str:
+    """Return a line without the comment at its end: "# …" after a blank and outside of quotation marks."""
+    for found in COMMENT.finditer(line):
+        if found.group() == "#":
+            return line[: found.start()].rstrip()
+    return line
 
 
 class Scanner:

@@ -83,7 +83,8 @@ class ShortestList:
         )
         if self.proven:
             return f"{length}, and no decision list has fewer: {why}."
-        return f"{length}, the fewest found. Whether fewer would do is open; proven is only that {why}."
+        span = f"from {self.lower_bound} to {len(self.rules)}"
+        return f"{length}, the fewest found; the least possible is {span}: {why}."
 
     def __str__(self) -> str:
         return f"{self.rules}\n\n{self.how}"
@@ -94,8 +95,8 @@ def shortest_decision_list(
 ) -> ShortestList:
     """Return the shortest decision list found whose action is optimal in every decision state of a task.
 
-    Any optimal action will do where there are several; with γ = 1, where not every choice among them leads to
-    the goal, it is the action of `value_iteration`'s policy.
+    Any optimal action will do where there are several. Tasks with γ = 1 are refused: there, which actions are
+    optimal depends on the steps that are left.
 
     Args:
         task: the task.
@@ -110,10 +111,12 @@ def optimal_table(task: TabularTask) -> tuple[NDArray[np.float64], NDArray[np.bo
     """Return the decision states of a task, `(D, features)`, and the optimal actions in each, `(D, A)`."""
     if not isinstance(task, TabularTask):
         raise TaskError(f"optimal actions are known for tabular tasks, such as frozen_lake(8), not {task!r}.")
-    solution, states = value_iteration(task), task.decision_states
-    allowed: NDArray[np.bool_] = solution.optimal_actions[states]
     if task.gamma == 1:
-        allowed = solution.policy[states][:, None] == np.arange(task.n_actions)
+        raise TaskError(
+            f"{task.name} has γ = 1, where optimal actions depend on the steps left: give it a discount, "
+            "as by dataclasses.replace(task, gamma=0.99)."
+        )
+    allowed: NDArray[np.bool_] = value_iteration(task).optimal_actions[task.decision_states]
     return task.dynamics.points, allowed
 
 

@@ -7,7 +7,7 @@ number e · t_max + t), so that what is shown is what `evaluate` measured. Other
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ifthen.checks import whole_number
 from ifthen.errors import ParameterError, TaskError
 from ifthen.explain.points import values_by_name
 from ifthen.explain.trace.episode import Ending, Step, Trace
+from ifthen.explain.words import rule_for_reading
 from ifthen.randomness import below, check_seed, stream
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rollout.tabular import outcome
@@ -75,7 +76,7 @@ class Player:
         self.words: Callable[[int], str] = str
         if isinstance(ruleset, RuleSet):
             self.deciders[task.decision_states] = ruleset.choose(task.dynamics.points)[1]
-            self.words = cache(ruleset.rule_in_words)
+            self.words = cache(partial(rule_for_reading, ruleset))
         self.cuts = np.cumsum(task.probability)
 
     def step(self, number: int, state: int, k: int, discount: float, before: float) -> Step:

@@ -12,6 +12,7 @@ from ifthen.explain.verify.findings import Checked, Property, Verification, plur
 from ifthen.explain.verify.model import Model
 from ifthen.explain.verify.requirements import HOLDS, MEASURES, judge, parse
 from ifthen.explain.verify.rules import check_rules
+from ifthen.explain.verify.safety import check_safety
 from ifthen.explain.verify.spaces import check_space
 from ifthen.explain.verify.worth import check_worth
 from ifthen.rollout.evaluate import policy_table
@@ -41,11 +42,11 @@ def verify(policy: Any, task: TabularTask | None = None, require: str | Sequence
         policy_table(ruleset, task)  # raises where the ruleset is about something else
     checked = Checked(properties={"rules": Property(len(ruleset), plural(len(ruleset), "rule"))})
     domain = domain_of(ruleset, task)
-    checked.add(check_space(ruleset) if domain is None else check_rules(domain))
-    if domain is not None and task is not None:
-        model = Model(task, domain)
-        checked.add(check_endings(model))
-        checked.add(check_worth(model))
+    model = Model(task, domain) if domain is not None and task is not None else None
+    checked.add(check_space(ruleset) if domain is None else check_rules(domain, model))
+    if model is not None:
+        for check in (check_endings, check_safety, check_worth):
+            checked.add(check(model))
     names = [name for name in (*HOLDS, *MEASURES) if name in checked.properties]
     properties = {name: checked.properties[name].value for name in names}
     reasons = {name: checked.properties[name].why for name in names}

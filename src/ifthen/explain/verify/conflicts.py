@@ -1,7 +1,8 @@
 """Which rules overlap and propose different actions, and whose action is taken there?
 
 In every kind of ruleset there is a way to settle it, so a conflict is no fault; but who reads one of the two
-rules alone is misled where both match.
+rules alone is misled where both match. The last rule of a decision list, if it matches everything, reads
+OTHERWISE: it is a default that nobody takes for more, and is not counted.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from ifthen.explain.verify.findings import (
     Finding,
     Property,
     Vector,
-    plural,
     share_in_words,
     vector_in_words,
 )
+from ifthen.explain.words.rules import rule_for_reading
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.strength import StrengthRules
 from ifthen.rules.ruleset import RuleSet
@@ -37,9 +38,13 @@ def conflicts(domain: Domain) -> Checked:
     # Edges of a real space have no share of it, yet rules can meet there.
     meet = shared if (domain.weights > 0).all() else products(domain, np.ones(len(domain.weights)))[0]
     actions = domain.ruleset.actions
-    first, second = np.nonzero(np.triu((meet > 0) & (actions[:, None] != actions), k=1))
+    clash = np.triu((meet > 0) & (actions[:, None] != actions), k=1)
+    default = default_rule(domain.ruleset)
+    if default is not None:
+        clash[:, default] = False
+    first, second = np.nonzero(clash)
     if not len(first):
-        return no_conflicts()
+        return no_conflicts(domain.ruleset)
     amounts = shared[first, second]
     order = np.lexsort((second, first, -amounts))[:LISTED]
     pairs: list[dict[str, Any]] = []
@@ -63,9 +68,18 @@ def conflicts(domain: Domain) -> Checked:
     return conflicts_found(domain.ruleset, len(first), pairs, words)
 
 
-def no_conflicts() -> Checked:
+def default_rule(ruleset: RuleSet) -> int | None:
+    """Return the rule that only stands for the rest: the last of a decision list if it matches everything."""
+    last = len(ruleset) - 1
+    if last and isinstance(ruleset, DecisionList) and not ruleset.condition_in_words(last):
+        return last
+    return None
+
+
+def no_conflicts(ruleset: RuleSet) -> Checked:
     """Return that no rules conflict."""
-    why = "no two rules that overlap propose different actions"
+    aside = " (OTHERWISE, the last, is not counted)" if default_rule(ruleset) is not None else ""
+    why = f"no two rules that overlap propose different actions{aside}"
     return Checked(properties={"no-conflicts": Property(True, why)})
 
 
@@ -74,11 +88,13 @@ def conflicts_found(ruleset: RuleSet, number: int, pairs: list[dict[str, Any]], 
     a, b = pairs[0]["rules"]
     text = (
         f"{settled(ruleset)} The biggest with different actions: rules {a + 1} "
-        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) {biggest}."
+        f"({rule_for_reading(ruleset, a)}) and {b + 1} ({rule_for_reading(ruleset, b)}) {biggest}."
     )
     witness: Vector = pairs[0]["witness"]
     data = {"pairs": number, "listed": pairs}
-    why = f"{plural(number, 'pair')} of rules overlap and propose different actions"
+    why = f"{number:,} pairs of rules overlap and propose different actions"
+    if number == 1:
+        why = "1 pair of rules overlaps and proposes different actions"
     finding = Finding("conflicts", "note", text, (a, b), witness, data)
     return Checked([finding], {"no-conflicts": Property(False, why)})
 
@@ -86,7 +102,8 @@ def conflicts_found(ruleset: RuleSet, number: int, pairs: list[dict[str, Any]], 
 def settled(ruleset: RuleSet) -> str:
     """Return how this kind of ruleset settles conflicts."""
     if isinstance(ruleset, DecisionList):
-        return "Overlaps are normal in a decision list: the earlier rule goes first."
+        aside = " OTHERWISE, the last, is not counted." if default_rule(ruleset) is not None else ""
+        return f"Overlaps are normal in a decision list: the earlier rule goes first.{aside}"
     if isinstance(ruleset, StrengthRules):
         return "Overlaps are normal where the strongest rule decides."
     return "Overlaps are normal where rules vote."

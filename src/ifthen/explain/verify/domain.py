@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ifthen.explain.boxes import RankSpace
 from ifthen.explain.domain import all_vectors
 from ifthen.explain.points import values_by_name
-from ifthen.explain.verify.findings import Vector, share_in_words
+from ifthen.explain.verify.findings import Vector, plural, share_in_words
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
@@ -81,7 +81,9 @@ class Domain:
 
     def part_in_words(self, amount: float) -> str:
         """Return "3 of the 53 decision states of …", or a share of the space."""
-        return f"{int(amount):,} of {self.name}" if self.task else self.in_words(amount)
+        if self.task is None:
+            return self.in_words(amount)
+        return f"{int(amount):,} of {self.name}" if len(self.points) > 1 else self.name
 
 
 def amount_in_words(amount: float, unit: str) -> str:
@@ -95,7 +97,7 @@ def domain_of(ruleset: RuleSet, task: TabularTask | None) -> Domain | None:
     """Return the points that stand for a task or for the whole space; None where there are too many."""
     if task is not None:
         points = task.dynamics.points
-        states = amount_in_words(len(points), "decision state")
+        states = plural(len(points), "decision state") if len(points) > 1 else "only decision state"
         name = f"the {states} of {task.name}"
         return Domain(ruleset, points, np.ones(len(points)), name, "decision state", task)
     if isinstance(ruleset, DecisionList):

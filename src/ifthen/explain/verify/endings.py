@@ -1,4 +1,4 @@
-"""Where does the policy lead: to the goal, to a bad ending, or round and round?
+"""Where does the policy lead: to the goal, or round and round?
 
 An ending is an outcome that ends the episode. The best endings, those with the highest reward that any ending
 of the task has, are called the goal; all others are bad endings. Chances are those of an episode that is
@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.explain.verify.findings import Checked, Finding, Property, Severity, number, part, plural, some_of
+from ifthen.explain.verify.findings import (
+    Checked,
+    Finding,
+    Property,
+    Severity,
+    any_of,
+    number,
+    part,
+    plural,
+    some_of,
+)
 from ifthen.explain.verify.graph import sure_states
 from ifthen.explain.verify.model import Model
 
@@ -25,7 +35,7 @@ ENDLESS = Property(None, "no transition of the task ends an episode: there is no
 def check_endings(model: Model) -> Checked:
     """Return what is found about where a ruleset leads in a task."""
     checked = Checked()
-    for check in (goal_reachable, goal_probability, bad_endings, loops, unvisited):
+    for check in (goal_reachable, goal_probability, loops, unvisited):
         checked.add(check(model))
     return checked
 
@@ -36,8 +46,10 @@ def goal_reachable(model: Model) -> Checked:
         return Checked(properties={"goal-reachable": ENDLESS})
     can, starts = model.can_reach_goal, model.graph.starts
     lost = starts[~can[starts]]
-    some = part(len(starts) - len(lost), len(starts), "initial state")
-    why = f"the goal (an ending with reward {number(model.goal)}) can be reached from {some}"
+    some = f"can be reached from {part(len(starts) - len(lost), len(starts), 'initial state')}"
+    if len(lost) == len(starts):
+        some = f"cannot be reached from {any_of(len(starts), 'initial state')}"
+    why = f"the goal (an ending with reward {number(model.goal)}) {some}"
     checked = Checked(properties={"goal-reachable": Property(not len(lost), why)})
     stuck = np.flatnonzero(~can)
     if not len(stuck):
@@ -102,46 +114,11 @@ def _other_policies(doubtful: NDArray[np.int32], others: NDArray[np.int32]) -> s
         return ""
     if not len(others):
         return " No policy is certain to reach it where this one is not."
-    return f" From {plural(len(others), 'initial state')} more, another policy is certain to reach it."
-
-
-def bad_endings(model: Model) -> Checked:
-    """Look for a way from an initial state to a bad ending."""
-    graph, starts = model.graph, model.graph.starts
-    can = graph.backward(graph.bad_ending)
-    unsafe, total = starts[can[starts]], plural(len(starts), "initial state")
-    if not len(unsafe) or model.goal is None:
-        return Checked(
-            properties={"safe": Property(True, f"no bad ending can be reached from any of {total}")}
-        )
-    avoidable = unsafe[sure_states(model.task, model.goal)[unsafe]]
-    path = model.reach.path(model.reach.nearest(graph.bad_ending))
-    chance = graph.chances(graph.bad_outcomes, can)[starts]
-    worst = int(starts[chance.argmax()])
-    some = part(len(unsafe), len(starts), "initial state")
-    why = f"a bad ending (reward below {number(model.goal)}) can be reached from {some}"
-    text = (
-        f"A shortest way to one: {model.way(path)} → bad ending. It is met with probability "
-        f"{number(float(chance.max()))} from the initial state ({model.state(worst)})"
-        + (f", the worst; {number(float(chance.mean()))} on average." if len(starts) > 1 else ".")
-        + (
-            f" From {len(avoidable):,} of these another policy is safe and certain of the goal."
-            if len(avoidable)
-            else ""
-        )
-    )
-    data = {
-        "initial_states": model.numbers(unsafe),
-        "avoidable_from": model.numbers(avoidable),
-        "path": model.path(path),
-        "worst": float(chance.max()),
-        "worst_initial_state": model.numbers(np.array([worst]))[0],
-        "mean": float(chance.mean()),
-    }
-    severity: Severity = "problem" if len(avoidable) else "note"
-    witness = model.domain.vector(path[-1])
-    finding = Finding("bad-ending", severity, text, witness=witness, data=data)
-    return Checked([finding], {"safe": Property(False, why)})
+    if len(doubtful) == 1:
+        return " From there another policy is certain to reach it."
+    some = "all" if len(others) == len(doubtful) else f"{len(others):,}"
+    here = f" From {len(doubtful):,} initial states this policy is not certain to reach it"
+    return f"{here}; from {some} of these another policy is."
 
 
 def loops(model: Model) -> Checked:

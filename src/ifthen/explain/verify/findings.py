@@ -73,6 +73,9 @@ class Checked:
 class Verification:
     """A machine-checked report about a ruleset.
 
+    It counts as true where every requirement is met, so that `assert ruleset.verify(task, "complete,safe")`
+    means what it says. Without requirements it is always true: then look at `properties`.
+
     Args:
         subject: what was looked at, such as "42 rules (strength)".
         domain: where every claim holds, such as "the 53 decision states of FrozenLake-8-0".
@@ -94,6 +97,9 @@ class Verification:
         """Whether every requirement is met."""
         return all(requirement.passed for requirement in self.requirements)
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data that JSON understands."""
         return {
@@ -112,10 +118,24 @@ class Verification:
 
         return markdown(self)
 
-    def __str__(self) -> str:
+    def to_text(self, width: int = 100) -> str:
+        """Return the report for a terminal.
+
+        Args:
+            width: the most characters in a line; 40 where it is less.
+        """
         from ifthen.explain.verify.report import plain_text
 
-        return plain_text(self)
+        return plain_text(self, width)
+
+    def summary(self) -> str:
+        """Return the requirements and whether each is met or, without any, what does not hold, in short."""
+        from ifthen.explain.verify.report import summary
+
+        return summary(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
 
 def vector_in_words(vector: Vector, features: Sequence[Feature]) -> str:
@@ -141,6 +161,16 @@ def part(number: int, total: int, what: str) -> str:
     if number == total:
         return f"all {plural(total, what)}" if total > 1 else f"the only {what}"
     return f"{number:,} of {plural(total, what)}"
+
+
+def every(total: int, what: str) -> str:
+    """Return "every one of the 3 rules" or "the only rule"."""
+    return f"every one of the {plural(total, what)}" if total > 1 else f"the only {what}"
+
+
+def any_of(total: int, what: str) -> str:
+    """Return "any of 3 states" or "the only state"."""
+    return f"any of {plural(total, what)}" if total > 1 else f"the only {what}"
 
 
 def share_in_words(share: float) -> str:

@@ -55,9 +55,12 @@ class PolicyGraph:
         task: the task.
         table: the action in every decision state, `(D,)`, −1 for none.
         goal: the reward of the task's best ending, None where episodes never end.
+        costly: the reward of a costly step, None where there are none.
     """
 
-    def __init__(self, task: TabularTask, table: NDArray[np.integer], goal: float | None) -> None:
+    def __init__(
+        self, task: TabularTask, table: NDArray[np.integer], goal: float | None, costly: float | None = None
+    ) -> None:
         model = task.dynamics
         self.size, self.starts, self.probability = len(table), np.unique(model.starts), model.probability
         self.acts = np.asarray(table) >= 0
@@ -69,6 +72,9 @@ class PolicyGraph:
         ends = self.next_state == -1
         best = reward == goal if goal is not None else np.zeros_like(ends)
         self.goal_outcomes, self.bad_outcomes = ends & best, ends & ~best
+        self.costly_outcomes = (
+            np.zeros_like(ends) if costly is None else (reward == costly) & ~self.bad_outcomes
+        )
         self.goal_ending, self.bad_ending = self.goal_outcomes.any(axis=1), self.bad_outcomes.any(axis=1)
 
     @cached_property
@@ -90,10 +96,10 @@ class PolicyGraph:
         return _search(self.size, target[order], source[order], np.flatnonzero(wanted)).reached
 
     def chances(self, outcomes: Mask, possible: Mask) -> NDArray[np.float64]:
-        """Return the probability of ever taking one of `outcomes` `(D, K)`, which all others rule out.
+        """Return the probability of ever taking one of `outcomes` `(D, K)`, by state.
 
         Args:
-            outcomes: endings, as outcomes of the states' actions.
+            outcomes: outcomes of the states' actions.
             possible: the states from which that can happen, `(D,)`; elsewhere the probability is 0.
         """
         from scipy.sparse import csc_array, eye_array  # type: ignore[import-untyped]  # SciPy ships no types
@@ -105,7 +111,7 @@ class PolicyGraph:
             return chance
         number = np.full(self.size + 2, -1)  # the last two are what −1 and −2 point to
         number[inside] = np.arange(len(inside))
-        after = number[self.next_state[inside]]
+        after = np.where(outcomes[inside], -1, number[self.next_state[inside]])
         row, outcome = np.nonzero(after >= 0)
         size = (len(inside), len(inside))
         steps = csc_array((self.probability[outcome], (row, after[row, outcome])), shape=size)
@@ -154,18 +160,20 @@ def _search(
     return Reach(distance, before)
 
 
-def sure_states(task: TabularTask, goal: float | None) -> Mask:
-    """Return the decision states from which some policy is sure to reach the goal.
+def sure_states(task: TabularTask, goal: float | None, costly: float | None = None) -> Mask:
+    """Return the decision states from which some policy is sure to reach the goal, without a costly step.
 
-    The largest set of states that can all reach the goal by actions that neither end badly nor leave the set.
+    The largest set of states that can all reach the goal by actions that neither end badly, cost that much,
+    nor leave the set.
     """
     after, reward = task.dynamics.next_state, task.dynamics.reward
     if goal is None:
         return np.zeros(len(after), dtype=np.bool_)
     reaches_goal = (after < 0) & (reward == goal)
+    allowed = np.ones_like(reaches_goal) if costly is None else reward != costly
     sure = np.ones(len(after), dtype=np.bool_)
     while True:
-        stays = np.all(np.where(after < 0, reaches_goal, sure[after]), axis=2)
+        stays = np.all(np.where(after < 0, reaches_goal, sure[after]) & allowed, axis=2)
         found = np.zeros_like(sure)
         more = np.any(stays & np.any(reaches_goal, axis=2), axis=1)
         while (found != more).any():
@@ -175,3 +183,17 @@ def sure_states(task: TabularTask, goal: float | None) -> Mask:
         if (found == sure).all():
             return found
         sure = found
+
+
+def harmless_states(task: TabularTask, goal: float | None, costly: float | None) -> Mask:
+    """Return the decision states from which some policy never meets a bad ending or a costly step.
+
+    The largest set of states that each have an action which does neither and does not leave the set.
+    """
+    after, reward = task.dynamics.next_state, task.dynamics.reward
+    allowed = (reward != costly) & ((after >= 0) | (reward == goal))
+    kept, found = np.zeros(len(after), dtype=np.bool_), np.ones(len(after), dtype=np.bool_)
+    while (kept != found).any():
+        kept = found
+        found = np.any(np.all(allowed & ((after < 0) | kept[after]), axis=2), axis=1)
+    return found

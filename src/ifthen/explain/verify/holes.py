@@ -19,30 +19,52 @@ from ifthen.explain.verify.findings import (
     some_of,
     vector_in_words,
 )
+from ifthen.explain.verify.model import Model
 from ifthen.rules.ruleset import RuleSet
 
 HOLES = 20
 """Most holes that are described one by one."""
 
 
-def uncovered(domain: Domain) -> Checked:
-    """Look for points of a domain at which no rule matches."""
+def uncovered(domain: Domain, model: Model | None = None) -> Checked:
+    """Look for points of a domain at which no rule matches.
+
+    Args:
+        domain: the points.
+        model: where the ruleset leads, if the points are those of a task.
+    """
     missing = np.flatnonzero(domain.choice[1] < 0)
     if not len(missing):
-        each = f"every one of {domain.name}" if domain.task else f"every point of {domain.name}"
+        each = "every point of" if domain.task is None else "every one of" if len(domain.points) > 1 else ""
+        each = f"{each} {domain.name}".lstrip()
         return Checked(properties={"complete": Property(True, f"{each} has a rule")})
     amount = domain.amount(domain.weights[missing].sum())
     why = f"{domain.part_in_words(amount)} {'have' if domain.unit and amount != 1 else 'has'} no rule"
     data: dict[str, Any] = {"amount": amount, "total": domain.total}
-    if domain.task is None:
+    if model is None:
         data["holes"] = described(
             domain.ruleset, coverage(domain.ruleset.bounds, domain.ruleset.features, limit=HOLES)
         )
         count = len(data["holes"])
-    else:
-        data["states"] = domain.task.decision_states[missing].tolist()
-        data["holes"], count = _of_task(domain, missing)
-    return Checked([_finding(domain.ruleset, data, count)], {"complete": Property(False, why)})
+        return Checked([_finding(domain.ruleset, data, count)], {"complete": Property(False, why)})
+    data["states"] = model.numbers(missing)
+    data["holes"], count = _of_task(domain, missing)
+    nearest = model.reach.nearest(domain.choice[1] < 0)
+    path = model.reach.path(nearest) if nearest >= 0 else []
+    data |= {"visited": model.numbers(missing[model.reach.reached[missing]]), "path": model.path(path)}
+    way = f" A shortest way there: {model.way(path)}." if len(path) > 1 else ""
+    finding = _finding(domain.ruleset, data, count, way)
+    return Checked([finding], {"complete": Property(False, why + _met(model, path, len(missing)))})
+
+
+def _met(model: Model, path: list[int], missing: int) -> str:
+    """Return whether an episode can meet a state without a rule, given a shortest path to one."""
+    one = "it" if missing == 1 else "one of them"
+    if not path:
+        return f"; no episode can meet {one}"
+    if len(path) == 1:
+        return f"; an episode can begin in {one}"
+    return f"; the policy can meet {one} from ({model.state(path[0])})"
 
 
 def uncovered_space(ruleset: RuleSet, budget: int = BUDGET) -> Checked:
@@ -75,10 +97,10 @@ def described(ruleset: RuleSet, found: Coverage) -> list[dict[str, Any]]:
     ]
 
 
-def _finding(ruleset: RuleSet, data: dict[str, Any], count: int) -> Finding:
-    """Return the finding of `count` holes, the first of them described in the data."""
+def _finding(ruleset: RuleSet, data: dict[str, Any], count: int, way: str = "") -> Finding:
+    """Return the finding of `count` holes, the first of them described in the data, and a way to one."""
     texts = [_in_words(ruleset, hole) for hole in data["holes"]]
-    text = f"No rule matches where {some_of(texts, count, ', or ')}."
+    text = f"No rule matches where {some_of(texts, count, ', or ')}.{way}"
     return Finding("uncovered", "problem", text, witness=data["holes"][0]["witness"], data=data)
 
 

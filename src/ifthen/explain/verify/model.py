@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.explain.points import values_by_name
 from ifthen.explain.verify.domain import Domain
-from ifthen.explain.verify.findings import (
-    some_of,
-    vector_in_words,
-)
+from ifthen.explain.verify.findings import Vector, some_of, vector_in_words
 from ifthen.explain.verify.graph import PolicyGraph, Reach
 from ifthen.tasks.tabular import TabularTask
 
 LISTED = 1000
 """Most states that are listed one by one."""
+ROUNDING = 1e-9  # probabilities that differ by less, relative to the larger, count as equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +44,25 @@ class Model:
         return float(rewards.max()) if len(rewards) else None
 
     @cached_property
+    def ordinary(self) -> float | None:
+        """The reward of more than half of all steps, every action in every decision state taken alike."""
+        model = self.task.dynamics
+        rewards, number = np.unique(model.reward, return_inverse=True)
+        shares = np.zeros(len(rewards))
+        np.add.at(shares, number.ravel(), np.broadcast_to(model.probability, model.reward.shape).ravel())
+        share = shares.max() / shares.sum()
+        return float(rewards[shares.argmax()]) if share > 0.5 * (1 + ROUNDING) else None
+
+    @cached_property
+    def costly(self) -> float | None:
+        """The task's lowest reward, if it is negative and below the ordinary; None where it is not."""
+        lowest = float(self.task.dynamics.reward.min())
+        return lowest if self.ordinary is not None and lowest < min(0.0, self.ordinary) else None
+
+    @cached_property
     def graph(self) -> PolicyGraph:
         """The policy's transitions."""
-        return PolicyGraph(self.task, self.table, self.goal)
+        return PolicyGraph(self.task, self.table, self.goal, self.costly)
 
     @cached_property
     def reach(self) -> Reach:
@@ -64,6 +79,8 @@ class Model:
         met = int(self.reach.reached[states].sum())
         if met == len(states):
             return ""
+        if len(states) == 1:
+            return ", which cannot be visited"
         return f", {met:,} of these can be visited" if met else ", none of these can be visited"
 
     def path(self, states: list[int]) -> list[dict[str, Any]]:
@@ -79,15 +96,46 @@ class Model:
         return vector_in_words(self.domain.vector(s), self.task.features)
 
     def way(self, states: list[int]) -> str:
-        """Return a path in words, the middle of a long one left out."""
+        """Return a path in words, the middle of a long one left out; features are named at its beginning."""
         names = [self.task.action_names[self.table[s]] if self.table[s] >= 0 else "no rule" for s in states]
-        steps = [
-            f"({', '.join(map(str, self.domain.vector(s).values()))}) {a}"
-            for s, a in zip(states, names, strict=True)
-        ]
+        places = [f"({', '.join(map(str, self.domain.vector(s).values()))})" for s in states]
+        places[0] = f"({self.state(states[0])})"
+        steps = [f"{place} {name}" for place, name in zip(places, names, strict=True)]
+        for i, after in enumerate(states[1:]):
+            steps[i] += (
+                ", slipping" if self.slips(states[i], self.graph.next_state[states[i]] == after) else ""
+            )
         if len(steps) > 8:
             steps = [*steps[:4], f"… {len(steps) - 7} more …", *steps[-3:]]
         return " → ".join(steps)
+
+    def likelihoods(self, s: int) -> NDArray[np.float64]:
+        """Return how likely each outcome in a decision state is, those like it included, `(K,)`."""
+        state, action = self.task.decision_states[s], self.table[s]
+        arrays = (self.task.next_state, self.task.reward, self.task.done)
+        alike = [array[state, action][:, None] == array[state, action] for array in arrays]
+        likelihoods: NDArray[np.float64] = np.logical_and.reduce(alike) @ self.task.probability
+        return likelihoods
+
+    def slips(self, s: int, outcomes: NDArray[np.bool_]) -> bool:
+        """Return whether in a decision state another outcome is likelier than any of some, `(K,)`."""
+        likelihoods = self.likelihoods(s)
+        return bool(likelihoods[outcomes].max() < likelihoods.max() * (1 - ROUNDING))
+
+    def entered(self, s: int, outcomes: NDArray[np.bool_]) -> tuple[Vector, bool, str]:
+        """Return the state that the likeliest of some outcomes `(K,)` of the action in a state leads to.
+
+        Returns:
+            Its vector, whether it is entered by a slip, and how it is entered, in words.
+        """
+        here, likelihoods = int(self.task.decision_states[s]), self.likelihoods(s)
+        k = int(np.where(outcomes, likelihoods, -1.0).argmax())
+        after, slip = int(self.task.next_state[here, self.table[s], k]), self.slips(s, outcomes)
+        vector = values_by_name(self.task.features, self.task.state_features[after].tolist())
+        by_chance = ", slipping " if slip else ", by chance " if likelihoods[k] < 1 - ROUNDING else ""
+        if after == here:
+            return vector, slip, f"{', slipping and' if slip else by_chance.rstrip() or ','} staying there"
+        return vector, slip, f"{by_chance or ' '}to ({vector_in_words(vector, self.task.features)})"
 
     def some(self, states: NDArray[np.int64]) -> str:
         """Return the first of some states in words, and how many more there are."""

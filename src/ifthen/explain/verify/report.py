@@ -7,8 +7,8 @@ import textwrap
 from ifthen.explain.verify.findings import SHOWN, Finding, Verification
 from ifthen.explain.verify.requirements import HOLDS, MEASURES
 
-WIDTH = 110
-LEGEND = "✓ holds   ✗ does not   – does not, which need not be a fault   ? not decided"
+NARROWEST = 40
+LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault", "? not decided")
 BELOW = {
     "uncovered": "complete",
     "dead-rule": "no-dead-rules",
@@ -18,6 +18,7 @@ BELOW = {
     "goal-unreachable": "goal-reachable",
     "loop": "goal-reachable",
     "bad-ending": "safe",
+    "costly-step": "safe",
     "not-optimal": "optimal",
 }
 """The property below which a finding is told, by its kind."""
@@ -34,41 +35,59 @@ def sign(report: Verification, name: str) -> str:
     return "?" if value is None else "✓"
 
 
-def plain_text(report: Verification) -> str:
-    """Return the report for a terminal."""
-    lines = [f"{report.subject} on {report.domain}", ""]
+def plain_text(report: Verification, width: int) -> str:
+    """Return the report for a terminal of some width."""
+    width = max(width, NARROWEST)
+    lines = [*_wrapped(f"{report.subject} on {report.domain}", "", width), ""]
     column = max(len(name) for name in report.properties) + 1
     for name in (name for name in HOLDS if name in report.properties):
         head = f"{sign(report, name)} {name:<{column}} "
-        lines += _wrapped(report.reasons[name], head)
-        lines += _below(report, name, " " * len(head))
-    lines += ["", LEGEND, ""]
+        lines += _wrapped(report.reasons[name], head, width)
+        lines += _below(report, name, " " * len(head), width)
+    lines += ["", *_wrapped("   ".join(LEGEND), "", width), ""]
     for name in (name for name in MEASURES if name in report.properties and name != "fraction"):
         told = [finding.text.rstrip(".") for finding in report.findings if finding.kind == name]
-        lines += _wrapped((told or [report.reasons[name]])[0], f"  {name:<{column}} ")
+        lines += _wrapped((told or [report.reasons[name]])[0], f"  {name:<{column}} ", width)
     for finding in (finding for finding in report.findings if finding.kind not in {*BELOW, *MEASURES}):
-        lines += _wrapped(finding.text.rstrip("."), f"  {finding.kind:<{column}} ")
+        lines += _wrapped(finding.text.rstrip("."), f"  {finding.kind:<{column}} ", width)
     if report.requirements:
-        met = sum(requirement.passed for requirement in report.requirements)
-        lines += ["", f"Required: {met} of {len(report.requirements)} met"]
+        lines += ["", _required(report)]
         for requirement in report.requirements:
-            lines += _wrapped(f"{requirement.text}: {requirement.why}", "✓ " if requirement.passed else "✗ ")
+            mark = "✓ " if requirement.passed else "✗ "
+            lines += _wrapped(f"{requirement.text}: {requirement.why}", mark, width)
     return "\n".join(lines)
 
 
-def _below(report: Verification, name: str, indent: str) -> list[str]:
+def summary(report: Verification) -> str:
+    """Return a line about what was looked at, then all requirements, or what does not hold, in short."""
+    head = f"{report.subject} on {report.domain}"
+    if report.requirements:
+        marks = [f"{'✓' if required.passed else '✗'} {required.text}" for required in report.requirements]
+        return f"{head}\n{_required(report)}: {'  '.join(marks)}"
+    names = [name for name in HOLDS if name in report.properties]
+    lines = [f"{sign(report, name)} {name}: {report.reasons[name]}" for name in names]
+    open_ = [line for line in lines if not line.startswith("✓")]
+    return "\n".join([head, *(open_ or [f"✓ {', '.join(names)}"])])
+
+
+def _required(report: Verification) -> str:
+    met = sum(requirement.passed for requirement in report.requirements)
+    return f"Required: {met} of {len(report.requirements)} met"
+
+
+def _below(report: Verification, name: str, indent: str, width: int) -> list[str]:
     """Return the first findings that are told below a property, and how many more there are."""
     found = [finding for finding in report.findings if BELOW.get(finding.kind) == name]
-    lines = [line for finding in found[:SHOWN] for line in _wrapped(finding.text, indent)]
+    lines = [line for finding in found[:SHOWN] for line in _wrapped(finding.text, indent, width)]
     return lines + ([f"{indent}… and {len(found) - SHOWN:,} more like these."] if len(found) > SHOWN else [])
 
 
-def _wrapped(text: str, head: str) -> list[str]:
-    """Return lines of at most WIDTH that begin below each other; "x = 3" is kept in one."""
+def _wrapped(text: str, head: str, width: int) -> list[str]:
+    """Return lines of at most some width that begin below each other; "x = 3" is kept in one."""
     kept = text.replace(" = ", "\u00a0=\u00a0")
     lines = textwrap.wrap(
         kept,
-        WIDTH,
+        width,
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,
@@ -79,7 +98,8 @@ def _wrapped(text: str, head: str) -> list[str]:
 
 def markdown(report: Verification) -> str:
     """Return the report as Markdown: the properties in a table, then every finding."""
-    lines = [f"# {report.subject}", "", f"Every claim holds on {report.domain}.", ""]
+    checked = f"What was checked, in {report.domain}: {', '.join(LEGEND)}."
+    lines = [f"# {report.subject}", "", checked, ""]
     lines += ["| | property | |", "|---|---|---|"]
     lines += [
         f"| {sign(report, name) if name in HOLDS else ''} | {name} | {_cell(report.reasons[name])} |"

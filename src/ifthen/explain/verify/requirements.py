@@ -12,11 +12,11 @@ from ifthen.errors import ParameterError, nearest
 HOLDS = {
     "complete": "no state without a rule",
     "no-dead-rules": "every rule decides somewhere",
-    "no-conflicts": "no two rules that overlap propose different actions",
+    "no-conflicts": "no two rules that overlap propose different actions, a last OTHERWISE not counted",
     "no-redundant-rules": "no single rule can be left out without changing an action",
     "goal-reachable": "the goal can be reached from every initial state",
     "goal-certain": "the goal is reached with probability 1 from every initial state",
-    "safe": "no bad ending can be reached from any initial state",
+    "safe": "no bad ending and no costly step can be met from any initial state",
     "optimal": "the action in every decision state is optimal",
 }
 """Properties that hold or do not."""

@@ -16,19 +16,22 @@ from ifthen.explain.verify.findings import (
     Checked,
     Finding,
     Property,
-    plural,
+    every,
+    part,
     some_of,
 )
 from ifthen.explain.verify.holes import uncovered
+from ifthen.explain.verify.model import Model
 from ifthen.explain.verify.redundant import redundant_rules
+from ifthen.explain.words.rules import rule_for_reading
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
 
 
-def check_rules(domain: Domain) -> Checked:
-    """Return what is found about rules on the points of a domain."""
-    checked = Checked()
-    for check in (uncovered, dead_rules, conflicts, redundant):
+def check_rules(domain: Domain, model: Model | None = None) -> Checked:
+    """Return what is found about rules on the points of a domain, and of a task if there is a model."""
+    checked = uncovered(domain, model)
+    for check in (dead_rules, conflicts, redundant):
         checked.add(check(domain))
     return checked
 
@@ -46,10 +49,9 @@ def dead_rules(domain: Domain) -> Checked:
     dead = np.flatnonzero(~alive_rules(domain))
     findings = _never_winning(domain) if votes else []
     findings += [_dead_rule(domain, int(r)) for r in dead]
-    total = plural(len(ruleset), "rule")
-    why = f"every one of the {total} {'matches' if votes else 'decides'} somewhere"
+    why = f"{every(len(ruleset), 'rule')} {'matches' if votes else 'decides'} somewhere"
     if len(dead):
-        why = f"{len(dead):,} of {total} {never_decide(len(dead), votes)}"
+        why = f"{part(len(dead), len(ruleset), 'rule')} {never_decide(len(dead), votes)}"
     return Checked(findings, {"no-dead-rules": Property(not len(dead), why)})
 
 
@@ -62,7 +64,7 @@ def never_decide(rules: int, votes: bool = False) -> str:
 
 def _dead_rule(domain: Domain, r: int) -> Finding:
     """Return why rule r never decides: it matches nothing, or one rule or several always beat it."""
-    rule = f"Rule {r + 1} ({domain.ruleset.rule_in_words(r)})"
+    rule = f"Rule {r + 1} ({rule_for_reading(domain.ruleset, r)})"
     own = np.flatnonzero(domain.matching[:, r])
     if not len(own):
         where = "state of the task" if domain.task else "point"
@@ -124,11 +126,13 @@ def _never_winning(domain: Domain) -> list[Finding]:
     losing = np.flatnonzero(domain.matching.any(axis=0) & ~wins)
     if not len(losing):
         return []
-    numbers = some_of([str(r + 1) for r in losing], joint=", ")
-    text = (
-        f"{len(losing):,} of {plural(len(wins), 'rule')} are never on the winning side: they match, but "
-        f"their action is never taken there (rules {numbers}). Their votes still count."
-    )
+    some = f"Rules {some_of([str(r + 1) for r in losing], joint=', ')} are"
+    text = "never on the winning side: they match, but their action is never taken there."
+    votes = "Their votes still count."
+    if len(losing) == 1:
+        some, votes = f"Rule {losing[0] + 1} is", "Its vote still counts."
+        text = "never on the winning side: it matches, but its action is never taken there."
+    text = f"{some} {text} {votes}"
     rules = tuple(losing.tolist())
     return [Finding("never-on-the-winning-side", "note", text, rules)]
 
@@ -149,10 +153,9 @@ def redundant(domain: Domain) -> Checked:
 def redundant_found(rules: tuple[int, ...], total: int, dead: int) -> Checked:
     """Return the finding that each of some rules, `dead` of which never decide, could be left out."""
     numbers = some_of([str(r + 1) for r in rules], joint=", ")
-    why = (
-        f"{len(rules):,} of {plural(total, 'rule')} could be left out, one at a time, with no action changed"
-    )
+    each = ", one at a time," if len(rules) > 1 else ""
+    why = f"{part(len(rules), total, 'rule')} could be left out{each} with no action changed"
     text = f"Without rule {numbers}" if len(rules) == 1 else f"Without any single one of rules {numbers}"
-    known = f" ({dead:,} of them never decide.)" if dead and dead < len(rules) else ""
+    known = f" ({dead:,} of them {never_decide(dead)}.)" if dead and dead < len(rules) else ""
     finding = Finding("redundant", "note", f"{text} every action stays the same.{known}", rules)
     return Checked([finding], {"no-redundant-rules": Property(False, why)})

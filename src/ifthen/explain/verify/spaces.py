@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 
 from ifthen.explain.boxes import BUDGET, box_in_words, compare, first_match, overlaps
 from ifthen.explain.points import values_by_name
-from ifthen.explain.verify.conflicts import LISTED, conflicts_found, no_conflicts
+from ifthen.explain.verify.conflicts import LISTED, conflicts_found, default_rule, no_conflicts
 from ifthen.explain.verify.findings import (
     Checked,
     Finding,
     Property,
+    every,
+    part,
     plural,
     share_in_words,
     vector_in_words,
 )
 from ifthen.explain.verify.holes import uncovered_space
 from ifthen.explain.verify.rules import never_decide, redundant_found
+from ifthen.explain.words.rules import rule_for_reading
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.strength import StrengthRules
 from ifthen.rules.ruleset import RuleSet
@@ -59,7 +62,8 @@ def dead_in_space(ruleset: RuleSet, budget: int = BUDGET) -> tuple[list[Finding]
         names = " or ".join(str(q + 1) for q in by)
         one = f"rule {names}" if len(by) == 1 else f"one of rules {names}"
         beats = "is stronger" if isinstance(ruleset, StrengthRules) else "comes first"
-        text = f"Rule {r + 1} ({ruleset.rule_in_words(r)}) never decides: wherever it matches, {one} {beats}."
+        rule = f"Rule {r + 1} ({rule_for_reading(ruleset, r)})"
+        text = f"{rule} never decides: wherever it matches, {one} {beats}."
         data = {"reason": "subsumed" if len(by) == 1 else "shadowed", "beaten_by": list(by)}
         corner = values_by_name(ruleset.features, ruleset.bounds[r, :, 0].tolist())
         findings.append(Finding("dead-rule", "problem", text, (r, *by), corner, data))
@@ -91,22 +95,23 @@ def _never_strongest(ruleset: StrengthRules) -> tuple[dict[int, tuple[int, ...]]
 
 
 def _no_dead_rules(ruleset: RuleSet, dead: int, alive: int) -> Property:
-    total = plural(len(ruleset), "rule")
     open_ = len(ruleset) - dead - alive
     rest = f"; of {plural(open_, 'other')} it is not decided" if open_ else ""
     if dead:
-        return Property(False, f"{dead:,} of {total} {never_decide(dead)}{rest}")
+        return Property(False, f"{part(dead, len(ruleset), 'rule')} {never_decide(dead)}{rest}")
     if open_:
-        return Property(None, f"{alive:,} of {total} decide somewhere{rest}")
+        decide = "decides" if alive == 1 else "decide"
+        return Property(None, f"{part(alive, len(ruleset), 'rule')} {decide} somewhere{rest}")
     does = "decides" if isinstance(ruleset, (DecisionList, StrengthRules)) else "matches"
-    return Property(True, f"every one of the {total} {does} somewhere")
+    return Property(True, f"{every(len(ruleset), 'rule')} {does} somewhere")
 
 
 def conflicts_in_space(ruleset: RuleSet) -> Checked:
     """Look for pairs of rules whose boxes meet and that propose different actions."""
-    found = sorted(overlaps(ruleset), key=lambda pair: (-pair.share, pair.first, pair.second))
+    counted = [pair for pair in overlaps(ruleset) if pair.second != default_rule(ruleset)]
+    found = sorted(counted, key=lambda pair: (-pair.share, pair.first, pair.second))
     if not found:
-        return no_conflicts()
+        return no_conflicts(ruleset)
     pairs: list[dict[str, Any]] = [
         {
             "rules": [pair.first, pair.second],

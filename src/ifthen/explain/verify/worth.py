@@ -11,6 +11,7 @@ from ifthen.explain.verify.findings import (
     Checked,
     Finding,
     Property,
+    every,
     number,
     part,
     plural,
@@ -67,7 +68,7 @@ def optimality(model: Model) -> Checked:
     optimal = acts & best.optimal_actions[states, table]
     worse = np.flatnonzero(acts & ~optimal)
     if optimal.all():
-        why = f"the action in every one of the {plural(len(states), 'decision state')} is optimal"
+        why = f"the action in {every(len(states), 'decision state')} is optimal"
         return Checked(properties={"optimal": Property(True, why)})
     none = int((~acts).sum())
     why = f"the action is not optimal in {part(len(worse), len(states), 'decision state')}" + (

@@ -1,14 +1,14 @@
 """Why: what a ruleset does in one state, which rule made it so, which lost, and what would change it.
 
-The answer is made of what the rules themselves compare (`explain.reasons`) and of the nearest state in which
-another action is chosen (`explain.counterfactual`).
+The answer is made of what the rules themselves compare (`why.reasons`), of the nearest state in which another
+action is chosen (`why.counterfactual`) and, with a task, of what the state is in it (`why.standing`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from ifthen.explain.domain import ruleset_of
 from ifthen.explain.points import Number, values_by_name
 from ifthen.explain.why.counterfactual import Counterfactual, counterfactual, domain_of
 from ifthen.explain.why.reasons import Lost, judge_of
+from ifthen.explain.why.standing import Ground, Standing
+from ifthen.explain.words import rule_for_reading
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
@@ -45,6 +47,7 @@ class Explanation:
         counterfactual_note: why there is none.
         features: the features, for their units.
         counterfactual_words: the words of the rule that decides there.
+        standing: whether the policy is ever asked there, and whether its action is optimal; see `Standing`.
     """
 
     observation: dict[str, Number]
@@ -58,6 +61,12 @@ class Explanation:
     counterfactual_note: str
     features: tuple[Feature, ...]
     counterfactual_words: str
+    standing: Standing
+
+    @property
+    def asked(self) -> bool:
+        """Whether the policy is ever asked there; taken as so without a task."""
+        return self.standing.asked
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data that JSON understands; rules are numbered from 0."""
@@ -72,14 +81,25 @@ class Explanation:
             "scores": dict(self.scores),
             "counterfactual": {**changed.to_dict(), "words": self.counterfactual_words} if changed else None,
             "counterfactual_note": self.counterfactual_note,
+            "asked": self.asked,
+            "place": self.standing.place,
+            "best": list(self.standing.best),
+            "optimal": self.standing.optimal,
+            "loss": self.standing.loss,
         }
 
     def __str__(self) -> str:
         at = ", ".join(f"{f.name} = {_value(f, self.observation[f.name])}" for f in self.features)
-        if self.rule is None:
+        if not self.asked:
+            lines = [f"At {at} is {self.standing.place}: the policy is never asked there."]
+            done = "do nothing" if self.rule is None else f"say {self.action}"
+            lines.append(f"Its rules would {done}: {self.reason}.")
+        elif self.rule is None:
             lines = [f"At {at} nothing is done: {self.reason}."]
         else:
-            lines = [f"At {at} the action is {self.action}: {self.reason}.", f"  {_numbered(self)}"]
+            lines = [f"At {at} the action is {self.action}: {self.reason}."]
+        lines += [] if self.rule is None else [f"  {_numbered(self)}"]
+        lines += [self.standing.words] if self.standing.words else []
         if self.others:
             lines.append("Other rules that match:")
             lines += [f"  {_numbered(lost)}  ({lost.why})" for lost in self.others[:SHOWN]]
@@ -112,8 +132,9 @@ def explain(
     Args:
         ruleset: a RuleSet, or a trained system.
         observation: the state's features, `(features,)`, or by name.
-        task: look for the nearest change among its decision states only, which are those that can happen;
-            otherwise in the whole space.
+        task: say whether the policy is ever asked there and whether its action is optimal, and look for the
+            nearest change among the task's decision states only, which are those that can happen; otherwise
+            in the whole space.
     """
     rules = ruleset_of(ruleset)
     if isinstance(observation, Mapping):
@@ -140,7 +161,8 @@ def explain_all(ruleset: Any, points: ArrayLike, task: TabularTask | None = None
     """
     rules = ruleset_of(ruleset)
     batch = checked_points(rules, points)
-    domain, words = domain_of(rules, task), cache(rules.rule_in_words)
+    domain, words = domain_of(rules, task), cache(partial(rule_for_reading, rules))
+    ground = None if task is None else Ground(task)
     matching = rules.matches(batch)
     actions, deciders = rules.decide(matching, batch)
     judge, explanations = judge_of(rules, matching, batch, words), []
@@ -161,6 +183,7 @@ def explain_all(ruleset: Any, points: ArrayLike, task: TabularTask | None = None
                 counterfactual_note=note,
                 features=rules.features,
                 counterfactual_words=words(other.rule) if other and other.rule is not None else "",
+                standing=Standing() if ground is None else ground.standing(tuple(point), action),
             )
         )
     return explanations

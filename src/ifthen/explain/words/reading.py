@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import polars
 
 MANY_TERMS = 4
+MANY_IDLE = 20
+"""Of more rules that never decide than this, only the number is shown."""
 HOW = {
     "decision-list": "the first that matches decides",
     "strength": "the strongest that matches decides",
@@ -41,8 +43,11 @@ class ShownRule:
         payoff: the payoff it predicts, in words; "" in a decision list.
         weight: its strength at its centre, or its fitness; None in a decision list.
         decides: how many states it decides; None where they cannot be listed.
-        share: the same as a share of all states.
+        share: the same as a share of all states, or of the whole space where these cannot be listed; None
+            where it is not known.
         group: number of the group that it is read in, from 0: neighbours with the same action.
+        never: whether it decides nowhere at all; False where it is not known. One that decides only where a
+            real feature has a single value has no share of the space, but decides.
     """
 
     rule: int
@@ -53,6 +58,7 @@ class ShownRule:
     decides: int | None
     share: float | None
     group: int
+    never: bool
 
     @property
     def words(self) -> str:
@@ -61,8 +67,10 @@ class ShownRule:
 
     @property
     def decides_in_words(self) -> str:
-        """The share of states it decides; "never decides" for none, "" where it is not known."""
-        return "" if self.share is None else percent(self.share) if self.share else "never decides"
+        """The share of states it decides; "never decides" for none, "?" where it is not known."""
+        if self.never:
+            return "never decides"
+        return "?" if self.share is None else percent(self.share) if self.share else "<1%"
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class Reading:
         states: how many states the shares are of; None where they cannot be listed.
         uncovered: in how many of them no rule matches.
         where: the states in words.
+        uncovered_share: in what share of them no rule matches; None where it is not known.
     """
 
     ruleset: RuleSet
@@ -82,6 +91,12 @@ class Reading:
     states: int | None
     uncovered: int | None
     where: str
+    uncovered_share: float | None = None
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether it is known of any rule what it decides."""
+        return any(rule.never or rule.share is not None for rule in self.rules)
 
     @property
     def weight_name(self) -> str:
@@ -92,39 +107,63 @@ class Reading:
     def heading(self) -> str:
         """How the rules choose, and what the shares are of, in one or two sentences."""
         lines = [f"{_counted(len(self.rules))}: {HOW[self.ruleset.kind]}."]
-        if self.states is not None:
+        if self.has_shares:
             lines.append(f"Shares are of {self.where}.")
         if self.states and self.uncovered:
             lines.append(
                 f"No rule matches in {self.uncovered:,} of them ({percent(self.uncovered / self.states)})."
             )
+        elif self.uncovered_share:
+            lines.append(f"No rule matches in {percent(self.uncovered_share)} of them.")
+        if self.has_shares and any(rule.decides_in_words == "?" for rule in self.rules):
+            lines.append("Where a question mark stands, the search for what a rule decides gave up.")
         return " ".join(lines)
 
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, width: int = 100) -> str:
-        """Return the reading for a terminal of `width` characters; rules are numbered from 1."""
+    def to_text(self, width: int = 100, everything: bool = False) -> str:
+        """Return the reading for a terminal of `width` characters; rules are numbered from 1.
+
+        Args:
+            width: of the terminal.
+            everything: show rules that never decide even where they are many and the order of rules means
+                nothing; otherwise they are counted.
+        """
         ordered = isinstance(self.ruleset, DecisionList)
+        rules = self.rules if everything or ordered else self._worth_showing
         cells = [
             [str(rule.rule + 1), rule.head, *([_then(rule)] if ordered else []), *self._measures(rule)]
-            for rule in self.rules
+            for rule in rules
         ]
         headers = ["#", "", *([""] if ordered else []), *self._headers[3:]]
         align = self._align if ordered else "rl" + self._align[3:]
         header, *rows = text_rows([headers, *cells], align, width, flexible=1)
         lines = [fill(self.heading, width), *(["", header] if self._headers[3:] else [""])]
-        for before, rule, row in zip((None, *self.rules), self.rules, rows, strict=False):
-            if not ordered and (before is None or before.group != rule.group):
-                lines += ["", self._about_group(rule.group)]
-            lines.append(row)
+        if ordered:
+            return "\n".join([*lines, *rows])
+        for group in range(self.rules[-1].group + 1):
+            lines += ["", self._about_group(group)]
+            lines += [row for rule, row in zip(rules, rows, strict=True) if rule.group == group]
+            hidden = [rule for rule in self.rules if rule.group == group and rule not in rules]
+            lines += [self._about_hidden(len(hidden))] if hidden else []
         return "\n".join(lines)
+
+    @property
+    def _worth_showing(self) -> tuple[ShownRule, ...]:
+        """The rules less those that never decide where these are many."""
+        deciding = tuple(rule for rule in self.rules if not rule.never)
+        return self.rules if len(self.rules) - len(deciding) <= MANY_IDLE else deciding
 
     def _about_group(self, group: int) -> str:
         rules = [rule for rule in self.rules if rule.group == group]
-        decided = [rule.share for rule in rules if rule.share is not None]
-        share = f", decided in {percent(sum(decided))} of the states" if decided else ""
+        decided = [rule.decides for rule in rules if rule.decides is not None]
+        share = f", decided in {percent(sum(decided) / self.states)} of the states" if self.states else ""
         return f"{rules[0].action}: {_counted(len(rules))}{share}"
+
+    def _about_hidden(self, n: int) -> str:
+        votes = " (but may vote)" if self.ruleset.kind == "prediction-array" else ""
+        return f"and {_counted(n)} that never decide{'s' if n == 1 else ''}{votes}"
 
     def to_markdown(self) -> str:
         """Return the reading as Markdown: a sentence and a table."""
@@ -169,7 +208,7 @@ class Reading:
 
     @property
     def _headers(self) -> list[str]:
-        shares = ["decides"] if self.states is not None else []
+        shares = ["decides"] if self.has_shares else []
         return ["#", "IF", "THEN", *shares, *(["payoff", self.weight_name] if self.weight_name else [])]
 
     @property
@@ -177,7 +216,7 @@ class Reading:
         return "rll" + "r" * (len(self._headers) - 3)
 
     def _measures(self, rule: ShownRule) -> list[str]:
-        shares = [rule.decides_in_words] if self.states is not None else []
+        shares = [rule.decides_in_words] if self.has_shares else []
         return [*shares, *([] if rule.weight is None else [rule.payoff, f"{rule.weight:.3g}"])]
 
 

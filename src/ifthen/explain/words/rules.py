@@ -7,12 +7,14 @@ that they decide, then by strength or fitness.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.explain.boxes import coverage, first_match
 from ifthen.explain.domain import points_of, ruleset_of, where_in_words
 from ifthen.explain.fewer.compact import compact
 from ifthen.explain.points import choose_at
@@ -33,6 +35,7 @@ __all__ = [
     "ShownRule",
     "read_rules",
     "readable",
+    "rule_for_reading",
     "rules_in_words",
 ]
 
@@ -71,7 +74,7 @@ def rules_in_words(ruleset: RuleSet, task: TabularTask) -> list[RuleInWords]:
     return [
         RuleInWords(
             number=r + 1,
-            words=ruleset.rule_in_words(r),
+            words=rule_for_reading(ruleset, r),
             notes=ruleset.rule_notes(r),
             decides=int(counts[r]),
             share=int(counts[r]) / len(points),
@@ -85,17 +88,17 @@ def read_rules(policy: Any, task: TabularTask | None = None) -> Reading:
 
     Args:
         policy: a RuleSet, or a trained system.
-        task: shares are of its decision states; without one they are of the whole space where its vectors
-            can be listed, and left out otherwise.
+        task: shares are of its decision states; without one they are of the whole space. Where its vectors
+            cannot be listed they are known for decision lists, exactly, and left out otherwise.
     """
     ruleset = ruleset_of(policy)
     points = points_of(ruleset, task)
-    counts = None if points is None else decided_counts(ruleset, points)
+    decided = known_shares(ruleset, points)
     weights, order = weights_of(ruleset), np.arange(len(ruleset))
     if not isinstance(ruleset, DecisionList):
-        order = reading_order(ruleset, np.zeros(len(ruleset)) if counts is None else counts, weights)
+        counts = np.zeros(len(ruleset)) if decided.counts is None else decided.counts
+        order = reading_order(ruleset, counts, weights)
     groups = np.cumsum(np.diff(ruleset.actions[order], prepend=ruleset.actions[order[0]]) != 0)
-    total = None if points is None else len(points)
     rules = tuple(
         ShownRule(
             rule=r,
@@ -103,14 +106,47 @@ def read_rules(policy: Any, task: TabularTask | None = None) -> Reading:
             action=ruleset.action_names[ruleset.actions[r]],
             payoff=ruleset.rule_notes(r),
             weight=None if weights is None else float(weights[r]),
-            decides=None if counts is None else int(counts[r]),
-            share=None if counts is None or total is None else int(counts[r]) / total,
+            decides=None if decided.counts is None else int(decided.counts[r]),
+            share=decided.shares[r],
             group=int(group),
+            never=decided.never[r],
         )
         for r, group in zip(order.tolist(), groups, strict=True)
     )
-    uncovered = None if counts is None or total is None else total - int(counts.sum())
-    return Reading(ruleset, rules, total, uncovered, where_in_words(ruleset, task))
+    total = None if points is None else len(points)
+    uncovered = None if total is None or decided.counts is None else total - int(decided.counts.sum())
+    return Reading(ruleset, rules, total, uncovered, where_in_words(ruleset, task), decided.uncovered)
+
+
+class Decided(NamedTuple):
+    """What each rule decides, as far as it is known."""
+
+    counts: NDArray[np.int64] | None
+    """`(rules,)`: how many states; None where they cannot be listed."""
+    shares: list[float | None]
+    """The share of the states, or of the space where they cannot be listed."""
+    never: list[bool]
+    """Whether it is proven that the rule decides nowhere."""
+    uncovered: float | None
+    """The share in which no rule matches."""
+
+
+def known_shares(ruleset: RuleSet, points: NDArray[np.float64] | None) -> Decided:
+    """Return what each rule decides of the points `(n, features)` or, where these are None, of the space.
+
+    Of spaces that cannot be listed decision lists only can be asked, box by box.
+    """
+    if points is not None:
+        counts = decided_counts(ruleset, points)
+        shares: list[float | None] = [count / len(points) for count in counts.tolist()]
+        return Decided(counts, shares, (counts == 0).tolist(), 1 - int(counts.sum()) / len(points))
+    if not isinstance(ruleset, DecisionList):
+        return Decided(None, [None] * len(ruleset), [False] * len(ruleset), None)
+    found, rest = first_match(ruleset), coverage(ruleset.bounds, ruleset.features)
+    uncovered = None if rest.gave_up else rest.uncovered_share
+    if rest.complete is False and uncovered == 0:
+        uncovered = sys.float_info.min  # a hole that is flat along a real feature has no share, but is there
+    return Decided(None, [rule.share for rule in found], [rule.decides is False for rule in found], uncovered)
 
 
 def decided_counts(ruleset: RuleSet, points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -135,6 +171,13 @@ def reading_order(
     of_action = np.bincount(ruleset.actions, counts, minlength=len(ruleset.action_names))
     worth = np.zeros(len(ruleset)) if weights is None else weights
     return np.lexsort((-worth, -counts, ruleset.actions, -of_action[ruleset.actions]))
+
+
+def rule_for_reading(ruleset: RuleSet, rule: int) -> str:
+    """Return a rule in words: IF … THEN …, OTHERWISE … for the rest of a decision list, or ALWAYS … ."""
+    words = ruleset.rule_in_words(rule)
+    head = _head(ruleset, rule)
+    return words.replace("ALWAYS", head, 1) if head == "OTHERWISE" else words
 
 
 def _head(ruleset: RuleSet, rule: int) -> str:

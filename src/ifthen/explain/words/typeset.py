@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 
 GAP = "  "
+TERMS = re.compile(r" (?=AND |THEN )|(?<=,) (?![^\[]*\])")  # no comma in an interval parts terms
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -69,6 +72,59 @@ def text_rows(rows: Rows, align: str, width: int, flexible: int) -> list[str]:
         first = [cell if c != flexible else lines[0] for c, cell in enumerate(row)]
         blocks.append("\n".join(_line(cells, widths, align) for cells in [first, *later]))
     return blocks
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most `width` characters, broken where it hurts least.
+
+    That is before AND or THEN and after a comma between terms; else between words; else anywhere.
+    """
+    if len(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for term in TERMS.split(text):
+        if lines and len(lines[-1]) + 1 + len(term) <= width:
+            lines[-1] += f" {term}"
+        else:
+            lines += textwrap.wrap(term, max(1, width), break_on_hyphens=False) or [""]
+    return lines
+
+
+def prose(text: str, width: int) -> str:
+    """Return sentences in lines of at most `width` characters; lines that they have already are kept."""
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.splitlines())
+
+
+def fitting_rows(rows: Rows, align: str, width: int) -> list[str]:
+    """Return rows in columns, each as one or more lines, none of them longer than `width`.
+
+    What is too wide is folded: headers first, then the widest columns.
+
+    Args:
+        rows: the cells; the first row holds the headers.
+        align: "l" or "r" for each column.
+        width: of the terminal, in characters; a column takes 3 at least.
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    least = least_widths(rows)
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > 1:
+        spare = [wide - narrow for wide, narrow in zip(widths, least, strict=True)]
+        loose = spare if max(spare) > 0 else widths
+        widths[loose.index(max(loose))] -= 1
+    blocks = [[folded(cell, wide) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(*blocks, strict=True)]
+    return [
+        "\n".join(_line(cells, widths, align) for cells in zip_longest(*block, fillvalue=""))
+        for block in blocks
+    ]
+
+
+def least_widths(rows: Rows) -> list[int]:
+    """Return the width of each column when only its header, in the first row, is folded between words."""
+    return [
+        max([len(word) for word in header.split()] + [len(cell) for cell in cells] + [0])
+        for header, *cells in zip(*rows, strict=True)
+    ]
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:

@@ -1,0 +1,47 @@
+"""Slices cover what is no state of the task, and their legend names all that can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ifthen import DecisionList
+from ifthen.explain.pictures.slices import slice_figure
+from ifthen.tasks.names import task_by_name
+
+TAXI = task_by_name("Taxi-v4")
+WHOLE = [[f.low, f.high] for f in TAXI.features]
+IMPOSSIBLE = DecisionList(  # Dropoff only where the passenger is at the destination already
+    [[[0, 4], [0, 4], [1, 1], [1, 1]], [[0, 1], [0, 4], [0, 4], [0, 3]], WHOLE],
+    [5, 0, 1], TAXI.features, TAXI.action_names,
+)  # fmt: skip
+
+
+def covers(figure: Figure) -> list[Any]:
+    """Return what each panel covers, `(down, across)`; None where it covers nothing."""
+    found: list[list[Any]] = [
+        [c for c in axes.collections if c.get_gid() == "no state"] for axes in figure.axes
+    ]
+    return [~np.ma.getmaskarray(c[0].get_array()) if c else None for c in found]
+
+
+def labels(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_what_is_no_decision_state_is_covered() -> None:
+    figure = slice_figure(IMPOSSIBLE, TAXI, ("passenger", "destination"))
+    (covered,) = covers(figure)
+    states = set(map(tuple, TAXI.dynamics.states.tolist()))
+    for (target, passenger), hidden in np.ndenumerate(covered):
+        assert hidden == ((2, 2, passenger, target) not in states) == (passenger == target)
+    assert covers(slice_figure(IMPOSSIBLE, TAXI, ("column", "row"))) == [None]
+
+
+def test_the_legend_names_all_that_can_be_seen_and_nothing_else() -> None:
+    assert labels(slice_figure(IMPOSSIBLE, TAXI)) == ["South", "North", "no state"]
+    assert labels(slice_figure(IMPOSSIBLE, TAXI, ("column", "row"))) == ["South", "North"]
+    assert labels(slice_figure(IMPOSSIBLE, at={"destination": 1})) == ["South", "North", "Dropoff"]
+    assert set(covers(slice_figure(IMPOSSIBLE))) == {None}
