@@ -186,6 +186,7 @@ def test_of_two_equally_strong_rules_the_one_with_the_lower_action_is_named_as_t
     ruleset = StrengthRules([[[0, 1]], [[0, 1]]], [1, 0], features, ("A", "B"), weights, [0, 0])
     (finding,) = of_kind(verify(ruleset), "dead-rule")
     assert finding.rules == (0, 1)
+    assert "rule 2 is at least as strong and wins" in finding.text
 
 
 # Requirements.

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature, TabularTask, evaluate, frozen_lake
+from ifthen.explain.verify import graph as graph_module
 from ifthen.explain.verify import verify
+from ifthen.explain.verify.absorption import ending_chances
 from ifthen.explain.verify.graph import sure_states
+from ifthen.explain.verify.requirements import judge, parse
 from tests import naive, naive_explain
 from tests.explain.verified import (
     TASKS,
@@ -200,3 +204,73 @@ def test_rewards_that_are_all_negative_leave_a_goal_the_least_bad_ending() -> No
     half = verify(DecisionList([[[0, 0]]], [1], features, task.action_names), task)
     assert half.properties["optimal"] is False
     assert "and 1 has none" in half.reasons["optimal"]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7))
+def test_ending_chances_solve_the_linear_system(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet(np.ones(n + 2), n)
+    steps, wanted, other = chances[:, :n], chances[:, n], chances[:, n + 1]
+    expected = np.linalg.solve(np.eye(n) - steps, wanted)
+    np.testing.assert_allclose(ending_chances(steps, wanted, other), expected, rtol=1e-9)
+
+
+def rarely_ending(chance: float) -> TabularTask:
+    """Return two states that lead to each other and end, with reward 1 or 0, each with this small chance."""
+    probability = np.array([1 - 2 * chance, chance, chance])
+    next_state = np.array([[[1, 0, 0]], [[0, 1, 1]]], dtype=np.int32)
+    done = np.array([[[False, True, True]]] * 2)
+    reward = np.array([[[0.0, 1.0, 0.0]]] * 2)
+    return TabularTask(
+        name="rare",
+        features=(Feature("place", 0, 1),),
+        action_names=("Go",),
+        state_features=np.array([[0], [1]], dtype=np.int32),
+        next_state=next_state,
+        reward=reward,
+        done=done,
+        probability=probability,
+        initial_states=np.array([0, 1], dtype=np.int32),
+        enumerations=1,
+        gamma=0.9,
+        t_max=10,
+    )
+
+
+@pytest.mark.parametrize("chance", [0.25, 1e-9, 1e-17, 1e-200])
+@pytest.mark.parametrize("most", [0, 100])
+def test_endings_that_hardly_ever_come_have_exact_probabilities(
+    chance: float, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_module, "MOST_ELIMINATED", most)
+    task = rarely_ending(chance)
+    rules = DecisionList([[[0, 1]]], [0], task.features, task.action_names)
+    found = verify(rules, task, "goal-probability>=0.49,goal-probability<=0.51")
+    assert found.properties["goal-probability"] == pytest.approx(0.5, rel=1e-6)
+    assert found.passed
+
+
+def test_what_is_no_number_meets_no_requirement() -> None:
+    demands = parse("goal-probability<=0.1,goal-probability>=0.1", True)
+    for demand in demands:
+        assert not judge(demand, {"goal-probability": float("nan")}, {}).passed
+
+
+@pytest.mark.parametrize(("action", "optimal"), [(0, True), (1, False)])
+def test_without_a_discount_a_policy_is_optimal_where_it_is_worth_the_optimum(
+    action: int, optimal: bool
+) -> None:
+    task = chain(gamma=1.0, t_max=1000)
+    rules = DecisionList([[[0, 2]]], [action], task.features, task.action_names)
+    found = verify(rules, task, "optimal")
+    assert found.properties["optimal"] is optimal
+    assert found.passed is optimal
+    assert len([f for f in found.findings if f.kind == "not-optimal"]) == (0 if optimal else 1)
+
+
+def test_states_that_look_the_same_are_said() -> None:
+    task = chain(state_features=np.zeros((3, 1), dtype=np.int32))
+    rules = DecisionList([[[0, 2]]], [0], task.features, task.action_names)
+    (finding,) = [f for f in verify(rules, task).findings if f.kind == "alike"]
+    assert finding.data["states"] == [0, 1]
+    assert not [f for f in verify(rules, chain()).findings if f.kind == "alike"]

@@ -186,3 +186,9 @@ def test_counts_of_a_huge_integer_space_are_exact() -> None:
     report = verify(ruleset)
     assert only(report, "uncovered").data["amount"] == 1_000_000
     assert "1,000,000 feature vectors have no rule" in str(report)
+
+
+def test_the_smallest_numbers_have_a_middle_too() -> None:
+    tiny = Feature("u", 5e-324, 1.0, "real")
+    rules = StrengthRules([[[5e-324, 5e-324]]], [0], [tiny], ["a"], [[0.0, 0.0]], [0.0])
+    assert verify(rules).properties["complete"] is False

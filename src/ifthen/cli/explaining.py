@@ -31,7 +31,7 @@ def explain(
     task: TaskName = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="x=3,y=2", help="Say why the policy does what it does there, and stop."),
+        typer.Option(metavar="x=5,y=2", help="Say why the policy does what it does there, and stop."),
     ] = None,
     episode: Annotated[
         int | None, typer.Option(help="Show this episode of z step by step, from 1, and stop.")
@@ -42,13 +42,16 @@ def explain(
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Also say what fewer rules would cost (takes seconds).")
     ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List all rules, also the many of an XCSF that never decide.")
+    ] = False,
 ) -> None:
     """Read and question a policy: rules in words, why it acts, an interactive page, pictures.
 
     For example:
 
     - `ifthen explain runs/first --out explained`, then open explained/explain.html
-    - `ifthen explain runs/first --at x=3,y=2`
+    - `ifthen explain runs/first --at x=5,y=2`
     - `ifthen explain runs/first --episode 1`
     - `ifthen explain runs/first --compare runs/second --out explained`
     """
@@ -74,10 +77,13 @@ def explain(
             raise ParameterError(f"--episode must be from 1 to {len(played.z):,}, not {episode}.")
         out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
-    _explain_all(policy, folder, None if compare is None else read_policy(compare, task), ladder)
+    other = None if compare is None else read_policy(compare, task)
+    _explain_all(policy, folder, other, ladder, everything)
 
 
-def _explain_all(policy: Policy, folder: Path | None, other: Policy | None, ladder: bool) -> None:
+def _explain_all(
+    policy: Policy, folder: Path | None, other: Policy | None, ladder: bool, everything: bool
+) -> None:
     """Print the rules and what was verified, and write everything where a folder is given."""
     from ifthen.explain.verify import verify as verified
     from ifthen.explain.words import read_rules
@@ -95,9 +101,9 @@ def _explain_all(policy: Policy, folder: Path | None, other: Policy | None, ladd
 
         with err.status("drawing"):
             page = explain_to(folder, policy, found, other, steps)
-    out.print(read_rules(policy.ruleset, policy.task).to_text(out.width))
+    out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
     out.print()
-    out.print(str(found))
+    out.print(found.to_text(out.width))
     if steps is not None:
         out.print()
         out.print(str(steps))
@@ -126,6 +132,7 @@ def verify(
             "performance, fraction (of the optimum), goal-probability with >=, <=, >, < or =.",
         ),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print a few lines only.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Check a policy and show a witness for everything that was found.
@@ -146,7 +153,7 @@ def verify(
     parse(demands, True)  # what is wrong with it is said before any file is read
     policy = read_policy(model, task)
     found = verified(policy.ruleset, policy.task, demands)
-    out.print(str(found))
+    out.print(found.summary() if quiet else found.to_text(out.width))
     _write_json(json_file, found.to_dict())
     if not found.passed:
         raise typer.Exit(UNMET)

@@ -7,15 +7,19 @@ stops there.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.explain.verify.absorption import ending_chances
 from ifthen.tasks.tabular import TabularTask
 
 Mask = NDArray[np.bool_]
+MOST_ELIMINATED = 1500  # states; more are solved as a sparse system, which is faster and rounds more
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +106,6 @@ class PolicyGraph:
             outcomes: outcomes of the states' actions.
             possible: the states from which that can happen, `(D,)`; elsewhere the probability is 0.
         """
-        from scipy.sparse import csc_array, eye_array  # type: ignore[import-untyped]  # SciPy ships no types
-        from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
-
         chance = np.zeros(self.size)
         inside = np.flatnonzero(possible)
         if not len(inside):
@@ -113,16 +114,21 @@ class PolicyGraph:
         number[inside] = np.arange(len(inside))
         after = np.where(outcomes[inside], -1, number[self.next_state[inside]])
         row, outcome = np.nonzero(after >= 0)
-        size = (len(inside), len(inside))
-        steps = csc_array((self.probability[outcome], (row, after[row, outcome])), shape=size)
-        ends = outcomes[inside] @ self.probability
-        solved = np.atleast_1d(spsolve(eye_array(len(inside), format="csc") - steps, ends))
+        wanted = outcomes[inside] @ self.probability
+        other = (~outcomes[inside] & (after < 0)) @ self.probability
+        shape = (len(inside), len(inside))
+        entries = (self.probability[outcome], (row, after[row, outcome]))
+        solved = _solved(entries, shape, wanted) if len(inside) > MOST_ELIMINATED else None
+        if solved is None or not np.isfinite(solved).all():
+            steps = np.zeros(shape)
+            np.add.at(steps, entries[1], entries[0])
+            solved = ending_chances(steps, wanted, other)
         chance[inside] = np.clip(solved, 0.0, 1.0)
         return chance
 
     def closed_classes(self) -> list[NDArray[np.int64]]:
         """Return the sets of states that are never left again: no ending, no state without a rule."""
-        from scipy.sparse import coo_array
+        from scipy.sparse import coo_array  # type: ignore[import-untyped]  # SciPy ships no types
         from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # no types
 
         source, target = self.edges
@@ -138,6 +144,17 @@ class PolicyGraph:
         source, target = self.edges
         reach = self.forward(target[source == state])
         return [state, *reach.path(state)]
+
+
+def _solved(entries: Any, shape: tuple[int, int], wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the solution of x = P x + wanted; not finite where rounding makes P seem closed."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
+
+    with warnings.catch_warnings(action="ignore"):
+        return np.atleast_1d(
+            spsolve(eye_array(*shape, format="csc") - csc_array(entries, shape=shape), wanted)
+        )
 
 
 def _search(

@@ -105,7 +105,7 @@ def _number(text: str, written: str) -> float:
 def judge(demand: Demand, properties: Mapping[str, Value], reasons: Mapping[str, str]) -> Requirement:
     """Return whether a requirement is met, given every property's value and the words for it."""
     value, reason = properties.get(demand.name), reasons.get(demand.name, "")
-    if value is None:
+    if value is None or math.isnan(value):
         return Requirement(demand.text, False, f"not decided: {reason}" if reason else "not decided")
     if not demand.operator:
         return Requirement(demand.text, bool(value), reason)

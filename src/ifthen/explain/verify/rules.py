@@ -74,14 +74,14 @@ def _dead_rule(domain: Domain, r: int) -> Finding:
         )
     beaten = beats(domain, r, own)
     strength = isinstance(domain.ruleset, StrengthRules)
-    winners = beating_set(beaten)
+    winners, wins = beating_set(beaten), "is at least as strong and wins" if strength else "comes first"
     if len(winners) == 1:
         reason = "subsumed"
-        text = f"rule {winners[0] + 1} is stronger" if strength else f"rule {winners[0] + 1} comes first"
+        text = f"rule {winners[0] + 1} {wins}"
     else:
         reason = "never-strongest" if strength else "shadowed"
         numbers = ", ".join(str(q + 1) for q in winners[:-1]) + f" or {winners[-1] + 1}"
-        text = f"one of rules {numbers} {'is stronger' if strength else 'comes first'}"
+        text = f"one of rules {numbers} {wins}"
     return Finding(
         "dead-rule",
         "problem",

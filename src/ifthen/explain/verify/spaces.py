@@ -74,7 +74,7 @@ def _never_strongest(ruleset: StrengthRules) -> tuple[dict[int, tuple[int, ...]]
     """Return which rules one other beats all over their boxes, and which are strongest at a tried point."""
     low, high = ruleset.bounds[..., 0].astype(np.float64), ruleset.bounds[..., 1].astype(np.float64)
     whole = np.array([feature.is_integer for feature in ruleset.features])
-    middle = low / 2 + high / 2
+    middle = np.clip(low / 2 + high / 2, low, high)  # halves of the smallest numbers are 0
     tried = np.concatenate([np.where(whole, np.floor(middle), middle), low, high])
     alive = np.zeros(len(ruleset), dtype=np.bool_)
     alive[np.unique(ruleset.choose(tried)[1])] = True

@@ -20,14 +20,33 @@ from ifthen.explain.verify.findings import (
 )
 from ifthen.explain.verify.model import Model
 from ifthen.rollout.evaluate import evaluate
-from ifthen.tasks.solve import policy_values, value_iteration
+from ifthen.tasks.solve import TIE, policy_values, value_iteration
 
 
 def check_worth(model: Model) -> Checked:
     """Return what is found about how good a ruleset is in a task."""
     checked = performance(model)
     checked.add(optimality(model))
+    checked.add(alike(model))
     return checked
+
+
+def alike(model: Model) -> Checked:
+    """Look for states that no rule can tell apart: what is said of their features may be true of one only."""
+    _, first, number_of, counts = np.unique(
+        model.task.dynamics.states, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    shared = np.flatnonzero(counts[number_of.reshape(-1)] > 1)
+    if not len(shared):
+        return Checked()
+    example = int(first[counts > 1][0])
+    text = (
+        f"{part(len(shared), len(number_of), 'decision state')} have the features of another, such as "
+        f"({model.state(example)}): no rule can tell them apart, and what is said of such features may hold "
+        "in one of the states only."
+    )
+    data = {"states": [int(s) for s in model.task.decision_states[shared]]}
+    return Checked([Finding("alike", "note", text, witness=model.domain.vector(example), data=data)])
 
 
 def performance(model: Model) -> Checked:
@@ -62,6 +81,8 @@ def performance(model: Model) -> Checked:
 
 def optimality(model: Model) -> Checked:
     """Look for states whose action is not optimal, and what it costs there."""
+    if model.task.gamma == 1:
+        return _worth_of_steps(model)
     task, table = model.task, model.table
     states, best = task.decision_states, value_iteration(task)
     acts = table >= 0
@@ -78,6 +99,34 @@ def optimality(model: Model) -> Checked:
     if len(worse):
         checked.findings.append(_costs(model, worse))
     return checked
+
+
+def _worth_of_steps(model: Model) -> Checked:
+    """Judge a policy where γ = 1 by its worth over all steps: which actions are best changes with time."""
+    task, table = model.task, model.table
+    policy = np.full(task.n_states, -1, dtype=np.int64)
+    policy[task.decision_states] = table
+    best = value_iteration(task).values[task.decision_states]
+    behind = best - policy_values(task, policy)[task.decision_states]
+    worse = np.flatnonzero(
+        ~(behind <= TIE * np.maximum(1.0, np.abs(best)))
+    )  # where a rule lacks, NaN is worse
+    over = f"over {task.t_max:,} steps (γ = 1)"
+    if not len(worse):
+        why = f"from {every(len(table), 'decision state')} the policy is worth the optimum {over}"
+        return Checked(properties={"optimal": Property(True, why)})
+    states = part(len(worse), len(table), "decision state")
+    why = f"the policy is worth less than the optimum {over} from {states}"
+    first = int(worse[np.nan_to_num(behind[worse], nan=np.inf).argmax()])
+    short = "it has no value, as a state without a rule can be met"
+    short = short if np.isnan(behind[first]) else f"it is {number(float(behind[first]))} short"
+    text = (
+        f"{why[0].upper()}{why[1:]}; most from ({model.state(first)}), where {short}. The best policy may "
+        "act otherwise as steps run out, so that no ruleset need reach it."
+    )
+    data = {"count": len(worse), "states": [int(s) for s in task.decision_states[worse]]}
+    finding = Finding("not-optimal", "note", text, witness=model.domain.vector(first), data=data)
+    return Checked([finding], {"optimal": Property(False, why)})
 
 
 def _costs(model: Model, worse: NDArray[np.int64]) -> Finding:
