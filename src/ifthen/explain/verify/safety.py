@@ -89,11 +89,13 @@ def _finding(model: Model, harm: Harm, can: NDArray[np.bool_], unsafe: NDArray[n
     worst = int(starts[chance.argmax()])
     average = f", the worst; {number(float(chance.mean()))} on average" if len(starts) > 1 else ""
     text = (
-        f"A shortest way to one: {model.way(path)}{entering}, a {harm.name}. One is met with probability "
-        f"{number(float(chance.max()))} from the initial state ({model.state(worst)}){average}.{better}"
+        f"A {harm.name} can be met from {part(int(can.sum()), len(can), 'decision state')}. A shortest way: "
+        f"{model.way(path)}{entering}. It is met with probability {number(float(chance.max()))} from the "
+        f"initial state ({model.state(worst)}){average}.{better}"
     )
     data = {
         "initial_states": model.numbers(unsafe),
+        "states": model.numbers(np.flatnonzero(can)),
         "avoidable_from": model.numbers(avoidable),
         "path": model.path(path),
         "entered": vector,
