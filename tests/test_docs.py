@@ -1,4 +1,4 @@
-"""What the README and the guide show can be run as it stands."""
+"""What the README, the guide and the page on explaining show can be run as it stands."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def blocks(document: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
 
 
-def test_the_python_code_of_readme_and_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
-    code = blocks("README.md", "python") + blocks("docs/guide.md", "python")
+    documents = ("README.md", "docs/guide.md", "docs/explain.md")
+    code = [block for document in documents for block in blocks(document, "python")]
     assert len(code) >= 4
     names: dict[str, object] = {}
     for block in code:

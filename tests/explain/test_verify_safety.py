@@ -190,7 +190,7 @@ def test_what_a_bad_ending_is_and_that_it_is_met_by_a_slip_is_said() -> None:
     assert "(x = 1, y = 0) Right, slipping to (x = 1, y = 1)" in text
     even = task_by_name("FrozenLake-v1")  # all three directions are as likely
     text = only(verify(always(even, even.action_names.index("Right")), even), "bad-ending").text
-    assert "Right, by chance to (x = 1, y = 1), a bad ending" in text
+    assert "Right, by chance to (x = 1, y = 1)" in text
     sure = frozen_lake(4, 0.0)
     text = only(verify(always(sure, sure.action_names.index("Right")), sure), "bad-ending").text
-    assert "(x = 0, y = 1) Right to (x = 1, y = 1), a bad ending" in text
+    assert "(x = 0, y = 1) Right to (x = 1, y = 1)" in text
