@@ -1,7 +1,7 @@
 """How few rules say the same: the final policies of a study, pruned without loss and as decision lists.
 
-    python -m benchmarks.fewer_rules                     the 30 final PPL-ST policies per task of the paper
-    python -m benchmarks.fewer_rules --system XCSF --system PPL-DL
+    python benchmarks/fewer_rules.py                     the 30 final PPL-ST policies per task of the paper
+    python benchmarks/fewer_rules.py --system XCSF --system PPL-DL
 
 For every task: rules of a policy, those in its best action map (|R_BA|), those left after lossless pruning
 and those of the equivalent decision list, as means over trials; every pruned policy is checked against its

@@ -35,7 +35,7 @@ def refused(finished: Finished, *parts: str) -> None:
 def test_train_prints_rules_and_writes_every_file(ifthen: Runner, tmp_path: Path, system: str) -> None:
     done = ifthen("train", system, "FrozenLake-4-0.1", "--epochs", "3", "--out", tmp_path / "run", *SMALL)
     assert done.code == 0, done.err
-    assert len(re.findall(" THEN |ALWAYS ", done.out)) == 3
+    assert len(re.findall(" THEN |ALWAYS |OTHERWISE ", done.out)) == 3
     written = {path.name for path in (tmp_path / "run").iterdir()}
     assert written == set(files.FILES) - {files.CHECKPOINT}
     trained = load(tmp_path / "run" / files.MODEL)
@@ -72,7 +72,7 @@ XCSF = ("train", "XCSF", "FrozenLake-4-0", "--epochs", "3")
 def shown_rules(finished: Finished) -> int:
     """Return how many rules a command printed."""
     assert finished.code == 0, finished.err
-    return len(re.findall(" THEN |ALWAYS ", finished.out))
+    return len(re.findall(" THEN |ALWAYS |OTHERWISE ", finished.out))
 
 
 @pytest.mark.parametrize(("task", "long"), [("FrozenLake-4-0", False), ("FrozenLake-8-0", True)])
@@ -306,7 +306,7 @@ def test_evaluate_and_show_take_a_folder_or_a_file(ifthen: Runner, tmp_path: Pat
         assert "0.8761" in measured.out  # the optimum of FrozenLake-4-0
         shown = ifthen("show", model, "--png", tmp_path / "policy.png")
         assert shown.code == 0
-        assert len(re.findall(" THEN |ALWAYS ", shown.out)) == 7
+        assert len(re.findall(" THEN |ALWAYS |OTHERWISE ", shown.out)) == 7
         assert "★" in shown.out
         assert (tmp_path / "policy.png").read_bytes().startswith(b"\x89PNG")
     other = ifthen("evaluate", tmp_path, "--task", "FrozenLake-4-0.5")

@@ -26,7 +26,7 @@ def page() -> str:
 
 
 def test_the_report_holds_rules_numbers_and_provenance(page: str) -> None:
-    assert len(re.findall(" THEN |ALWAYS ", page)) == 5
+    assert len(re.findall(" THEN |ALWAYS |OTHERWISE ", page)) == 5
     assert page.count("<svg") == 2
     for part in (
         "of the optimum, exact",
@@ -62,7 +62,7 @@ def test_a_browser_shows_the_report_without_errors(page: str, tmp_path: Path) ->
     where = (tmp_path / "report.html").as_uri()
     show = [*command, "--dump-dom", where]
     shown = subprocess.run(show, check=True, capture_output=True, text=True, timeout=120)
-    assert len(re.findall(" THEN |ALWAYS ", shown.stdout)) == 5
+    assert len(re.findall(" THEN |ALWAYS |OTHERWISE ", shown.stdout)) == 5
     assert "CONSOLE" not in shown.stderr
     picture = tmp_path / "report.png"
     subprocess.run([*command, f"--screenshot={picture}", where], check=True, capture_output=True, timeout=120)

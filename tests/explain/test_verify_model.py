@@ -199,7 +199,7 @@ def test_rewards_that_are_all_negative_leave_a_goal_the_least_bad_ending() -> No
     assert go.properties["optimal"] is True
     assert jump.properties["safe"] is False
     assert jump.properties["goal-probability"] == 0
-    assert "(place = 0) Jump to (place = 1), a bad ending" in only(jump, "bad-ending").text
+    assert "(place = 0) Jump to (place = 1)" in only(jump, "bad-ending").text
     assert go.properties["fraction"] is None
     half = verify(DecisionList([[[0, 0]]], [1], features, task.action_names), task)
     assert half.properties["optimal"] is False
