@@ -177,6 +177,17 @@ def test_rules_without_a_task_are_explained_over_all_observations(ifthen: Runner
     assert "give --task" in refused.err
 
 
+def test_a_task_with_too_many_states_for_a_page_gets_everything_else(
+    ifthen: Runner, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ifthen.explain.page.explain_page.MOST_STATES", 15)
+    done = ifthen("explain", mine, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "without a page" in done.out
+    assert not (tmp_path / "out" / "explain.html").exists()
+    assert (tmp_path / "out" / "pictures" / "policy.svg").exists()
+
+
 def test_verify_exits_with_1_when_and_only_when_a_requirement_is_not_met(
     ifthen: Runner, mine: Path, holey: Path, tmp_path: Path
 ) -> None:

@@ -492,3 +492,10 @@ def test_features_come_from_the_task_that_the_text_names_or_that_is_given(tmp_pa
     assert np.unique(rules.predict(task.state_features)).tolist() == [1, 2]
     with pytest.raises(RuleError, match="give a task"):
         read_ruleset(tmp_path / "bare.txt")
+
+
+def test_a_table_for_reading_is_told_from_rules(tmp_path: Path) -> None:
+    rules = DecisionList([[[0, 3], [0, 7]]], [0], (X, Y), MOVES)
+    (tmp_path / "rules.md").write_text(export(rules, "markdown"))
+    with pytest.raises(RuleError, match="a table to look at"):
+        read_ruleset(tmp_path / "rules.md")

@@ -108,8 +108,8 @@ def _explain_all(
         out.print()
         out.print(str(steps))
     if folder is not None:
-        opened = f"; open {page}" if page else " (a page needs a task, whose states it shows: give --task)"
-        out.print(f"written to {folder}{opened}")
+        none = " (without a page, which shows the states of a task, where they are not too many)"
+        out.print(f"written to {folder}" + (f"; open {page}" if page else none))
 
 
 def _ladder(policy: Policy) -> Ladder:

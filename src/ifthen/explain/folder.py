@@ -63,7 +63,7 @@ def explain_to(
         ladder: the policy with fewer rules.
 
     Returns:
-        The page; None without a task, which has no states to lay out.
+        The page; None without a task, which has no states to lay out, and where there are too many.
     """
     from ifthen.explain.pictures.write import write_pictures
     from ifthen.figure_style import write_as
@@ -93,9 +93,9 @@ def _write_page(
     folder: Path, policy: Named, verification: Verification, other: Named | None, ladder: Ladder | None
 ) -> Path | None:
     """Write the page where the task is known."""
-    from ifthen.explain.page.explain_page import explain_page
+    from ifthen.explain.page.explain_page import MOST_STATES, explain_page
 
-    if policy.task is None:
+    if policy.task is None or policy.task.n_states > MOST_STATES:
         return None
     names = (policy.name, "" if other is None else other.name)
     if names[0] == names[1]:

@@ -16,6 +16,7 @@ Nothing that is read is ever executed, and sizes are bounded.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.store import JSON_LIMIT
 from ifthen.tasks.tabular import TabularTask
 
+TABLE = re.compile(r"^\| *# *\|", re.MULTILINE)
 SUFFIXES = (".json", ".txt", ".md")
 
 
@@ -47,6 +49,10 @@ def read_ruleset(path: str | Path, task: TabularTask | None = None) -> tuple[Rul
             data = _json(text)
             named = data.get("task") if isinstance(data, dict) else None
             return RuleSet.from_dict(data), named if isinstance(named, str) else None
+        if TABLE.search(text):
+            raise RuleError(
+                "this is a table to look at; rules are read from lines such as 'IF x <= 3 THEN Left'."
+            )
         read = RulesText(text)
         features, actions = (None, None) if task is None else (task.features, task.action_names)
         return read.ruleset(features, actions), read.task
