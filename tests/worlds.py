@@ -46,7 +46,6 @@ def random_task(
     seed: int, outcomes: int = 3, states: int = 6, actions: int = 3, **options: Any
 ) -> TabularTask:
     """Return a task with random transitions, rewards on every step and endings here and there."""
-    states, actions = 6, 3
     rng = np.random.default_rng(seed)
     shape = (states, actions, outcomes)
     shares = rng.integers(1, 10, outcomes)

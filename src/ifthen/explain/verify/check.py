@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ifthen.errors import RuleError, TaskError
+from ifthen.errors import TaskError
+from ifthen.explain.domain import ruleset_of
 from ifthen.explain.verify.domain import domain_of, space_name
 from ifthen.explain.verify.endings import check_endings
 from ifthen.explain.verify.findings import Checked, Property, Verification, plural
@@ -16,7 +17,6 @@ from ifthen.explain.verify.safety import check_safety
 from ifthen.explain.verify.spaces import check_space
 from ifthen.explain.verify.worth import check_worth
 from ifthen.rollout.evaluate import policy_table
-from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.tabular import TabularTask
 
 
@@ -32,9 +32,7 @@ def verify(policy: Any, task: TabularTask | None = None, require: str | Sequence
         require: properties that must hold, such as "complete,goal-reachable,performance>=0.95"; see
             `ifthen.explain.verify.requirements` for all. What could not be decided counts as not met.
     """
-    ruleset = getattr(policy, "ruleset", policy)
-    if not isinstance(ruleset, RuleSet):
-        raise RuleError(f"only a RuleSet or a trained system can be verified, not {policy!r}.")
+    ruleset = ruleset_of(policy)
     if task is not None and not isinstance(task, TabularTask):
         raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
     demands = parse(require, task is not None)
