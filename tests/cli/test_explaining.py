@@ -307,6 +307,7 @@ def test_training_begins_with_the_given_rules_and_resumes_with_them(
     small = ("--epochs", "2", "--set", "pop_size=20")
     command = ("train", "PPL-DL", TASK, "--start", mine, *small)
     assert ifthen(*command, "--out", tmp_path / "whole").code == 0
+    assert "--start start.json" in (tmp_path / "whole" / "report.html").read_text()
     first = load(tmp_path / "whole" / "model.zip").history["best_fitness"][0]
     assert first == pytest.approx(evaluate(read_ruleset(mine)[0], LAKE, "sampled").performance)
     shutil.copytree(tmp_path / "whole", tmp_path / "again")

@@ -176,9 +176,10 @@ def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: Syste
         write_png(run_folder / files.POLICY, policy_figure(ruleset, task, f"{learner.name} on {task.name}"))
     name = settings.task if isinstance(settings.task, str) else None
     parameters = "".join(f" --set {key}={toml_value(value)}" for key, value in settings.parameters.items())
+    started = "" if learner.start is None else f" --start {files.START}"
     command = (
         f"ifthen train {settings.system} {name} --epochs {settings.epochs} --seed {settings.seed}{parameters}"
         if name
         else f"ifthen train --config {files.SETTINGS}"
-    )
+    ) + started
     write_text(run_folder / files.REPORT, report_page(learner, shown, curve, command))

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError
 from ifthen.inference.strength import prediction, strengths_at
 from ifthen.jit import kernel
+from ifthen.rules.arrays import finite_column
 from ifthen.rules.features import Feature
-from ifthen.rules.ruleset import NULL_ACTION, RuleSet, finite_column
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
 class PredictionArrayRules(RuleSet):

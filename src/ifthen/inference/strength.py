@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
+from ifthen.rules.arrays import finite_column
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.features import Feature
-from ifthen.rules.ruleset import NULL_ACTION, RuleSet, finite_column
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
 class StrengthRules(RuleSet):

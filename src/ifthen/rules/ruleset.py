@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
 from ifthen.rules import box
+from ifthen.rules.arrays import frozen, real_numbers, whole_numbers
 from ifthen.rules.features import Feature, bounds_type, lows_and_highs
+from ifthen.rules.plain_data import ParsedRule, refuse_unknown
 
 if TYPE_CHECKING:
     import polars
@@ -67,8 +69,8 @@ class RuleSet(ABC):
         ):
             if not names or len(set(names)) != len(names):
                 raise RuleError(f"{what} names must be given and differ from each other, not {names}.")
-        self.bounds = _frozen(box.decode(self._checked_bounds(bounds)))
-        self.actions = _frozen(self._checked_actions(actions))
+        self.bounds = frozen(box.decode(self._checked_bounds(bounds)))
+        self.actions = frozen(self._checked_actions(actions))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
@@ -77,9 +79,9 @@ class RuleSet(ABC):
 
     def _checked_bounds(self, bounds: ArrayLike) -> NDArray[Any]:
         array = (
-            _whole_numbers(bounds, "bounds")
+            whole_numbers(bounds, "bounds")
             if bounds_type(self.features) is np.int32
-            else _real_numbers(bounds, "bounds")
+            else real_numbers(bounds, "bounds")
         )
         if array.ndim != 3 or array.shape[1:] != (len(self.features), 2) or len(array) == 0:
             raise RuleError(
@@ -106,7 +108,7 @@ class RuleSet(ABC):
         return array
 
     def _checked_actions(self, actions: ArrayLike) -> NDArray[np.int32]:
-        array = _whole_numbers(actions, "actions")
+        array = whole_numbers(actions, "actions")
         if array.shape != (len(self.bounds),):
             raise RuleError(
                 f"actions must have shape ({len(self.bounds)},), one per rule, not {array.shape}."
@@ -271,7 +273,7 @@ class RuleSet(ABC):
                 + nearest(str(data.get("kind")), RuleSet.kinds)
             )
         kind = RuleSet.kinds[data["kind"]]
-        _refuse_unknown(
+        refuse_unknown(
             "the ruleset",
             data,
             ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings),
@@ -375,84 +377,3 @@ class RuleSet(ABC):
         for name, column in self.extra_columns().items():
             columns[name] = column if column.ndim == 1 else column.tolist()
         return polars.DataFrame(columns)
-
-
-class ParsedRule:
-    """One rule of the plain data, its names looked up."""
-
-    def __init__(self, bounds: list[list[Any]], action: int, extras: Mapping[str, Any]) -> None:
-        self.bounds, self.action, self.extras = bounds, action, extras
-
-    @classmethod
-    def parse(
-        cls,
-        number: int,
-        rule: Mapping[str, Any],
-        features: tuple[Feature, ...],
-        actions: tuple[str, ...],
-        columns: tuple[str, ...],
-    ) -> ParsedRule:
-        """Look up the names in a rule of the plain data, or raise naming the rule and what is unknown."""
-        condition, label = rule["if"], f"rule {number + 1}"
-        _refuse_unknown(label, rule, ("if", "then", *columns))
-        if not isinstance(condition, Mapping):
-            raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {condition!r}.")
-        _refuse_unknown(f"the condition of {label}", condition, [feature.name for feature in features])
-        if rule["then"] not in actions:
-            raise RuleError(
-                f"{label}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
-            )
-        bounds = [condition.get(f.name, [f.low, f.high]) for f in features]
-        return cls(bounds, actions.index(rule["then"]), rule)
-
-
-def _refuse_unknown(what: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    """Raise if plain data holds a name that is not known."""
-    for name in given:
-        if name not in known:
-            raise RuleError(f"{what} has an unknown name {name!r}.{nearest(str(name), known)}")
-
-
-def _whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
-    """Return `values` as 32-bit integers, or raise if any is not a whole number in that range."""
-    try:
-        array = np.asarray(values)
-        with np.errstate(invalid="ignore"):  # NaN and infinity come out unequal below
-            exact = array.astype(np.int32)
-        fits = array.dtype.kind in "iuf" and bool(np.all(exact == array))
-    except (TypeError, ValueError, OverflowError):
-        fits = False
-    if not fits:
-        raise RuleError(f"{what} must be whole numbers in one rectangular array, not {values!r}.")
-    return exact
-
-
-def _real_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Return `values` as finite floats, without −0.0, or raise if they are none."""
-    try:
-        array = np.asarray(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers in one rectangular array, not {values!r}.") from None
-    if not np.isfinite(array).all():
-        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
-    return array
-
-
-def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """Return a frozen float column of the given shape, or raise if it has another or is not finite."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers of shape {shape}, not {values!r}.") from None
-    if array.shape != shape:
-        raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
-    if not np.isfinite(array).all():
-        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
-    return _frozen(array)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a private copy that cannot be written to."""
-    copy = np.array(array, order="C")
-    copy.setflags(write=False)
-    return copy
