@@ -499,3 +499,12 @@ def test_a_table_for_reading_is_told_from_rules(tmp_path: Path) -> None:
     (tmp_path / "rules.md").write_text(export(rules, "markdown"))
     with pytest.raises(RuleError, match="a table to look at"):
         read_ruleset(tmp_path / "rules.md")
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [("IF x <= 3 AND THEN Up", "before THEN"), ("IF AND x <= 3 THEN Up", "before AND"), ("IF", "at the end")],
+)
+def test_a_condition_that_was_forgotten_is_named_as_missing(line: str, where: str) -> None:
+    with pytest.raises(RuleError, match=f"a condition such as 'x <= 3' is missing {where}"):
+        parse_rules(line, (X, Y), MOVES)

@@ -148,6 +148,9 @@ def _read_test(scanner: Scanner, features: Sequence[Feature], bounds: list[list[
     start = scanner.at
     if scanner.take(NUMBER) is None:
         word = scanner.take(WORD) or ""
+        if word.upper() in ("AND", "THEN", ""):
+            before = f" before {word}" if word else " at the end"
+            raise RuleError(f"a condition such as '{names[0]} <= 3' is missing{before}.")
         raise RuleError(f"unknown feature {word[:60]!r}.{nearest(word[:60], names)}")
     relation_at = RELATION.search(scanner.text, scanner.at)
     scanner.at = scanner.at if relation_at is None else relation_at.start()
