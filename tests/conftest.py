@@ -1,4 +1,7 @@
-"""How property tests run: no deadline (compilation is slow), few examples, the same ones in CI."""
+"""How property tests run: no deadline (compilation is slow), few examples, the same ones every time.
+
+`IFTHEN_TEST_PROFILE=search` draws other examples each time, to find what the usual ones do not.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import os
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "default", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "search", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.register_profile("few", settings.get_profile("default"), max_examples=5, derandomize=True)
-settings.load_profile(os.environ.get("IFTHEN_TEST_PROFILE", "ci" if os.environ.get("CI") else "default"))
+settings.register_profile("same", settings.get_profile("search"), derandomize=True)
+settings.register_profile("few", settings.get_profile("same"), max_examples=5)
+settings.load_profile(os.environ.get("IFTHEN_TEST_PROFILE", "same"))

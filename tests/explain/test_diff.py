@@ -15,6 +15,7 @@ from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules, Tab
 from ifthen.explain import points
 from ifthen.explain.diff import diff
 from ifthen.explain.diff.differences import SHOWN
+from ifthen.explain.words import rule_for_reading
 from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets
@@ -192,7 +193,7 @@ def test_without_a_task_all_vectors_that_differ_are_listed(a: RuleSet, b: RuleSe
         here = list(state.features.values())
         for deed, rules in ((state.a, a), (state.b, b)):
             assert deed.action == (None if rules.predict(here) < 0 else ACTIONS[rules.predict(here)])
-            assert deed.rule is None or deed.words == rules.rule_in_words(deed.rule)
+            assert deed.rule is None or deed.words == rule_for_reading(rules, deed.rule)
     assert len(found.to_table()) == len(expected)
     assert str(found).count("\nu = ") == min(SHOWN, len(expected))
 
