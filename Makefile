@@ -3,14 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+OPTIONAL := .venv-optional
 
-.PHONY: demo test lint pictures clean
+.PHONY: demo test test-optional lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
 
 test: lint  ## all checks and tests
 	$(BIN)/python -m pytest -n auto
+
+test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
+	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -35,5 +39,13 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[dev]'
 	touch $@
 
+# Of its own, as these packages are large and one of them wants an older Pillow than we test with.
+$(OPTIONAL)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(OPTIONAL)
+	grep -v '^pillow==' constraints.txt > $(OPTIONAL)/constraints.txt
+	$(OPTIONAL)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--constraint $(OPTIONAL)/constraints.txt --editable '.[dev,box2d,track,video]' stable-baselines3
+	touch $@
+
 clean:
-	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OPTIONAL) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -18,6 +18,7 @@ import numpy as np
 import polars
 
 from ifthen import RuleSet, TabularTask, best_action_map
+from ifthen.explain.domain import tabular
 from ifthen.explain.fewer.simplify import as_decision_list, simplify
 from ifthen.explain.read import read_ruleset
 from ifthen.explain.verify import verify
@@ -58,7 +59,8 @@ def table_of(system: str, study: Path) -> polars.DataFrame:
     if results.ruleset is None:
         raise SystemExit(f"{study} holds no rulesets.")
     rows = []
-    for name, task in results.plan.tasks_by_name().items():
+    for name, given in results.plan.tasks_by_name().items():
+        task = tabular(given, "this table")
         seeds = [trial.seed for trial in results.plan.trials_to_run() if trial[:2] == (system, name)]
         found = [counts(results.ruleset(Trial(system, name, seed)), task) for seed in seeds]
         known = SHORTEST / f"{name}.json"

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ifthen import TabularTask, task_by_name
+from ifthen.explain.domain import tabular
 from ifthen.explain.shortest import ShortestList, shortest_decision_list
 from ifthen.tasks.solve import value_iteration
 
@@ -68,14 +69,14 @@ def main() -> None:
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
     console, headings = Console(width=110), ("states", "before", "rules", "at least", "core", "seconds")
-    shortest_decision_list(task_by_name("FrozenLake-8-0"), "quick")  # compiles
+    shortest_decision_list(tabular(task_by_name("FrozenLake-8-0"), "a shortest list"), "quick")  # compiles
     table = Table(title=f"Shortest decision lists, effort {options.effort}", box=SIMPLE_HEAD)
     table.add_column("task")
     for heading in headings:
         table.add_column(heading, justify="right")
     table.add_column("")
     for name in options.only:
-        task, began = task_by_name(name), time.perf_counter()
+        task, began = tabular(task_by_name(name), "a shortest list"), time.perf_counter()
         found = shortest_decision_list(task, options.effort, options.seed)
         seconds = time.perf_counter() - began
         check(task, found)

@@ -13,12 +13,13 @@ from typing import Any
 
 from tests import naive
 
-Range = tuple[int, int]
+Range = tuple[Any, Any]
+"""Two whole numbers for integer features, two floats for real ones."""
 
 
 @dataclass
 class Individual:
-    bounds: list[list[list[int]]]
+    bounds: list[list[list[Any]]]
     actions: list[int]
     learnt: list[list[float]]
 
@@ -32,17 +33,45 @@ def individuals(bounds: Any, actions: Any, learnt: Any) -> list[Individual]:
 # GA operators.
 
 
+def rounded(value: float, scale: float) -> float:
+    return round(value * scale) / scale + 0.0
+
+
+def decimal_scale(low: float, high: float) -> float:
+    scale = 1.0
+    while high > low and (high - low) * scale < 200:
+        scale *= 10
+    return scale
+
+
+def random_allele(key: int, any_key: int, at: int, end: int, range_: Range, p_any: float) -> float:
+    low, high = range_
+    if naive.uniform(any_key, at) < p_any:
+        return float((low, high)[end])
+    if isinstance(low, int):
+        return float(low + naive.below(key, at, high - low + 1))
+    drawn = rounded(low + naive.uniform(key, at) * (high - low), decimal_scale(low, high))
+    return float(max(low, min(high, drawn)))
+
+
 def random_rules(
-    key: int, n: int, rules: int, ranges: Sequence[Range], n_actions: int, learns: int
+    key: int,
+    n: int,
+    rules: int,
+    ranges: Sequence[Range],
+    n_actions: int,
+    learns: int,
+    p_any: float = 0.0,
 ) -> list[Individual]:
     population = []
     for i in range(n):
         own, at = naive.fold(key, i), 0
+        any_key = naive.fold(own, 0)
         individual = Individual([], [], [[0.0] * learns for _ in range(rules)])
         for _ in range(rules):
             condition = []
-            for low, high in ranges:
-                pair = [low + naive.below(own, at + end, high - low + 1) for end in range(2)]
+            for range_ in ranges:
+                pair = [random_allele(own, any_key, at + end, end, range_, p_any) for end in range(2)]
                 condition.append(pair)
                 at += 2
             individual.bounds.append(condition)
@@ -97,7 +126,7 @@ def p_geo(width: int) -> float:
     return 1 - math.pow(0.01, 1 / max(1, math.floor(width / 2)))
 
 
-def moved(key: int, at: int, value: int, far: int, low: int, high: int) -> int:
+def moved(key: int, at: int, value: float, far: float, low: float, high: float) -> float:
     sign = -1 if naive.uniform(key, at + 1) < 0.5 else 1
     return max(low, min(high, value + sign * far))
 
@@ -109,22 +138,47 @@ def mutate_action(key: int, at: int, p_mut: float, action: int, n_actions: int) 
     return action
 
 
-def mutate(key: int, p_mut: float, individual: Individual, ranges: Sequence[Range], n_actions: int) -> None:
+def gaussian(key: int, at: int) -> float:
+    u, v = naive.uniform(key, at + 1), naive.uniform(key, at + 2)
+    return math.sqrt(-2 * math.log(1 - u)) * math.cos(2 * math.pi * v)
+
+
+def moved_allele(
+    key: int, at: int, value: float, end: int, share: float, range_: Range, sigma: float, p_any: float
+) -> float:
+    low, high = range_
+    if share < p_any:
+        return float((low, high)[end])
+    if isinstance(low, int):
+        far = geometric(naive.uniform(key, at + 2), p_geo(high - low + 1))
+        return moved(key, at, value, far, low, high)
+    shifted = value + sigma * (high - low) * gaussian(key, at)
+    return float(max(low, min(high, rounded(shifted, decimal_scale(low, high)))))
+
+
+def mutate(
+    key: int,
+    p_mut: float,
+    individual: Individual,
+    ranges: Sequence[Range],
+    n_actions: int,
+    sigma: float = 0.1,
+    p_any: float = 0.0,
+) -> None:
     at = 0
     for r in range(len(individual.actions)):
-        for d, (low, high) in enumerate(ranges):
+        for d, range_ in enumerate(ranges):
             for end in range(2):
-                if naive.uniform(key, at) < p_mut:
-                    far = geometric(naive.uniform(key, at + 2), p_geo(high - low + 1))
-                    bounds = individual.bounds[r][d]
-                    bounds[end] = moved(key, at, bounds[end], far, low, high)
+                u, bounds = naive.uniform(key, at), individual.bounds[r][d]
+                if u < p_mut:
+                    bounds[end] = moved_allele(key, at, bounds[end], end, u / p_mut, range_, sigma, p_any)
                 at += 3
         individual.actions[r] = mutate_action(key, at, p_mut, individual.actions[r], n_actions)
         at += 3
 
 
 def shift_bounds(
-    key: int, p_mut: float, bounds: list[list[int]], ranges: Sequence[Range], reach: Sequence[int]
+    key: int, p_mut: float, bounds: list[list[Any]], ranges: Sequence[Range], reach: Sequence[int]
 ) -> None:
     at = 0
     for pair, (low, high), furthest in zip(bounds, ranges, reach, strict=True):

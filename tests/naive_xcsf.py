@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests import naive, naive_evolve
+from tests import naive, naive_envs, naive_evolve
 
 LEAST_ACCURACY = 1e-100
 
@@ -24,7 +24,7 @@ Matrix = list[list[float]]
 class Rule:
     """A macroclassifier; two of them are the same only if they are one object."""
 
-    bounds: list[list[int]]
+    bounds: list[list[Any]]
     action: int
     weights: list[float]
     covariance: Matrix
@@ -144,7 +144,7 @@ def set_roulette(key: int, rules: Sequence[Rule]) -> Rule:
 
 
 def equal(one: Rule, other: Rule, equality: str) -> bool:
-    def look(rule: Rule) -> list[list[int]]:
+    def look(rule: Rule) -> list[list[Any]]:
         return [sorted(pair) if equality == "box" else list(pair) for pair in rule.bounds]
 
     return one.action == other.action and look(one) == look(other)
@@ -193,9 +193,9 @@ class NaiveXCSF:
         self.key = naive.stream(seed, "xcsf")
         self.ranges = [(f.low, f.high) for f in task.features]
         self.n_actions = len(task.action_names)
-        self.probability = task.probability.tolist()
-        self.states = task.state_features.tolist()
-        self.starts = decision_states(task) if parameters.teletransport else task.initial_states.tolist()
+        self.gamma = task.gamma if parameters.gamma is None else parameters.gamma
+        self.states: list[Any] = []
+        self.read_task()
         self.slots: list[Rule | None] = []
         self.counts: Counter[str] = Counter()
         self.steps = self.episodes = self.time = 0
@@ -204,6 +204,12 @@ class NaiveXCSF:
         self.held: list[Rule] = []
         self.acting: list[Rule] = []
         self.pending = 0.0
+
+    def read_task(self) -> None:
+        self.probability = self.task.probability.tolist()
+        self.states = self.task.state_features.tolist()
+        teletransport, initial = self.p.teletransport, self.task.initial_states.tolist()
+        self.starts = decision_states(self.task) if teletransport else initial
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -227,9 +233,24 @@ class NaiveXCSF:
     def begin_episode(self) -> None:
         own = naive.fold(naive.fold(self.key, 0), self.episodes)
         self.explore = naive.uniform(own, 0) < self.p.p_explore
-        self.state = self.starts[naive.below(own, 1, len(self.starts))]
+        self.state = self.start(self.starts[naive.below(own, 1, len(self.starts))])
         self.before, self.time = -1, 0
         self.episodes += 1
+
+    def start(self, which: int) -> int:
+        """Return the state that an episode begins in."""
+        return which
+
+    def transition(self, own: int, s: int, action: int) -> tuple[int, float, bool, bool]:
+        """Return what follows an action: state, reward, whether the task ended, whether it was cut."""
+        k = naive.outcome(own, self.probability, 2)
+        reward, done = float(self.task.reward[s, action, k]), bool(self.task.done[s, action, k])
+        return int(self.task.next_state[s, action, k]), reward, done, False
+
+    def point(self, s: int) -> list[float]:
+        """Return what predictions in state s are made from."""
+        point: list[float] = self.states[s]
+        return point
 
     def step(self) -> None:
         own, s = naive.fold(naive.fold(self.key, 1), self.steps), self.state
@@ -240,16 +261,14 @@ class NaiveXCSF:
         if self.explore and naive.uniform(own, 0) < self.p.epsilon:
             action = naive.below(own, 1, self.n_actions)
         self.acting = [rule for rule in self.match_set(s) if rule.action == action]
-        k = naive.outcome(own, self.probability, 2)
-        reward, done = float(self.task.reward[s, action, k]), bool(self.task.done[s, action, k])
-        follows = int(self.task.next_state[s, action, k])
+        follows, reward, done, cut = self.transition(own, s, action)
         if self.before >= 0:
-            payoff = self.pending + self.task.gamma * max(array)
+            payoff = self.pending + self.gamma * max(array)
             self.credit(naive.fold(own, 1), self.held, self.before, payoff)
-        if done or self.time == self.task.t_max:
+        if done or cut or self.time == self.task.t_max:
             self.counts["truncations"] += not done
             if not done and self.p.truncation == "bootstrap":
-                reward += self.task.gamma * max(self.prediction_array(naive.fold(own, 3), follows))
+                reward += self.gamma * max(self.prediction_array(naive.fold(own, 3), follows))
             self.credit(naive.fold(own, 2), self.acting, s, reward)
             self.held, self.pending = [], 0.0
             self.before = self.state = -1
@@ -277,24 +296,25 @@ class NaiveXCSF:
     def predicted(self, action: int, matching: Sequence[Rule], s: int) -> float:
         voters = [rule for rule in matching if rule.action == action]
         weighted = [
-            rule.fitness * naive.prediction(rule.weights, self.p.x0, self.states[s]) for rule in voters
+            rule.fitness * naive.prediction(rule.weights, self.p.x0, self.point(s)) for rule in voters
         ]
         return sum(weighted) / sum(rule.fitness for rule in voters)
 
     def cover(self, key: int, s: int, missing: Sequence[int]) -> None:
         action = missing[naive.below(key, 0, len(missing))]
-        reach = self.reach(self.p.r0, 2, 0)
-        bounds = []
-        for d, (value, (lowest, highest)) in enumerate(zip(self.states[s], self.ranges, strict=True)):
-            low = value - naive.below(key, 1 + 2 * d, reach[d] + 1)
-            high = value + naive.below(key, 2 + 2 * d, reach[d] + 1)
-            bounds.append([max(low, lowest), min(high, highest)])
+        bounds = [self.cover_feature(key, d, value) for d, value in enumerate(self.states[s])]
         weights = [0.0] * (len(self.ranges) + 1)
         self.insert(
             Rule(bounds, action, weights, [], self.p.f_i, self.p.epsilon_i, self.p.epsilon_i, self.steps)
         )
         self.counts["coverings"] += 1
         self.delete(naive.fold(key, 0))
+
+    def cover_feature(self, key: int, d: int, value: float) -> list[float]:
+        (lowest, highest), reach = self.ranges[d], self.reach(self.p.r0, 2, 0)[d]
+        low = value - naive.below(key, 1 + 2 * d, reach + 1)
+        high = value + naive.below(key, 2 + 2 * d, reach + 1)
+        return [max(low, lowest), min(high, highest)]
 
     # The population.
 
@@ -322,7 +342,7 @@ class NaiveXCSF:
     def credit(self, key: int, rules: list[Rule], s: int, payoff: float) -> None:
         if not rules:
             return
-        update_set(rules, self.states[s], payoff, self.p)
+        update_set(rules, self.point(s), payoff, self.p)
         if self.p.set_subsumption:
             widest, inside = subsume_set(rules, self.p)
             for rule in inside:
@@ -348,12 +368,15 @@ class NaiveXCSF:
             child.fitness *= self.p.fitness_share
             child.numerosity, child.experience, child.stamp = 1, 0, self.steps
             own, mu = naive.fold(key, 4 + i), self.p.mu
-            naive_evolve.shift_bounds(own, mu, child.bounds, self.ranges, self.reach(self.p.m0, 4, 1))
+            self.shift(own, mu, child.bounds)
             at = 3 * 2 * len(self.ranges)  # after three draws for each bound
             child.action = naive_evolve.mutate_action(own, at, mu, child.action, self.n_actions)
         for i, child in enumerate(children):
             self.add(child, parents)
             self.delete(naive.fold(key, 6 + i))
+
+    def shift(self, key: int, mu: float, bounds: list[list[Any]]) -> None:
+        naive_evolve.shift_bounds(key, mu, bounds, self.ranges, self.reach(self.p.m0, 4, 1))
 
     def select(self, key: int, rules: Sequence[Rule]) -> Rule:
         if self.p.selection == "tournament":
@@ -379,6 +402,95 @@ class NaiveXCSF:
                 return
         self.insert(child)
         self.counts["insertions"] += 1
+
+
+class NaiveEnvXCSF(NaiveXCSF):
+    """XCSF in an environment: states are numbered as they are met; `starts` are reset seeds."""
+
+    def read_task(self) -> None:
+        self.starts = self.task.pool.tolist()
+        self.real = [feature.kind == "real" for feature in self.task.features]
+        self.env = self.task.make()
+
+    def run_episodes(self, episodes: int) -> None:
+        for _ in range(episodes):
+            self.begin_episode()
+            while self.state >= 0:
+                self.step()
+
+    def meet(self, observation: Any) -> int:
+        """Number a state; values beyond a feature's range count as its edge."""
+        row = naive_envs.flatten(self.env.observation_space, observation)
+        self.states.append([max(low, min(high, v)) for v, (low, high) in zip(row, self.ranges, strict=True)])
+        return len(self.states) - 1
+
+    def start(self, which: int) -> int:
+        return self.meet(self.env.reset(seed=which)[0])
+
+    def transition(self, own: int, s: int, action: int) -> tuple[int, float, bool, bool]:
+        first = int(self.env.action_space.start)
+        observation, reward, done, cut, _ = self.env.step(action + first)
+        return self.meet(observation), float(reward), bool(done), bool(cut)
+
+    def point(self, s: int) -> list[float]:
+        """Return the state with every feature scaled from its range to [-1, 1]."""
+        scaled = []
+        for value, (low, high) in zip(self.states[s], self.ranges, strict=True):
+            scaled.append((value - (low + high) / 2) / ((high - low) / 2 if high > low else 1))
+        return scaled
+
+    def cover_feature(self, key: int, d: int, value: float) -> list[float]:
+        if not self.real[d]:
+            return super().cover_feature(key, d, value)
+        reach = self.p.r0_share * (self.ranges[d][1] - self.ranges[d][0])
+        return cover_real(key, d, value, self.ranges[d], reach)
+
+    def shift(self, key: int, mu: float, bounds: list[list[Any]]) -> None:
+        whole = self.reach(self.p.m0, 4, 1)
+        shares = [self.p.m0_share * (high - low) for low, high in self.ranges]
+        reach = [share if real else far for share, far, real in zip(shares, whole, self.real, strict=True)]
+        shift_mixed(key, mu, bounds, self.ranges, reach, self.real)
+
+    def reach(self, given: int | None, share: int, least: int) -> list[int]:
+        widths = [int(high - low) + 1 for low, high in self.ranges]
+        return [max(least, w // share) if given is None else min(given, w) for w in widths]
+
+
+def cover_real(key: int, d: int, value: float, range_: Any, reach: float) -> list[float]:
+    """Bounds of a real feature around a value, rounded; never so that the value is left out."""
+    scale = naive_evolve.decimal_scale(*range_)
+    low = naive_evolve.rounded(value - naive.uniform(key, 1 + 2 * d) * reach, scale)
+    high = naive_evolve.rounded(value + naive.uniform(key, 2 + 2 * d) * reach, scale)
+    while low > value:
+        low = naive_evolve.rounded(low - 1 / scale, scale)
+    while high < value:
+        high = naive_evolve.rounded(high + 1 / scale, scale)
+    return [max(low, range_[0]), min(high, range_[1])]
+
+
+def shift_mixed(
+    key: int,
+    p_mut: float,
+    bounds: list[list[float]],
+    ranges: Sequence[Any],
+    reach: Sequence[float],
+    real: Sequence[bool],
+) -> None:
+    """Move bounds evenly: of real features by (0, reach], rounded; of integer ones by 1 to reach."""
+    for d, pair in enumerate(bounds):
+        low, high = ranges[d]
+        for end in range(2):
+            at = 3 * (2 * d + end)
+            if naive.uniform(key, at) >= p_mut:
+                continue
+            if real[d]:
+                far = (1 - naive.uniform(key, at + 2)) * reach[d]
+                value = naive_evolve.moved(key, at, pair[end], far, low, high)
+                value = naive_evolve.rounded(value, naive_evolve.decimal_scale(low, high))
+                pair[end] = max(low, min(high, value))
+            else:
+                far = 1 + naive.below(key, at + 2, int(reach[d]))
+                pair[end] = naive_evolve.moved(key, at, pair[end], far, low, high)
 
 
 def cross(key: int, p_swap: float, one: Rule, other: Rule) -> None:

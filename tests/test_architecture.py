@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import ifthen
-from tests import naive, naive_evolve, naive_explain, naive_xcsf
-from tests.naive_xcsf import NaiveXCSF
+from tests import naive, naive_envs, naive_evolve, naive_explain, naive_xcsf
+from tests.naive_xcsf import NaiveEnvXCSF, NaiveXCSF
 
 SOURCE = Path(ifthen.__file__).parent
 TESTS = Path(__file__).parent
@@ -28,7 +28,17 @@ LAYERS = [
 ]
 # Rulesets and systems have methods that explain them: what these return is imported for type checking only.
 TYPED_UPWARDS = {"rules.ruleset", "systems.base"}
-HELPERS = ["errors", "checks", "jit", "parallel", "randomness", "store", "provenance", "figure_style"]
+HELPERS = [
+    "errors",
+    "checks",
+    "jit",
+    "parallel",
+    "randomness",
+    "store",
+    "provenance",
+    "figure_style",
+    "digits",
+]
 
 # What each kernel is tested against. A kernel without an entry here fails the test below.
 ORACLES: dict[str, dict[str, Any]] = {
@@ -53,7 +63,23 @@ ORACLES: dict[str, dict[str, Any]] = {
         "strongest_action": naive.strongest_action,
         "strength_tables": naive.strongest_action,
     },
-    "inference.prediction_array": {"prediction_arrays": naive.prediction_array},
+    "inference.rulebook": {
+        "is_inside": naive_envs.inside,
+        "predicted": naive_envs.foretold,
+        "chosen": naive_envs.strength_choice,
+        "choose_lanes": naive_envs.list_choice,
+    },
+    "inference.blocks": {
+        "new_blocks": naive_envs.first_match,
+        "fill_blocks": naive_envs.first_match,
+        "chosen_by_blocks": naive_envs.strongest,
+    },
+    "inference.prediction_array": {
+        "prediction_arrays": naive.prediction_array,
+        "best_actions": naive.prediction_array,
+    },
+    "tasks.twins.twin": {"replay": naive_envs.real_steps},
+    "tasks.twins.acrobot": {"accelerations": naive_envs.real_steps, "wrapped": naive_envs.real_steps},
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "rollout.tabular": {
         "outcome": naive.outcome,
@@ -67,15 +93,29 @@ ORACLES: dict[str, dict[str, Any]] = {
         "play_streamed": naive.play,
         "play_policies": naive.play,
     },
+    "rollout.game": {"settle": naive_envs.episode},
+    "rollout.twin": {
+        "step_twin": naive_envs.real_steps,
+        "step_lanes": naive_envs.real_steps,
+        "is_finite": naive_envs.episode,
+        "play_episode": naive_envs.episode,
+        "play_items": naive_envs.episode,
+    },
     "evolve.selection": {"tournament": naive_evolve.tournament},
     "evolve.crossover": {
         "swap_alleles": naive_evolve.swap_alleles,
         "swap_rules": naive_evolve.swap_rules,
         "swap_bounds": naive_evolve.swap_bounds,
     },
-    "evolve.mutation": {
+    "evolve.rounding": {"rounded": naive_evolve.rounded},
+    "evolve.alleles": {
+        "random_allele": naive_evolve.random_allele,
         "geometric": naive_evolve.geometric,
+        "gaussian": naive_evolve.gaussian,
         "moved": naive_evolve.moved,
+        "moved_allele": naive_evolve.moved_allele,
+    },
+    "evolve.mutation": {
         "mutate_action": naive_evolve.mutate_action,
         "mutate": naive_evolve.mutate,
         "shift_bounds": naive_evolve.shift_bounds,
@@ -91,9 +131,16 @@ ORACLES: dict[str, dict[str, Any]] = {
         "reinforce_trajectory": naive_evolve.reinforce,
         "reinforce_rules": naive_evolve.reinforce,
     },
+    "systems.reinforce": {
+        "draw_starts": naive.below,
+        "update_action_set_at": naive_envs.reinforce_at,
+        "reinforce": naive_envs.payoffs,
+        "reinforce_on_twin": naive_envs.reinforced,
+    },
     "systems.xcsf.index": {
         "states_up_to": NaiveXCSF.match_set,
         "new_space": NaiveXCSF.match_set,
+        "bits_of": naive_xcsf.equal,
         "rule_key": naive_xcsf.equal,
         "matched_states": NaiveXCSF.match_set,
         "flip_bits": NaiveXCSF.match_set,
@@ -104,6 +151,14 @@ ORACLES: dict[str, dict[str, Any]] = {
         "equal_rule": NaiveXCSF.add,
         "list_members": NaiveXCSF.match_set,
         "mark_members": NaiveXCSF.match_set,
+    },
+    "systems.xcsf.places": {
+        "matches_live": NaiveEnvXCSF.match_set,
+        "matched_live": NaiveEnvXCSF.match_set,
+    },
+    "systems.xcsf.reals": {
+        "cover_real": naive_xcsf.cover_real,
+        "shift_mixed": naive_xcsf.shift_mixed,
     },
     "systems.xcsf.turnover": {
         "insert": NaiveXCSF.insert,
@@ -136,8 +191,17 @@ ORACLES: dict[str, dict[str, Any]] = {
         "best_action": NaiveXCSF.prediction_array,
         "credit": NaiveXCSF.credit,
         "begin_episode": NaiveXCSF.begin_episode,
+        "act": NaiveXCSF.step,
+        "follow": NaiveXCSF.step,
         "take_step": NaiveXCSF.step,
         "run_steps": NaiveXCSF.run,
+    },
+    "systems.xcsf.live": {
+        "arrive": NaiveEnvXCSF.meet,
+        "live_step": NaiveEnvXCSF.step,
+        "next_start": NaiveEnvXCSF.begin_episode,
+        "next_action": NaiveEnvXCSF.step,
+        "run_twin": NaiveEnvXCSF.run_episodes,
     },
     "explain.boxes.holes": {
         "share_of": naive_explain.all_cells,
@@ -268,14 +332,15 @@ def test_modules_import_no_cycles() -> None:
 
 
 def kernels() -> dict[str, set[str]]:
-    """Return the names of the functions decorated with @kernel or @lean_kernel, by module."""
+    """Return the names of the functions decorated as kernels of any kind, by module."""
     found = {
         name: {
             node.name
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef)
             and any(
-                isinstance(d, ast.Name) and d.id in ("kernel", "lean_kernel") for d in node.decorator_list
+                isinstance(d, ast.Name) and d.id in ("kernel", "lean_kernel", "inlined_kernel")
+                for d in node.decorator_list
             )
         }
         for name, tree in modules().items()

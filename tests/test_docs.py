@@ -22,7 +22,7 @@ def blocks(document: str, language: str) -> list[str]:
 def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
-    documents = ("README.md", "docs/guide.md", "docs/explain.md")
+    documents = ("README.md", "docs/guide.md", "docs/explain.md", "docs/twins.md")
     code = [block for document in documents for block in blocks(document, "python")]
     assert len(code) >= 4
     names: dict[str, object] = {}

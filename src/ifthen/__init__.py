@@ -1,6 +1,6 @@
 """Reinforcement-learning policies people can read: short lists of IF-THEN rules.
 
-task = ifthen.frozen_lake(8, p_slip=0.3)             or task_by_name("Taxi-v4"), TabularTask.from_env(env)
+task = ifthen.frozen_lake(8, p_slip=0.3)             or task_by_name("Taxi-v4"), env_task("CartPole-v1")
 system = ifthen.PPLST(task, seed=0).learn(250)       or PPLDL, XCSF
 system.ruleset                                       rules: explain, read, verify, simplify, export
 ifthen.evaluate(system, task, "exact")               how well it does
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ifthen.explain.diff import PolicyDiff, diff
     from ifthen.explain.fewer.compact import compact
     from ifthen.explain.fewer.ladder import Ladder, ladder
+    from ifthen.explain.fewer.played import Played, prune_by_playing
     from ifthen.explain.fewer.simplify import Simplified, as_decision_list, simplify
     from ifthen.explain.page.explain_page import explain_page
     from ifthen.explain.pictures.write import write_pictures
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ifthen.inference.prediction_array import PredictionArrayRules
     from ifthen.inference.strength import StrengthRules
     from ifthen.rollout.evaluate import Evaluation, evaluate
+    from ifthen.rollout.score import Score
     from ifthen.rules.features import Feature
     from ifthen.rules.ruleset import NULL_ACTION, RuleSet
     from ifthen.systems.base import System
@@ -48,10 +50,13 @@ if TYPE_CHECKING:
     from ifthen.systems.ppl_st import PPLST
     from ifthen.systems.registry import load
     from ifthen.systems.xcsf.system import XCSF
+    from ifthen.tasks.env_task import EnvTask
+    from ifthen.tasks.from_gymnasium import env_task
     from ifthen.tasks.frozen_lake import frozen_lake, paper_suite
     from ifthen.tasks.names import task_by_name
     from ifthen.tasks.solve import Solution, policy_values, value_iteration
     from ifthen.tasks.tabular import TabularTask
+    from ifthen.tasks.twins import Twin, check_twin, register_twin, twin_step
 
 __version__ = "0.1.0"
 
@@ -60,6 +65,7 @@ _HOME = {
     "BestActionMap": "ifthen.explain.best_actions",
     "DecisionList": "ifthen.inference.decision_list",
     "EngineError": "ifthen.errors",
+    "EnvTask": "ifthen.tasks.env_task",
     "Evaluation": "ifthen.rollout.evaluate",
     "Explanation": "ifthen.explain.why",
     "Feature": "ifthen.rules.features",
@@ -71,11 +77,13 @@ _HOME = {
     "PPLDL": "ifthen.systems.ppl_dl",
     "PPLST": "ifthen.systems.ppl_st",
     "ParameterError": "ifthen.errors",
+    "Played": "ifthen.explain.fewer.played",
     "PolicyDiff": "ifthen.explain.diff",
     "PredictionArrayRules": "ifthen.inference.prediction_array",
     "Reading": "ifthen.explain.words",
     "RuleError": "ifthen.errors",
     "RuleSet": "ifthen.rules.ruleset",
+    "Score": "ifthen.rollout.score",
     "ShortestList": "ifthen.explain.shortest",
     "Simplified": "ifthen.explain.fewer.simplify",
     "Solution": "ifthen.tasks.solve",
@@ -84,12 +92,15 @@ _HOME = {
     "TabularTask": "ifthen.tasks.tabular",
     "TaskError": "ifthen.errors",
     "Trace": "ifthen.explain.trace",
+    "Twin": "ifthen.tasks.twins",
     "Verification": "ifthen.explain.verify",
     "XCSF": "ifthen.systems.xcsf.system",
     "as_decision_list": "ifthen.explain.fewer.simplify",
     "best_action_map": "ifthen.explain.best_actions",
+    "check_twin": "ifthen.tasks.twins",
     "compact": "ifthen.explain.fewer.compact",
     "diff": "ifthen.explain.diff",
+    "env_task": "ifthen.tasks.from_gymnasium",
     "evaluate": "ifthen.rollout.evaluate",
     "explain_page": "ifthen.explain.page.explain_page",
     "frozen_lake": "ifthen.tasks.frozen_lake",
@@ -98,11 +109,14 @@ _HOME = {
     "paper_suite": "ifthen.tasks.frozen_lake",
     "parse_rules": "ifthen.explain.read",
     "policy_values": "ifthen.tasks.solve",
+    "prune_by_playing": "ifthen.explain.fewer.played",
     "read_ruleset": "ifthen.explain.read",
+    "register_twin": "ifthen.tasks.twins",
     "shortest_decision_list": "ifthen.explain.shortest",
     "simplify": "ifthen.explain.fewer.simplify",
     "task_by_name": "ifthen.tasks.names",
     "trace": "ifthen.explain.trace",
+    "twin_step": "ifthen.tasks.twins",
     "value_iteration": "ifthen.tasks.solve",
     "verify": "ifthen.explain.verify",
     "write_pictures": "ifthen.explain.pictures.write",
@@ -115,6 +129,7 @@ __all__ = [
     "BestActionMap",
     "DecisionList",
     "EngineError",
+    "EnvTask",
     "Evaluation",
     "Explanation",
     "Feature",
@@ -123,11 +138,13 @@ __all__ = [
     "ModelFileError",
     "OutputError",
     "ParameterError",
+    "Played",
     "PolicyDiff",
     "PredictionArrayRules",
     "Reading",
     "RuleError",
     "RuleSet",
+    "Score",
     "ShortestList",
     "Simplified",
     "Solution",
@@ -136,11 +153,14 @@ __all__ = [
     "TabularTask",
     "TaskError",
     "Trace",
+    "Twin",
     "Verification",
     "as_decision_list",
     "best_action_map",
+    "check_twin",
     "compact",
     "diff",
+    "env_task",
     "evaluate",
     "explain_page",
     "frozen_lake",
@@ -149,11 +169,14 @@ __all__ = [
     "paper_suite",
     "parse_rules",
     "policy_values",
+    "prune_by_playing",
     "read_ruleset",
+    "register_twin",
     "shortest_decision_list",
     "simplify",
     "task_by_name",
     "trace",
+    "twin_step",
     "value_iteration",
     "verify",
     "write_pictures",

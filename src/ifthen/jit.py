@@ -101,6 +101,15 @@ def lean_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, _nrt=False)
 
 
+def inlined_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile `function` as `lean_kernel` does, and put its code wherever it is called.
+
+    For the innermost functions of a step that take many arrays: handing those over can take longer than
+    the work.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     settings: Any = _config
     previous = settings.CACHE_DIR

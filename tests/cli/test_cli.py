@@ -244,7 +244,7 @@ def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: P
         (("PPL-ST", "FrozenLak-8-0.3"), ("unknown task", "Did you mean 'FrozenLake-8-0.3'?")),
         (("PPL-ST", "FrozenLake-9-0.3"), ("built-in map for sizes 4, 8, 12", "FrozenLake-9-SLIP-map0")),
         (("PPL-ST", "FrozenLake-4-1.5"), ("p_slip must be a number from 0 to 1",)),
-        (("PPL-ST", "CartPole-v1"), ("no transition table",)),
+        (("PPL-ST", "Pendulum-v1"), ("the action space must be Discrete",)),
         (("PPL-ST", "FrozenLake-4-0", "--epochs", "0"), ("epochs",)),
         (("PPL-ST", "FrozenLake-4-0", "--seed", "-1"), ("seed must be a whole number",)),
         (("PPL-ST", "FrozenLake-4-0", "--threads", "0"), ("threads must be",)),

@@ -19,7 +19,6 @@ from ifthen import (
     load,
     read_ruleset,
     simplify,
-    task_by_name,
     trace,
     verify,
 )
@@ -27,9 +26,10 @@ from ifthen.explain.export import FORMATS, export
 from ifthen.explain.verify.requirements import HOLDS
 from ifthen.rollout.evaluate import policy_table
 from tests.commands import Runner
+from tests.tables import table_named
 
 TASK = "FrozenLake-4-0.1"
-LAKE = task_by_name(TASK)
+LAKE = table_named(TASK)
 MINE = """
 task: FrozenLake-4-0.1
 1. IF x >= 1 and y = 2 THEN Down

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import Feature
-from ifthen.evolve.mutation import geometric, geometric_tails, moved, mutate, mutate_action, shift_bounds
+from ifthen.evolve.alleles import alleles_of, geometric, geometric_tail, moved
+from ifthen.evolve.mutation import mutate, mutate_action, shift_bounds
 from ifthen.randomness import draw, stream, uniform
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, Arrays, random_population
@@ -18,12 +19,12 @@ from tests.naive_evolve import individuals
 KEYS = st.integers(0, 2**64 - 1)
 RATES = st.sampled_from([0.0, 0.01, 0.2, 1.0])
 SEEDS = st.integers(0, 10**6)
-TAILS = geometric_tails(FEATURES)
+ALLELES = alleles_of(FEATURES)
 
 
 def mutated(key: int, p_mut: float, before: Arrays, n_actions: int = N_ACTIONS) -> Arrays:
     after = before.copy()
-    mutate(np.uint64(key), p_mut, after.bounds, after.actions, 1, LOWS, HIGHS, TAILS, n_actions)
+    mutate(np.uint64(key), p_mut, after.bounds, after.actions, 1, ALLELES, n_actions)
     return after
 
 
@@ -149,7 +150,7 @@ def test_geometric_variates_equal_their_oracle_up_to_the_cap(u: float, feature: 
 
 @pytest.mark.parametrize("width", [4, 8, 12, 100])
 def test_99_percent_of_the_geometric_mass_lies_within_half_of_the_width(width: int) -> None:
-    tail = float(geometric_tails((Feature("x", 0, width - 1),))[0])
+    tail = geometric_tail(Feature("x", 0, width - 1))
     assert 1 - tail ** (width // 2) == pytest.approx(0.99)
     assert 1 - tail == pytest.approx(naive_evolve.p_geo(width))
 

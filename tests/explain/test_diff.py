@@ -16,9 +16,9 @@ from ifthen.explain import points
 from ifthen.explain.diff import diff
 from ifthen.explain.diff.differences import SHOWN
 from ifthen.explain.words import rule_for_reading
-from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets
+from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
 
 
@@ -132,7 +132,7 @@ def test_no_line_is_wider_than_the_terminal(seed: int, width: int, names: tuple[
 
 
 def test_states_of_many_features_fit_into_80_characters_with_one_row_each() -> None:
-    task = task_by_name("Taxi-v4")
+    task = table_named("Taxi-v4")
     whole = [[f.low, f.high] for f in task.features]
     a, b = (DecisionList([whole], [action], task.features, task.action_names) for action in (4, 5))
     text = diff(a, b, task, ("runs/the-first", "runs/the-second")).to_text(80)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import DecisionList, TaskError, frozen_lake, task_by_name
+from ifthen import DecisionList, TaskError, frozen_lake
 from ifthen.explain.pictures.grid import cells, has_grid
 from ifthen.explain.pictures.policy import policy_figure
 from ifthen.explain.pictures.text import policy_text
 from ifthen.explain.words import rules_in_words
 from ifthen.figure_style import write_png
+from tests.tables import table_named
 
 TASK = frozen_lake(desc=["SFF", "FHF", "FFG"])
 RIGHT_THEN_DOWN = DecisionList(
@@ -58,13 +59,13 @@ def test_the_picture_is_a_png(tmp_path: Path) -> None:
 
 
 def test_a_grid_without_a_map_is_drawn_too() -> None:
-    cliff = task_by_name("CliffWalking-v1")
+    cliff = table_named("CliffWalking-v1")
     up = DecisionList([[[0, 11], [0, 3]]], [0], cliff.features, cliff.action_names)
     assert policy_text(up, cliff).plain.splitlines()[3].startswith(" ↑ ")
 
 
 def test_tasks_without_x_and_y_are_refused() -> None:
-    taxi = task_by_name("Taxi-v4")
+    taxi = table_named("Taxi-v4")
     assert not has_grid(taxi)
     rules = DecisionList([[[0, 0]] * 4], [0], taxi.features, taxi.action_names)
     with pytest.raises(TaskError, match="features x and y"):

@@ -22,7 +22,6 @@ from ifthen import (
     TabularTask,
     evaluate,
     frozen_lake,
-    task_by_name,
 )
 from ifthen.errors import ParameterError, TaskError
 from ifthen.explain.page.explain_page import explain_page
@@ -32,6 +31,7 @@ from ifthen.explain.verify.report import sign
 from ifthen.explain.verify.requirements import HOLDS
 from ifthen.explain.why import explain
 from tests.browser import needs_browser, opened
+from tests.tables import table_named
 from tests.worlds import chain, small_lake
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def test_a_verification_says_whose_it_is() -> None:
 
 
 def test_a_task_without_a_map_has_a_start_a_goal_and_a_cliff() -> None:
-    task = task_by_name("CliffWalking-v1")
+    task = table_named("CliffWalking-v1")
     data = data_of(explain_page(some_rules("decision-list", task), task))["task"]
     letters = {tuple(point): letter for point, letter in zip(data["points"], data["letters"], strict=True)}
     assert letters[0, 3] == "S"
@@ -328,7 +328,7 @@ def test_a_task_without_a_map_has_a_start_a_goal_and_a_cliff() -> None:
 
 
 def test_where_steps_onto_a_cell_differ_nothing_is_said_of_them() -> None:
-    task = task_by_name("CliffWalking-v1")
+    task = table_named("CliffWalking-v1")
     reward = task.reward.copy()
     reward[25, 2] = -50.0  # from (1, 2) down
     never = data_of(explain_page(some_rules("decision-list", task), replace(task, reward=reward)))["task"][
@@ -509,7 +509,7 @@ def test_comparing_marks_exactly_the_states_in_which_the_policies_differ(tmp_pat
 @needs_browser
 @pytest.mark.browser
 def test_a_task_without_a_grid_has_slices_and_a_table(tmp_path: Path) -> None:
-    task = replace(task_by_name("Taxi-v4"), t_max=20)
+    task = replace(table_named("Taxi-v4"), t_max=20)
     rules = some_rules("decision-list", task, 12)
     _, deciders = rules.choose(task.dynamics.points)
     text = explain_page(rules, task)
@@ -745,7 +745,7 @@ def test_the_difference_greys_what_it_cannot_show_and_each_view_keeps_its_layer(
 @needs_browser
 @pytest.mark.browser
 def test_a_cliff_is_drawn_and_explained_and_a_wide_table_says_that_it_scrolls(tmp_path: Path) -> None:
-    task = task_by_name("CliffWalking-v1")
+    task = table_named("CliffWalking-v1")
     rules = some_rules("decision-list", task)
     with opened(written(tmp_path, explain_page(rules, task)), width=420) as page:
         assert page.locator(".cell.never").count() == 10

@@ -121,6 +121,10 @@ def holds(test: str, value: Any) -> Any:
     number = r"-?\d+(?:\.\d+)?"
     if re.fullmatch(number, test):
         return value == float(test)
+    one_sided = re.fullmatch(rf"(<=|>=|<|>) ({number})", test)
+    if one_sided:
+        compare = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
+        return compare[one_sided[1]](value, float(one_sided[2]))
     found = re.fullmatch(rf"([\[(])({number})\.\.({number})([\])])", test)
     assert found, test
     low, high = float(found[2]), float(found[3])

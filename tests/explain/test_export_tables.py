@@ -22,7 +22,7 @@ KEYWORDS = {
     *("additionalProperties", "items", "minItems", "maxItems", "uniqueItems", "minLength"),
     *("minimum", "maximum", "exclusiveMinimum"),
 }
-TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str}
+TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 def fits(data: Any, part: Any, whole: dict[str, Any]) -> bool:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, TaskError, evaluate, task_by_name
+from ifthen import DecisionList, TaskError, evaluate
 from ifthen.explain.measures import advantages, usage, visits
 from ifthen.rollout.evaluate import policy_table
 from tests import naive, naive_explain
+from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
 
 SEEDS = st.integers(0, 10_000)
@@ -110,4 +111,4 @@ def test_tables_that_are_not_of_the_task_are_refused() -> None:
             advantages(task, wrong)
     rules = DecisionList([[[0, 0]]], [0], task.features, task.action_names)
     with pytest.raises(TaskError, match="speaks of"):
-        usage(rules, task_by_name("Taxi-v4"))
+        usage(rules, table_named("Taxi-v4"))

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import PPLDL, PPLST, System, frozen_lake, task_by_name
+from ifthen import PPLDL, PPLST, System, frozen_lake
 from ifthen.explain.page import report_page
 from ifthen.study.figures.learning import learning_curve
+from tests.tables import table_named
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -45,7 +46,7 @@ def test_the_report_loads_nothing_from_anywhere(page: str) -> None:
 
 
 def test_the_report_of_a_task_without_grid_and_of_a_failing_policy_can_be_made() -> None:
-    page = page_of(PPLDL(task_by_name("Taxi-v4"), idv_size=1, pop_size=2, p_mut=0.0).learn(1))
+    page = page_of(PPLDL(table_named("Taxi-v4"), idv_size=1, pop_size=2, p_mut=0.0).learn(1))
     assert page.count("<svg") == 1
     assert "no matching rule" in page
 

@@ -27,7 +27,6 @@ from ifthen import (
     TaskError,
     frozen_lake,
     policy_values,
-    task_by_name,
     value_iteration,
 )
 from ifthen.explain.best_actions import best_action_map
@@ -42,10 +41,11 @@ from ifthen.explain.pictures.usage import usage_figure
 from ifthen.explain.pictures.write import pictures, write_pictures
 from ifthen.rollout.evaluate import policy_table
 from tests.rulesets import bounds_of, voting_rules
+from tests.tables import table_named
 
 LAKE = frozen_lake(4, 0.1)
-CLIFF = task_by_name("CliffWalking-v1")
-TAXI = task_by_name("Taxi-v4")
+CLIFF = table_named("CliffWalking-v1")
+TAXI = table_named("Taxi-v4")
 EDGE = DecisionList(  # no rule for the upper rows beyond x = 5, and one that never decides
     [[[11, 11], [0, 3]], [[0, 5], [0, 2]], [[0, 5], [0, 1]], [[0, 3], [3, 3]], [[0, 11], [2, 2]]],
     [2, 1, 0, 0, 1], CLIFF.features, CLIFF.action_names,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, ParameterError, RuleError, TaskError, frozen_lake, task_by_name
+from ifthen import DecisionList, Feature, ParameterError, RuleError, TaskError, frozen_lake
 from ifthen.explain.shortest import bits as words
 from ifthen.explain.shortest import facts as few_states
 from ifthen.explain.shortest import (
@@ -26,6 +26,7 @@ from ifthen.explain.shortest import (
 from ifthen.randomness import stream
 from ifthen.tasks.solve import value_iteration
 from tests import naive_explain as naive
+from tests.tables import table_named
 
 Table = tuple[NDArray[np.int64], NDArray[np.bool_]]
 KEY = stream(0, "test")
@@ -151,7 +152,7 @@ def test_tasks_without_a_discount_are_refused() -> None:
 
 def test_progress_is_told_after_each_round() -> None:
     told: list[tuple[int, int]] = []
-    task = task_by_name("CliffWalking-v1")
+    task = table_named("CliffWalking-v1")
     found = shortest_decision_list(task, "quick", progress=lambda rules, least: told.append((rules, least)))
     assert told[-1] == (len(found.rules), found.lower_bound) == (3, 3)
 

@@ -143,7 +143,9 @@ def test_long_lists_over_large_spaces_are_reasoned_about_box_by_box() -> None:
 
 
 def test_strengths_over_real_features_are_refused_without_a_task() -> None:
-    ruleset = StrengthRules(np.array([[[0.0, 1.0], [0, 3]]]), [0], REAL, ("a", "b"), [[0.0, 0.0, 0.0]], [0.0])
+    boxes = np.array([[[0.0, 1.0], [0, 3]]] * 2)
+    crossing = [[0.0, 1.0, 0.0], [0.05, 0.0, 0.0]]  # which is stronger depends on the point
+    ruleset = StrengthRules(boxes, [0, 1], REAL, ("a", "b"), crossing, [0.0, 0.0])
     for attempt in (simplify, as_decision_list):
         with pytest.raises(RuleError, match="ive the task"):
             attempt(ruleset)

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from ifthen import DecisionList
 from ifthen.explain.pictures.slices import slice_figure
-from ifthen.tasks.names import task_by_name
+from tests.tables import table_named
 
-TAXI = task_by_name("Taxi-v4")
+TAXI = table_named("Taxi-v4")
 WHOLE = [[f.low, f.high] for f in TAXI.features]
 IMPOSSIBLE = DecisionList(  # Dropoff only where the passenger is at the destination already
     [[[0, 4], [0, 4], [1, 1], [1, 1]], [[0, 1], [0, 4], [0, 4], [0, 3]], WHOLE],

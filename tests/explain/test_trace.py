@@ -15,11 +15,11 @@ from ifthen import DecisionList, Feature, ParameterError, TabularTask, TaskError
 from ifthen.explain.trace import Trace, trace
 from ifthen.explain.trace.episode import SHOWN_FIRST, SHOWN_LAST
 from ifthen.rollout.tabular import plan, play
-from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
+from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
 
-TAXI = task_by_name("Taxi-v4")
+TAXI = table_named("Taxi-v4")
 
 
 def one_rule_per_state(task: TabularTask, actions: Any) -> DecisionList:
@@ -215,7 +215,7 @@ def test_what_cannot_be_traced_is_refused() -> None:
         with pytest.raises(error, match=message):
             trace(policy, task, **options)
     with pytest.raises(TaskError, match="must be a TabularTask"):
-        trace(policy, "lake")  # type: ignore[arg-type]  # that is what is tested
+        trace(policy, "lake")  # type: ignore[call-overload]  # that is what is tested
 
 
 def test_features_called_like_columns_keep_columns_of_their_own() -> None:

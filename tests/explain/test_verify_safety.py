@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ifthen import DecisionList, TabularTask, frozen_lake, task_by_name
+from ifthen import DecisionList, TabularTask, frozen_lake
 from ifthen.explain.verify import verify
 from ifthen.explain.verify.domain import domain_of
 from ifthen.explain.verify.graph import harmless_states, sure_states
@@ -26,6 +26,7 @@ from tests.explain.verified import (
     prepared,
     values,
 )
+from tests.tables import table_named
 from tests.worlds import chain
 
 Harm = Callable[[float, bool], bool]
@@ -160,7 +161,7 @@ def test_where_another_policy_is_safe_equals_a_trial_of_all_policies(task: Tabul
 
 
 def test_walking_off_the_cliff_at_every_step_is_not_safe_and_the_report_says_what_is_meant() -> None:
-    task = task_by_name("CliffWalking-v1")
+    task = table_named("CliffWalking-v1")
     report = verify(always(task, task.action_names.index("Right")), task, "safe")
     assert not report
     assert "a costly step (reward -100, the lowest of the task, where most steps have -1)" in str(report)
@@ -171,7 +172,7 @@ def test_walking_off_the_cliff_at_every_step_is_not_safe_and_the_report_says_wha
 
 
 def test_calling_for_a_passenger_who_is_elsewhere_is_not_safe() -> None:
-    task = task_by_name("Taxi-v4")
+    task = table_named("Taxi-v4")
     report = verify(always(task, task.action_names.index("Pickup")), task)
     assert report.properties["safe"] is False
     assert "reward -10, the lowest of the task, where most steps have -1" in report.reasons["safe"]
@@ -188,7 +189,7 @@ def test_what_a_bad_ending_is_and_that_it_is_met_by_a_slip_is_said() -> None:
     task = frozen_lake(4, 0.3)
     text = only(verify(always(task, task.action_names.index("Right")), task), "bad-ending").text
     assert "(x = 1, y = 0) Right, slipping to (x = 1, y = 1)" in text
-    even = task_by_name("FrozenLake-v1")  # all three directions are as likely
+    even = table_named("FrozenLake-v1")  # all three directions are as likely
     text = only(verify(always(even, even.action_names.index("Right")), even), "bad-ending").text
     assert "Right, by chance to (x = 1, y = 1)" in text
     sure = frozen_lake(4, 0.0)

@@ -29,9 +29,9 @@ from ifthen import (
 from ifthen.explain.why import counterfactual as search
 from ifthen.explain.why import explain, explain_all
 from ifthen.explain.why.explanation import SHOWN
-from ifthen.tasks.names import task_by_name
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, learnt_of, rules, rulesets, voting_rules
+from tests.tables import table_named
 from tests.worlds import chain, random_policies, random_task, small_lake
 
 STATES = all_states().tolist()
@@ -353,7 +353,7 @@ def test_where_the_policy_is_never_asked_it_says_so(state: dict[str, float], pla
 
 
 def test_what_a_task_without_a_map_never_asks_about_is_an_ending_or_no_state_or_never_reached() -> None:
-    taxi, cliff = task_by_name("Taxi-v4"), task_by_name("CliffWalking-v1")
+    taxi, cliff = table_named("Taxi-v4"), table_named("CliffWalking-v1")
     for task, point, place in (
         (taxi, [0, 0, 0, 0], "an ending of Taxi-v4"),
         (taxi, [2, 2, 0, 0], "a state of Taxi-v4 that is never reached"),

@@ -10,6 +10,7 @@ from ifthen import IfthenError, ParameterError, TabularTask, paper_suite
 from ifthen.study.paper import authors_otp, matching_draw
 from ifthen.study.plan import StudyPlan, Trial, read_plan
 from tests.study.studies import SYSTEMS, TASKS, small_plan
+from tests.tables import tables_of
 
 STUDIES = Path(__file__).parents[2] / "studies"
 
@@ -146,7 +147,7 @@ def test_systems_and_tasks_that_do_not_exist_are_refused_before_anything_runs(
 
 def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> None:
     plan = read_plan(STUDIES / "matched.toml", [])
-    for task in plan.tasks_by_name().values():
+    for task in tables_of(plan).values():
         _, size, p_slip = task.name.split("-")
         if size == "4":
             assert task.noise_seed == matching_draw(4, float(p_slip))

@@ -27,6 +27,7 @@ from ifthen.study.run import claim
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened
 from tests.study.studies import small_plan
+from tests.tables import tables_of
 
 CLIFF = {"name": "cliff", "tasks": ["CliffWalking-v1"], "trials": 2, "epochs": 3}
 
@@ -96,7 +97,7 @@ def test_long_curves_are_thinned_and_keep_both_ends(results: Results) -> None:
 
 
 def test_heatmaps_hold_the_densities(results: Results) -> None:
-    task = results.plan.tasks_by_name()["calm"]
+    task = tables_of(results.plan)["calm"]
     found = densities(results)
     drawn = {heatmap.system: heatmap for heatmap in heatmaps({"calm": task}, found)["calm"]}
     assert results.ruleset is not None

@@ -10,19 +10,14 @@ import pytest
 
 from ifthen import OutputError
 from ifthen.study.grid import Grid
+from ifthen.study.notes import NOTHING
 from ifthen.study.paper import PARAMETERS, papers_performance, papers_size
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
 from ifthen.study.run import claim
-from ifthen.study.tables import (
-    NOTHING,
-    all_tables,
-    performance_table,
-    sizes_table,
-    spread_table,
-    verdicts_table,
-)
+from ifthen.study.sizes import sizes_table
+from ifthen.study.tables import all_tables, performance_table, spread_table, verdicts_table
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import small_plan
 

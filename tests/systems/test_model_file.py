@@ -34,6 +34,17 @@ def test_a_model_rewritten_without_change_loads(model: Path, tmp_path: Path) -> 
     assert load(with_array(model, tmp_path, "population/bounds", lambda a: a)).epoch == 2
 
 
+def test_a_model_written_before_tasks_had_kinds_loads(model: Path, tmp_path: Path) -> None:
+    again = load(with_manifest(model, tmp_path, lambda m: m["task"].pop("kind")))
+    assert again.ruleset == load(model).ruleset
+
+
+@pytest.mark.parametrize("task", [None, [], "tabular", 3])
+def test_a_task_that_is_no_object_is_refused(task: Any, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="in the manifest, task"):
+        load(with_manifest(model, tmp_path, lambda m: m.update(task=task)))
+
+
 def test_a_model_tells_what_made_it(model: Path) -> None:
     about = manifest(members(model))
     assert (about["format"], about["version"], about["system"]) == ("ifthen-model", 1, "PPL-ST")

@@ -22,10 +22,10 @@ from ifthen import (
     load,
     paper_suite,
 )
-from ifthen.evolve.mutation import geometric_tails
+from ifthen.evolve.alleles import alleles_of
 from ifthen.systems.pittsburgh import HISTORY, Population, breed, empty_population, random_rules
 from tests import naive_evolve
-from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, random_population
+from tests.evolve.populations import FEATURES, N_ACTIONS, RANGES, random_population
 from tests.naive_evolve import individuals
 from tests.systems.contract import make, saved_bytes
 from tests.worlds import random_task
@@ -37,14 +37,14 @@ both_systems = pytest.mark.parametrize("system", [PPLDL, PPLST])
 @given(KEYS, st.integers(1, 4), st.integers(1, 4))
 def test_first_alleles_are_drawn_as_by_the_oracle(key: int, n: int, rules: int) -> None:
     found = empty_population(n, rules, len(FEATURES), 3)
-    random_rules(np.uint64(key), LOWS, HIGHS, N_ACTIONS, found)
+    random_rules(np.uint64(key), alleles_of(FEATURES), N_ACTIONS, found)
     expected = naive_evolve.random_rules(key, n, rules, RANGES, N_ACTIONS, 3)
     assert individuals(*found[:3]) == expected
 
 
 def test_first_alleles_are_uniform_over_their_ranges() -> None:
     found = empty_population(50, 40, len(FEATURES), 0)
-    random_rules(np.uint64(3), LOWS, HIGHS, N_ACTIONS, found)
+    random_rules(np.uint64(3), alleles_of(FEATURES), N_ACTIONS, found)
     for values, size in (
         (found.bounds[:, :, 0] + 3, 8),
         (found.bounds[:, :, 1], 7),
@@ -98,7 +98,6 @@ def bred(
 ) -> Population:
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2])
-    tails = geometric_tails(FEATURES)
     for first, last in slices:
         breed(
             first,
@@ -110,9 +109,7 @@ def bred(
             0.5,
             p_mut,
             whole_rules,
-            LOWS,
-            HIGHS,
-            tails,
+            alleles_of(FEATURES),
             N_ACTIONS,
             children,
         )

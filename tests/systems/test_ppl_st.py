@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import PPLST, Feature, StrengthRules, TabularTask
+from ifthen.evolve.alleles import alleles_of
 from ifthen.randomness import stream
 from ifthen.rollout.tabular import plan
 from ifthen.systems.pittsburgh import empty_population, random_rules
@@ -67,10 +68,8 @@ def test_updates_are_those_of_the_paper_with_both_predictions(
 
 def reinforced(task: TabularTask, seed: int, paper: bool, slices: list[tuple[int, int]]) -> Any:
     """Return four random individuals of 70 rules before and after reinforcement, and the steps taken."""
-    lows = np.array([f.low for f in task.features], dtype=np.int32)
-    highs = np.array([f.high for f in task.features], dtype=np.int32)
     population = empty_population(4, 70, len(task.features), len(task.features) + 2)
-    random_rules(stream(seed, "initial"), lows, highs, task.n_actions, population)
+    random_rules(stream(seed, "initial"), alleles_of(task.features), task.n_actions, population)
     before = naive_evolve.individuals(*population[:3])
     shared, steps = plan(task), np.full(4, -1, dtype=np.int64)
     for first, last in slices:

@@ -29,7 +29,8 @@ def test_a_random_map_is_named_by_its_seed() -> None:
         ("taxi", "Did you mean 'Taxi-v4'"),
         ("FrozenLake-4-1.5", "number from 0 to 1"),
         ("FrozenLake-5-0.1", "built-in map"),
-        ("CartPole-v1", "no transition table"),
+        ("Pendulum-v1", "action space must be Discrete"),
+        ("no_such_package_of_mine:Env-v0", "needs the package 'no_such_package_of_mine'"),
         ("", "unknown task ''"),
     ],
 )

@@ -17,10 +17,11 @@ from ifthen import __version__
 from ifthen.cli.about import doctor, systems, tasks
 from ifthen.cli.explaining import diff, explain, verify
 from ifthen.cli.reading import show
-from ifthen.cli.shortening import export, prune, shortest
+from ifthen.cli.shortening import prune, shortest
 from ifthen.cli.study import study
 from ifthen.cli.terminal import err, out
 from ifthen.cli.training import evaluate, resume, train
+from ifthen.cli.writing import export
 from ifthen.errors import IfthenError
 
 app = typer.Typer(
@@ -45,7 +46,8 @@ def main(
 ) -> None:
     """Train reinforcement-learning policies people can read: short lists of IF-THEN rules.
 
-    Start with: `ifthen train PPL-ST FrozenLake-8-0.3`
+    Start with: `ifthen train PPL-ST FrozenLake-8-0.3`, or any Gymnasium environment with Discrete actions:
+    `ifthen train PPL-DL CartPole-v1`
     """
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ifthen.cli.terminal import out
+from ifthen.errors import TaskError
 
 
 def tasks() -> None:
@@ -20,7 +21,7 @@ def tasks() -> None:
     - `ifthen tasks`
     """
     from ifthen.tasks.frozen_lake import paper_suite
-    from ifthen.tasks.names import TABULAR_ENVIRONMENTS
+    from ifthen.tasks.names import ENVIRONMENTS, TABULAR_ENVIRONMENTS
 
     table = Table("task", title="FrozenLake tasks of the paper", title_justify="left")
     for heading in ("states", "|S_I|", "|z|", "t_max", "optimum, exact"):
@@ -30,8 +31,45 @@ def tasks() -> None:
         table.add_row(task.name, *map(str, numbers), f"{task.optimal_performance('exact'):.4f}")
     out.print(table)
     out.print("FrozenLake-SIZE-SLIP-mapSEED is a random map, such as FrozenLake-16-0.1-map7.")
-    out.print(f"Gymnasium environments with a transition table: {', '.join(TABULAR_ENVIRONMENTS)}.")
     out.print('A map of your own goes into a --config file, as [task] with desc = ["SF", "FG"] and p_slip.')
+    out.print(f"Gymnasium environments with a transition table: {', '.join(TABULAR_ENVIRONMENTS)}.\n")
+    for name in ENVIRONMENTS:
+        _print_environment(name)
+    out.print(
+        "Any other Gymnasium environment with Discrete actions is a task too, by its id, or by package:Id-v0 "
+        "where a package of yours registers it; 'ifthen train --help' tells its settings. Rules see a value "
+        "beyond a feature's range as the edge of it. A twin is a compiled copy that plays the same episodes "
+        "much faster."
+    )
+
+
+def _print_environment(name: str) -> None:
+    """Print an environment's features and actions, or why it cannot be made here."""
+    from ifthen.explain.page.env_report import SOURCES, sources_of
+    from ifthen.tasks.env_task import EnvTask
+    from ifthen.tasks.names import task_by_name
+    from ifthen.tasks.twins import twin_of
+
+    try:
+        task = task_by_name(name)
+    except TaskError as problem:
+        out.print(f"{problem}")
+        return
+    assert isinstance(task, EnvTask)
+    twin = ", has a twin" if twin_of(task) is not None else ""
+    title = f"{name}: |z| = {task.episodes}, t_max = {task.t_max:,}{twin}"
+    table = Table(title=Text(title), title_justify="left", caption_justify="left")
+    table.add_column("feature")
+    for heading in ("from", "to"):
+        table.add_column(heading, justify="right")
+    table.add_column("range")
+    for feature, source in zip(task.features, sources_of(task), strict=True):
+        label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
+        kind = ", whole numbers" if feature.is_integer else ""
+        ends = (f"{feature.low:.4g}", f"{feature.high:.4g}")
+        table.add_row(Text(label), *ends, SOURCES.get(source, "") + kind)
+    table.caption = Text(f"actions: {', '.join(task.action_names)}")
+    out.print(table)
 
 
 def systems() -> None:

@@ -117,7 +117,7 @@ def _ladder(policy: Policy) -> Ladder:
     from ifthen.explain.fewer.ladder import ladder as all_rungs
 
     with err.status("looking for fewer rules"):
-        return all_rungs(policy.ruleset, policy.known_task())
+        return all_rungs(policy.ruleset, policy.table_task("the ladder"))
 
 
 def verify(
@@ -129,7 +129,8 @@ def verify(
             metavar="PROPERTIES",
             help="What must hold, such as 'complete,fraction>=0.95': complete, no-dead-rules, no-conflicts, "
             "no-redundant-rules, goal-reachable, goal-certain, safe, optimal; and the numbers rules, "
-            "performance, fraction (of the optimum), goal-probability with >=, <=, >, < or =.",
+            "performance, fraction (of the optimum), goal-probability, and in environments "
+            "unseen-performance, with >=, <=, >, < or =.",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print a few lines only.")] = False,
@@ -143,6 +144,7 @@ def verify(
     - `ifthen verify runs/first`
     - `ifthen verify runs/first --require "complete,goal-reachable,performance>=0.3"`
     - `ifthen verify rules.txt --task FrozenLake-8-0.3 --json verified.json`
+    - `ifthen verify runs/cartpole --require "complete,unseen-performance>=475"`
     """
     from ifthen.explain.verify import verify as verified
     from ifthen.explain.verify.requirements import parse
@@ -165,7 +167,7 @@ def diff(
     task: TaskName = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Show where two policies act differently, and what that does to the exact performance.
+    """Show where two policies act differently, and what that does to the performance.
 
     For example:
 

@@ -13,6 +13,7 @@ from ifthen.errors import ModelFileError, ParameterError, TaskError
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.systems.base import System
+    from ifthen.tasks.env_task import EnvTask
     from ifthen.tasks.tabular import TabularTask
 
 PolicyPath = Annotated[
@@ -37,11 +38,11 @@ class Policy(NamedTuple):
     name: str
     title: str
     ruleset: RuleSet
-    task: TabularTask | None
+    task: TabularTask | EnvTask | None
     noise: str = "aligned"
     """How z used its random numbers when it was trained."""
 
-    def known_task(self) -> TabularTask:
+    def known_task(self) -> TabularTask | EnvTask:
         """Return the task, or raise saying how to give it."""
         if self.task is None:
             raise ParameterError(
@@ -50,12 +51,18 @@ class Policy(NamedTuple):
             )
         return self.task
 
+    def table_task(self, what: str) -> TabularTask:
+        """Return the task where it has a table of states, or raise saying what needs one."""
+        from ifthen.explain.domain import tabular
+
+        return tabular(self.known_task(), what)
+
 
 def read_policy(path: Path, task: str | None = None) -> Policy:
     """Return the rules in a model, a run's folder or a file of rules, with their task where it is known."""
+    from ifthen.explain.domain import table_of
     from ifthen.explain.read import read_ruleset
     from ifthen.explain.read.files import SUFFIXES
-    from ifthen.rollout.evaluate import policy_table
     from ifthen.tasks.names import task_by_name
 
     wanted = task_by_name(task) if task else None
@@ -67,17 +74,22 @@ def read_policy(path: Path, task: str | None = None) -> Policy:
         name = f"{learner.name} in {path}"
         policy = Policy(name, learner.name, learner.ruleset, wanted or learner.task, learner.parameters.noise)
     if policy.task is not None:
-        policy_table(policy.ruleset, policy.task)  # raises where the rules are about something else
+        table_of(policy.ruleset, policy.task)  # raises where the rules are about something else
     return policy
 
 
-def _named_task(name: str | None, path: Path) -> TabularTask | None:
-    """Return the task that a file of rules names; None where it names none, or one that no name makes."""
+def _named_task(name: str | None, path: Path) -> TabularTask | EnvTask | None:
+    """Return the task that a file of rules names; None where it names none, or one that no name makes.
+
+    A file must not have packages imported: an environment in one's own package is named by --task.
+    """
     from ifthen.tasks.names import task_by_name
 
     if name is None:
         return None
     try:
+        if ":" in name:
+            raise TaskError("files import no packages")
         return task_by_name(name)
     except TaskError:
         err.print(f"(no name makes the task {name!r} that {path} is for: give the run's folder to have it)")

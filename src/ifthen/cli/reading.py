@@ -13,6 +13,8 @@ from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
+    from ifthen.tasks.env_task import EnvTask
+    from ifthen.tasks.tabular import TabularTask
 
 
 def show(
@@ -36,7 +38,7 @@ def show(
     ] = None,
     task: TaskName = None,
 ) -> None:
-    """Print a policy's rules in words, and draw it on its grid.
+    """Print a policy's rules in words, and draw it: on its grid or, in an environment, over two features.
 
     For example:
 
@@ -45,18 +47,14 @@ def show(
     """
     from ifthen.explain.export.data import to_json
     from ifthen.explain.fewer.compact import compact as compacted
-    from ifthen.explain.pictures.grid import has_grid
-    from ifthen.explain.pictures.policy import policy_figure
-    from ifthen.explain.pictures.text import policy_text
     from ifthen.explain.words import readable
-    from ifthen.figure_style import write_png
     from ifthen.store import write_text
 
     policy = read_policy(model, task)
     played = policy.known_task()
     if png is not None and png.suffix.lower() != ".png":
         raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")
-    if png is not None and not has_grid(played):
+    if png is not None and not _can_be_drawn(played):
         raise ParameterError(f"{played.name} has no grid of x and y to draw the policy on: leave --png out.")
     if compact is not None and everything:
         raise ParameterError("--compact shows fewer rules and --all every one: give one of them.")
@@ -64,18 +62,41 @@ def show(
         raise ParameterError("--rho belongs to --compact gnmc: give both, or leave --rho out.")
     if compact is not None:
         method: Any = compact
-        ruleset: RuleSet = compacted(policy.ruleset, played, method, 0.1 if rho is None else rho)
+        share = 0.1 if rho is None else rho
+        ruleset: RuleSet = compacted(policy.ruleset, policy.table_task("--compact"), method, share)
     else:
         ruleset = policy.ruleset if everything else readable(policy.ruleset, played)
     print_rules(policy.title, ruleset, played, len(policy.ruleset))
     if json_file is not None:
         write_text(json_file, to_json(ruleset, played))
         out.print(f"written to {json_file}")
-    if not has_grid(played):
+    _draw(ruleset, played, f"{policy.title} on {played.name}", png)
+
+
+def _can_be_drawn(task: TabularTask | EnvTask) -> bool:
+    """Return whether there is a picture of a policy on this task."""
+    from ifthen.explain.pictures.grid import has_grid
+    from ifthen.tasks.env_task import EnvTask
+
+    return isinstance(task, EnvTask) or has_grid(task)
+
+
+def _draw(ruleset: RuleSet, task: TabularTask | EnvTask, title: str, png: Path | None) -> None:
+    """Draw a policy to the terminal where it is on a grid, and to a file where one is given."""
+    from ifthen.explain.pictures.env_slices import env_policy_figure
+    from ifthen.explain.pictures.policy import policy_figure
+    from ifthen.explain.pictures.text import policy_text
+    from ifthen.figure_style import write_png
+    from ifthen.tasks.env_task import EnvTask
+
+    if not _can_be_drawn(task):
         out.print("(this task has no grid to draw the policy on)")
         return
-    out.print(policy_text(ruleset, played, out.width))
+    if not isinstance(task, EnvTask):
+        out.print(policy_text(ruleset, task, out.width))
     if png is not None:
-        title = f"{policy.title} on {played.name}"
-        write_png(png, policy_figure(ruleset, played, title))
+        if isinstance(task, EnvTask):
+            write_png(png, env_policy_figure(ruleset, task))
+        else:
+            write_png(png, policy_figure(ruleset, task, title))
         out.print(f"drawn to {png}")

@@ -1,4 +1,4 @@
-"""Commands that make something else of a policy: prune, shortest, export."""
+"""Commands that make fewer rules of a policy: prune, shortest."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import typer
 from ifthen.checks import one_of, real_number
 from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
 from ifthen.cli.terminal import err, out
+from ifthen.cli.writing import write_rules
 from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
+    from ifthen.explain.domain import AnyTask
     from ifthen.rules.ruleset import RuleSet
     from ifthen.tasks.tabular import TabularTask
 
@@ -46,18 +48,27 @@ def prune(
         bool, typer.Option("--polish", help="On the ladder, also tune the rules that are left.")
     ] = False,
     effort: EffortName = "quick",
+    loss: Annotated[
+        float | None, typer.Option(help="In an environment: how much less the mean return may be.")
+    ] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="In an environment: episodes to play beside z.  [default: 100]")
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Say the same with fewer and shorter rules; or nearly the same with fewer still.
 
     Without further options no action changes in any state of the task, which is checked in every one.
-    With --rules, --performance or --ladder, performance is traded for fewer rules. For example:
+    With --rules, --performance or --ladder, performance is traded for fewer rules.
+    Environments have no states to list: there rules are pruned by playing, see --loss. For example:
 
     - `ifthen prune runs/first --out short.txt`
     - `ifthen prune runs/first --list`
     - `ifthen prune runs/first --ladder --polish --plot ladder.png`
     - `ifthen prune runs/first --performance 0.29 --out small.json`
+    - `ifthen prune runs/cartpole --loss 5 --out small.txt`
     """
+    from ifthen.cli.playing import prune_by_playing, refuse_options
     from ifthen.explain.shortest import Effort
 
     if file is not None and file.suffix.lower() not in (".json", ".txt"):
@@ -75,7 +86,20 @@ def prune(
     if lossy and file is not None and rules is None and performance is None:
         raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
     policy = read_policy(model, task)
-    if lossy:
+    given = {
+        "--list": as_list,
+        "--intervals": intervals != "short",
+        "--rules": rules is not None,
+        "--performance": performance is not None,
+        "--ladder": ladder,
+        "--plot": plot is not None,
+        "--polish": polish,
+        "--effort": effort != "quick",
+    }
+    found: RuleSet | None
+    if refuse_options(policy, given, {"--loss": loss is not None, "--episodes": episodes is not None}):
+        found = prune_by_playing(policy, loss, episodes, threads)
+    elif lossy:
         found = _from_ladder(policy, rules, performance, polish, plot, threads)
     else:
         found = _same(policy, as_list, intervals, effort)
@@ -123,7 +147,7 @@ def _from_ladder(
     with err.status("looking for fewer rules") as status:
         steps = all_rungs(
             policy.ruleset,
-            policy.known_task(),
+            policy.table_task("the ladder"),
             polish,
             checked_threads(threads),
             lambda n: status.update(f"looking for fewer rules: {n} left"),
@@ -158,12 +182,13 @@ def shortest(
     - `ifthen shortest FrozenLake-4-0.1 --check 60`
     - `ifthen shortest FrozenLake-8-0.3 --effort thorough --out shortest.txt`
     """
+    from ifthen.explain.domain import tabular
     from ifthen.explain.shortest import shortest_decision_list
     from ifthen.tasks.names import task_by_name
 
     if file is not None and file.suffix.lower() not in (".json", ".txt"):
         raise ParameterError(f"--out writes .json or .txt, not {file.name}.")
-    wanted, how = task_by_name(task), cast(Any, effort)
+    wanted, how = tabular(task_by_name(task), "the shortest list of an optimal policy"), cast(Any, effort)
     with err.status("searching") as status:
         found = shortest_decision_list(
             wanted,
@@ -193,49 +218,7 @@ def _second_opinion(task: TabularTask, rules: int, seconds: float) -> str:
     return f"Asked for a list of {rules} by integer programming (HiGHS): {told[answer]}."
 
 
-def export(
-    model: PolicyPath,
-    to: Annotated[
-        str,
-        typer.Option(
-            "--to",
-            metavar="FORMAT",
-            help="One of: text, json, python, c, sql, csv, markdown, latex, dot, mermaid, dmn, dmn-priority.",
-        ),
-    ],
-    file: Annotated[Path | None, typer.Option("--out", help="Write to this file.  [default: print]")] = None,
-    task: TaskName = None,
-) -> None:
-    """Write a policy as code, a table, a diagram or data that other programs read.
-
-    Each does what the policy does: everywhere, or in the states of the task, as its head says. For example:
-
-    - `ifthen export runs/first --to python --out policy.py`
-    - `ifthen export runs/first --to dmn --out policy.dmn`
-    - `ifthen export runs/first --to mermaid`
-    """
-    from ifthen.explain.export import export as exported
-    from ifthen.store import write_text
-
-    policy = read_policy(model, task)
-    text = exported(policy.ruleset, to, policy.task)
-    if file is None:
-        typer.echo(text.rstrip("\n"))
-        return
-    write_text(file, text)
-    out.print(f"written to {file}")
-
-
-def write_rules(path: Path, ruleset: RuleSet, task: TabularTask | None) -> None:
-    """Write rules as JSON or readable text, by the file's name."""
-    from ifthen.explain.export import export as exported
-    from ifthen.store import write_text
-
-    write_text(path, exported(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
-    out.print(f"written to {path}")
-
-
-def _words(ruleset: RuleSet, task: TabularTask | None) -> str:
+def _words(ruleset: RuleSet, task: AnyTask | None) -> str:
     """Return the rules as they are read in this terminal."""
     from ifthen.explain.words import read_rules
 

@@ -176,12 +176,12 @@ def report(folder: StudyFolder) -> None:
     """
     from ifthen.study.read import read_results
     from ifthen.study.report.write import write_report
-    from ifthen.study.verdicts import judge, tallies
+    from ifthen.study.verdicts import judge, main_measure, tallies
 
     results = read_results(folder)
     with err.status("reading") as status:
         path = write_report(folder, results, status.update)
-    for tally in tallies(judge(results)):
+    for tally in tallies(judge(results, main_measure(results))):
         out.print(str(tally))
     out.print(f"open {path}; tables and figures are beside it")
 

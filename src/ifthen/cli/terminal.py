@@ -10,17 +10,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ifthen.digits import in_units
+
 if TYPE_CHECKING:
     from ifthen.rollout.evaluate import Evaluation
+    from ifthen.rollout.score import Score
     from ifthen.rules.ruleset import RuleSet
-    from ifthen.systems.base import System
+    from ifthen.systems.base import Goal, System
+    from ifthen.tasks.env_task import EnvTask
     from ifthen.tasks.tabular import TabularTask
 
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 
-def print_rules(name: str, ruleset: RuleSet, task: TabularTask, everything: int) -> None:
-    """Print rules with the share of states each decides.
+def print_rules(name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everything: int) -> None:
+    """Print rules with the share of states each decides; in an environment, of those met on z.
 
     Args:
         name: of the policy.
@@ -63,12 +67,35 @@ def measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
     return table
 
 
-def after_epoch(epochs: int, stop: Stop) -> Callable[[System], bool]:
+def scores_table(title: str, scores: dict[str, Score]) -> Table:
+    """Return how well a policy does in an environment, one column per list of reset seeds.
+
+    Args:
+        title: what is measured.
+        scores: by the heading of their column.
+    """
+    from ifthen.explain.page.env_report import MEASURES
+
+    table = Table("", title=Text(title), title_justify="left")
+    for heading in scores:
+        table.add_column(heading, justify="right")
+    for name, cell in MEASURES.items():
+        table.add_row(name, *(cell(own) for own in scores.values()))
+    if any(own.failed for own in scores.values()):
+        floors = (in_units(own.performance) if own.failed else "–" for own in scores.values())
+        table.add_row("performance: the floor", *floors)
+    return table
+
+
+def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:
     """Return a callback that says whether to go on, and prints a line now and then where no bar is shown."""
+    apart = max(1, goal.target // 10)
 
     def callback(learner: System) -> bool:
-        if not out.is_terminal and learner.epoch % max(1, epochs // 10) == 0:
-            out.print(f"epoch {learner.epoch}/{epochs}, performance {learner.best_so_measured:.4f}")
+        before, done = (goal.count(record) for record in learner.now.records[-2:])
+        if not out.is_terminal and done // apart > before // apart:
+            far = f"/{goal.target}" if goal.unit == "epochs" else f", {done:,} of {goal.target:,} {goal.unit}"
+            out.print(f"epoch {learner.epoch}{far}, performance {in_units(learner.best_so_measured)}")
         return not stop.asked
 
     return callback

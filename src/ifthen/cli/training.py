@@ -8,24 +8,40 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ifthen.cli.models import PolicyPath, TaskName, Threads, read_policy
-from ifthen.cli.terminal import Stop, after_epoch, err, measured_table, out, print_rules
+from ifthen.cli.finished import report, z_and_unseen
+from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
+from ifthen.cli.terminal import Stop, after_epoch, err, measured_table, out, scores_table
+from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
-    from ifthen.rules.ruleset import RuleSet
     from ifthen.study.run_folder import RunFolder
     from ifthen.study.settings import RunSettings
-    from ifthen.systems.base import System
+    from ifthen.systems.base import Callback, System
+    from ifthen.tasks.env_task import EnvTask
+
+MOST_EPISODES = 100_000
+Curves = Annotated[
+    Path | None,
+    typer.Option("--tensorboard", metavar="FOLDER", help="Also write curves for TensorBoard here."),
+]
 
 
 def train(
     system: Annotated[str | None, typer.Argument(help="The learner: see `ifthen systems`.")] = None,
     task: Annotated[str | None, typer.Argument(help="What to solve: see `ifthen tasks`.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
+    steps: Annotated[int | None, typer.Option(help="In place of --epochs: environment steps.")] = None,
+    stop_at: Annotated[
+        float | None, typer.Option(metavar="SCORE", help="Stop sooner, when this performance is reached.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [default: 0]")] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for the results.  [default: runs/SYSTEM-TASK-seedN]"),
+    ] = None,
+    task_assignments: Annotated[
+        list[str] | None,
+        typer.Option("--task-set", metavar="NAME=VALUE", help="A setting of the task; may be repeated."),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -39,6 +55,7 @@ def train(
         typer.Option(help="Begin with the rules in this model or .json, .txt or .md file."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older run in --out.")] = False,
+    tensorboard: Curves = None,
     threads: Threads = None,
 ) -> None:
     """Train a policy, print its rules and write model, history, pictures and a report.
@@ -47,6 +64,9 @@ def train(
 
     - `ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/first`
     - `ifthen train PPL-DL FrozenLake-4-0 --set p_mut=0.02 --set fitness=exact`
+    - `ifthen train PPL-DL CartPole-v1 --stop-at 500`
+    - `ifthen train PPL-DL MountainCar-v0 --task-set episodes=50 --task-set default_action=coast`
+    - `ifthen train XCSF FrozenLake-4-0 --steps 50000 --stop-at 0.7`
     - `ifthen train --config run.toml`
     - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
 
@@ -58,27 +78,49 @@ def train(
 
         [parameters]
         noise = "stream"
+
+    Any Gymnasium environment with Discrete actions is a task, by its id, or by `package:Id-v0` where a
+    package of yours registers it. Its settings, by --task-set or in place of the line `task = …`:
+
+        [task]
+        environment = "CartPole-v1"
+        episodes = 50                    # reset seeds that measure performance
+        gamma = 0.99
+        default_action = "push left"     # where no rule matches
+        ranges = {"cart velocity" = [-3.0, 3.0]}
+        options = {sutton_barto_reward = true}
+
+    Others are name, t_max, floor, noise_seed, player, feature_names and action_names.
     """
     from ifthen.study.run_folder import RunFolder
     from ifthen.study.settings import checked_settings, parse_assignment, read_settings
+    from ifthen.study.task_settings import with_settings
 
     given: dict[str, Any] = read_settings(config) if config else {}
-    said = {"system": system, "task": task, "epochs": epochs, "seed": seed}
+    said = {"system": system, "task": task, "seed": seed, "stop_at": stop_at}
+    said |= {"epochs": epochs, "steps": steps}
+    if config and (epochs is None) != (steps is None):
+        given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
     given |= {name: value for name, value in said.items() if value is not None}
+    if task_assignments:
+        task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments)
+        given["task"] = with_settings(given.get("task"), task_changes)
     settings = checked_settings(given)
     changes = dict(parse_assignment(text) for text in assignments or [])
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     rules = None if start is None else read_policy(start).ruleset
     learner = settings.make_system(threads, rules)
+    curves = _curves(tensorboard)
     name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
     default = Path("runs") / name
     run_folder = RunFolder(folder or default)
     run_folder.claim(settings, overwrite, rules)
-    _learn_and_report(run_folder, settings, learner)
+    _learn_and_report(run_folder, settings, learner, curves)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
+    tensorboard: Curves = None,
     threads: Threads = None,
 ) -> None:
     """Go on with a run that was interrupted, to the same result as if it had not been.
@@ -92,11 +134,18 @@ def resume(
     run_folder = RunFolder(folder)
     settings = run_folder.settings()
     learner = run_folder.system(settings, threads)
-    done = learner.epoch if learner.started else 0
-    out.print(
-        f"{done} of {settings.epochs} epochs are done" + ("" if done < settings.epochs else ": finished")
-    )
-    _learn_and_report(run_folder, settings, learner)
+    goal = settings.goal
+    done = goal.count(learner.now.records[-1]) if learner.started else 0
+    finished = learner.started and settings.is_done(learner)
+    out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
+    _learn_and_report(run_folder, settings, learner, _curves(tensorboard))
+
+
+def _curves(folder: Path | None) -> list[Callback]:
+    """Return what writes curves to a folder, where one is given."""
+    from ifthen.systems.callbacks import TensorBoard
+
+    return [] if folder is None else [TensorBoard(folder)]
 
 
 def evaluate(
@@ -104,82 +153,88 @@ def evaluate(
     noise: Annotated[
         str | None, typer.Option(help="aligned or stream; as in training by default.", show_default=False)
     ] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="In an environment: how many unseen reset seeds.  [default: 100]")
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST-LAST", help="In an environment: these reset seeds in place of them."),
+    ] = None,
     task: TaskName = None,
+    threads: Threads = None,
 ) -> None:
-    """Measure a trained policy: on z with common random numbers, and exactly.
+    """Measure a trained policy: on z, and exactly or, in an environment, on reset seeds it has not seen.
 
     For example:
 
     - `ifthen evaluate runs/first`
     - `ifthen evaluate runs/first/model.zip --task FrozenLake-8-0.1 --noise stream`
+    - `ifthen evaluate runs/cartpole --episodes 1000`
+    - `ifthen evaluate runs/cartpole --seeds 5000-5099`
     """
     from ifthen.rollout.evaluate import evaluate as measure
+    from ifthen.tasks.env_task import EnvTask
 
     policy = read_policy(model, task)
     played, how = policy.known_task(), cast(Any, noise or policy.noise)
+    if isinstance(played, EnvTask):
+        if noise is not None:
+            raise ParameterError(f"{played.name} draws its own numbers from reset seeds: leave --noise out.")
+        _evaluate_env(policy, played, episodes, seeds, threads)
+        return
+    if episodes is not None or seeds is not None:
+        raise ParameterError(
+            f"{played.name} is played on its own z: --episodes and --seeds are for environments."
+        )
     sampled = measure(policy.ruleset, played, "sampled", how)
     exact = measure(policy.ruleset, played, "exact")
     out.print(measured_table(f"{policy.title} on {played.name}", sampled, exact))
 
 
-def _learn_and_report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
-    """Learn, then write and print everything that a finished run has."""
-    from ifthen.explain.fewer.simplify import simplify
-    from ifthen.explain.words import readable
-    from ifthen.rollout.evaluate import evaluate as measure
-    from ifthen.study.run_folder import REPORT, RULES
+def _evaluate_env(
+    policy: Policy, task: EnvTask, episodes: int | None, seeds: str | None, threads: int | None
+) -> None:
+    """Print the scores of rules in an environment, on z and on other reset seeds."""
+    from ifthen.rollout.score import score
+    from ifthen.systems.base import checked_threads
 
+    title, workers = f"{policy.title} on {task.name}", checked_threads(threads)
+    if seeds is None:
+        out.print(z_and_unseen(title, policy.ruleset, task, workers, episodes or 100))
+        return
+    if episodes is not None:
+        raise ParameterError("--seeds says which episodes are played: leave --episodes out.")
+    first, last = _ends(seeds)
+    scores = {
+        "on z": score(policy.ruleset, task, threads=workers),
+        f"on seeds {seeds}": score(policy.ruleset, task, range(first, last + 1), workers),
+    }
+    out.print(scores_table(title, scores))
+
+
+def _ends(seeds: str) -> tuple[int, int]:
+    """Return the first and the last of `5000-5099`."""
+    found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", seeds.strip())
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if not first <= last < first + MOST_EPISODES:
+        raise ParameterError(
+            f"--seeds takes the first and the last reset seed, such as 5000-5099, not {seeds!r}."
+        )
+    return first, last
+
+
+def _learn_and_report(
+    run_folder: RunFolder, settings: RunSettings, learner: System, curves: list[Callback]
+) -> None:
+    """Learn, then write and print everything that a finished run has."""
     with Stop() as stop:
         try:
-            finished = run_folder.learn(
-                learner, settings, out.is_terminal, after_epoch(settings.epochs, stop)
-            )
+            callbacks = [*curves, after_epoch(settings.goal, stop)]
+            finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
         except KeyboardInterrupt:
             finished = False
     if not finished:
         at = f" and saved at epoch {learner.epoch}" if learner.started else ""
         err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
         raise typer.Exit(130)
-    shown = readable(learner.ruleset, learner.task)
-    _write_pictures(run_folder, settings, learner, shown)
-    print_rules(learner.name, shown, learner.task, len(learner.ruleset))
-    if len(shown) < len(learner.ruleset):
-        out.print(f"(these make the same choice in every state as all {len(learner.ruleset)} in {RULES})")
-    sampled = measure(learner, learner.task, "sampled", learner.parameters.noise)
-    exact = measure(learner, learner.task, "exact")
-    out.print(measured_table(f"{learner.name} on {learner.task.name}", sampled, exact))
-    fewer = len(simplify(learner.ruleset, learner.task).ruleset)
-    if fewer < len(shown):
-        out.print(f"({fewer} rules say the same in every state: 'ifthen prune {run_folder.path}' shows them)")
-    out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
-
-
-def _write_pictures(run_folder: RunFolder, settings: RunSettings, learner: System, shown: RuleSet) -> None:
-    """Write the rules, the pictures and the report, which lists the rules `shown`."""
-    from ifthen.explain.export.data import to_json
-    from ifthen.explain.export.text import rules_text
-    from ifthen.explain.page import report_page
-    from ifthen.explain.pictures.grid import has_grid
-    from ifthen.explain.pictures.policy import policy_figure
-    from ifthen.figure_style import write_png
-    from ifthen.store import write_text
-    from ifthen.study import run_folder as files
-    from ifthen.study.figures.learning import learning_curve
-    from ifthen.study.settings import toml_value
-
-    ruleset, task = learner.ruleset, learner.task
-    write_text(run_folder / files.RULES, rules_text(ruleset, task.name))
-    write_text(run_folder / files.RULESET, to_json(ruleset, task))
-    curve = learning_curve(learner)
-    write_png(run_folder / files.CURVE, curve)
-    if has_grid(task):
-        write_png(run_folder / files.POLICY, policy_figure(ruleset, task, f"{learner.name} on {task.name}"))
-    name = settings.task if isinstance(settings.task, str) else None
-    parameters = "".join(f" --set {key}={toml_value(value)}" for key, value in settings.parameters.items())
-    started = "" if learner.start is None else f" --start {files.START}"
-    command = (
-        f"ifthen train {settings.system} {name} --epochs {settings.epochs} --seed {settings.seed}{parameters}"
-        if name
-        else f"ifthen train --config {files.SETTINGS}"
-    ) + started
-    write_text(run_folder / files.REPORT, report_page(learner, shown, curve, command))
+    report(run_folder, settings, learner)

@@ -1,41 +1,13 @@
-"""Mutation: conditions move by geometric noise (PPL) or evenly (XCSF), actions are replaced (paper)."""
+"""Mutation: conditions move by geometric or Gaussian steps (PPL) or evenly (XCSF), actions are replaced."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.evolve.alleles import DRAWS, Alleles, moved, moved_allele
 from ifthen.jit import kernel
 from ifthen.randomness import below, uniform
-from ifthen.rules.features import Feature
-
-DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
-
-
-def geometric_tails(features: tuple[Feature, ...]) -> NDArray[np.float64]:
-    """Return 1 − p_geo per feature: 99 % of Geo(p_geo) lies within half of the feature's width."""
-    halves = np.array([max(1, feature.width // 2) for feature in features])
-    tails: NDArray[np.float64] = 0.01 ** (1 / halves)
-    return tails
-
-
-@kernel
-def geometric(u: float, tail: float, most: int) -> int:
-    """Return a variate on 1, 2, … whose probability of exceeding k is `tail`**k, at most `most`."""
-    k = 1
-    beyond = tail
-    while u < beyond and k < most:
-        k += 1
-        beyond *= tail
-    return k
-
-
-@kernel
-def moved(key: np.uint64, at: int, value: int, shift: int, low: int, high: int) -> int:
-    """Return a bound moved by `shift` one way or the other, as far as its range goes."""
-    if uniform(key, at + 1) < 0.5:
-        shift = -shift
-    return min(max(value + shift, low), high)
 
 
 @kernel
@@ -54,9 +26,7 @@ def mutate(
     bounds: NDArray[np.int32],
     actions: NDArray[np.int32],
     i: int,
-    lows: NDArray[np.int32],
-    highs: NDArray[np.int32],
-    tails: NDArray[np.float64],
+    alleles: Alleles,
     n_actions: int,
 ) -> None:
     """Mutate each allele of individual i, condition or action, with probability `p_mut`."""
@@ -65,9 +35,10 @@ def mutate(
     for r in range(rules):
         for d in range(features):
             for end in range(2):
-                if uniform(key, at) < p_mut:
-                    shift = geometric(uniform(key, at + 2), tails[d], highs[d] - lows[d] + 1)
-                    bounds[i, r, d, end] = moved(key, at, bounds[i, r, d, end], shift, lows[d], highs[d])
+                u = uniform(key, at)
+                if u < p_mut:
+                    old = bounds[i, r, d, end]
+                    bounds[i, r, d, end] = moved_allele(key, at, old, d, end, u / p_mut, alleles)
                 at += DRAWS
         actions[i, r] = mutate_action(key, at, p_mut, actions[i, r], n_actions)
         at += DRAWS

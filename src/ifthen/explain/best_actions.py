@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.explain.domain import ruleset_of
+from ifthen.explain.domain import ruleset_of, tabular
 from ifthen.rollout.evaluate import policy_table
 from ifthen.tasks.tabular import TabularTask
 
@@ -52,6 +52,7 @@ def best_action_map(policy: Any, task: TabularTask) -> BestActionMap:
         task: the task; its `decision_states` are what the map's rows stand for.
     """
     ruleset = ruleset_of(policy)
+    task = tabular(task, "a best action map")
     actions = policy_table(ruleset, task).astype(np.int64)
     matching = ruleset.matches(task.dynamics.points)
     return BestActionMap(actions, matching & (ruleset.actions == actions[:, None]))

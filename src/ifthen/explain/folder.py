@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from ifthen.explain.fewer.ladder import Ladder
     from ifthen.explain.verify import Verification
     from ifthen.rules.ruleset import RuleSet
+    from ifthen.tasks.env_task import EnvTask
     from ifthen.tasks.tabular import TabularTask
 
 PAGE, PICTURES = "explain.html", "pictures"
 FILES = (
     *(PAGE, "rules.txt", "rules.md", "rules.tex", "rules.csv"),
-    *("verification.md", "verification.json", "ladder.csv"),
+    *("verification.md", "verification.json", "ladder.csv", "episode.txt"),
 )
 
 
@@ -36,7 +37,7 @@ class Named(Protocol):
         """Its rules."""
 
     @property
-    def task(self) -> TabularTask | None:
+    def task(self) -> TabularTask | EnvTask | None:
         """The task it is for, where that is known."""
 
 
@@ -53,7 +54,7 @@ def explain_to(
     other: Named | None = None,
     ladder: Ladder | None = None,
 ) -> Path | None:
-    """Write the page, the rules in words, what was verified, and pictures.
+    """Write the page, the rules in words, what was verified, pictures and, in an environment, an episode.
 
     Args:
         folder: where to; made if need be. Older files of the same names are replaced.
@@ -66,7 +67,9 @@ def explain_to(
         The page; None without a task, which has no states to lay out, and where there are too many.
     """
     from ifthen.explain.pictures.write import write_pictures
+    from ifthen.explain.trace import trace
     from ifthen.figure_style import write_as
+    from ifthen.tasks.env_task import EnvTask
 
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -82,6 +85,8 @@ def explain_to(
     data = json.dumps(verification.to_dict(), indent=1, ensure_ascii=False)
     write_text(folder / "verification.json", data + "\n")
     write_pictures(folder / PICTURES, ruleset, task)
+    if isinstance(task, EnvTask):
+        write_text(folder / "episode.txt", f"{trace(ruleset, task, episode=0)}\n")
     if ladder is not None:
         write_text(folder / "ladder.csv", ladder.to_table().write_csv())
         for form in ("png", "pdf", "svg"):
@@ -94,8 +99,11 @@ def _write_page(
 ) -> Path | None:
     """Write the page where the task is known."""
     from ifthen.explain.page.explain_page import MOST_STATES, explain_page
+    from ifthen.tasks.tabular import TabularTask
 
-    if policy.task is None or policy.task.n_states > MOST_STATES:
+    if policy.task is None:
+        return None
+    if isinstance(policy.task, TabularTask) and policy.task.n_states > MOST_STATES:
         return None
     names = (policy.name, "" if other is None else other.name)
     if names[0] == names[1]:

@@ -82,6 +82,26 @@ class PredictionArrayRules(RuleSet):
         deciders = np.where(advocates, self.fitness, -1.0).argmax(axis=1)
         return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
 
+    def best_actions(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return what `choose` would, but without the rules that decide, in one compiled call.
+
+        Args:
+            points: `(n, features)`, inside the features' ranges; not checked.
+        """
+        out = np.empty(len(points), dtype=np.int64)
+        sums = np.empty((2, len(self.action_names)))
+        best_actions(
+            self.bounds,
+            self.actions,
+            self.fitness,
+            self.weights,
+            self.x0,
+            np.ascontiguousarray(points),
+            sums,
+            out,
+        )
+        return out
+
     def prediction_array(self, observation: ArrayLike) -> NDArray[np.float64]:
         """Return the predicted payoff of every action, NaN where no rule advocates it.
 
@@ -151,3 +171,36 @@ def prediction_arrays(
                 totals[actions[r]] += fitness[r]
         for action in range(out.shape[1]):
             out[s, action] = out[s, action] / totals[action] if totals[action] > 0 else np.nan
+
+
+@kernel
+def best_actions(
+    bounds: NDArray[Any],
+    actions: NDArray[np.int32],
+    fitness: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the best action at every point `(n,)`, −1 where no rule matches; `sums` is scratch of `(2, A)`.
+
+    Numbers are added up in the order of `prediction_arrays`, so that both see the same best one.
+    """
+    for s in range(points.shape[0]):
+        axes = points[s]  # its length is all that a prediction asks for
+        sums[:] = 0.0
+        for r in range(bounds.shape[0]):
+            inside = True
+            for d in range(bounds.shape[1]):
+                if points[s, d] < bounds[r, d, 0] or points[s, d] > bounds[r, d, 1]:
+                    inside = False
+                    break
+            if inside:
+                sums[0, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
+                sums[1, actions[r]] += fitness[r]
+        out[s], top = NULL_ACTION, -np.inf
+        for a in range(sums.shape[1]):
+            if sums[1, a] > 0 and (out[s] < 0 or sums[0, a] / sums[1, a] > top):
+                out[s], top = a, sums[0, a] / sums[1, a]

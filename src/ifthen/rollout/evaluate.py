@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, get_args, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import one_of
 from ifthen.errors import TaskError
+from ifthen.rollout.score import Score, score
 from ifthen.rollout.tabular import play
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.solve import exact_performances, value_iteration
 from ifthen.tasks.tabular import Method, Noise, TabularTask
 
@@ -46,27 +48,58 @@ class Evaluation:
     failed: bool
 
 
+@overload
 def evaluate(
     policy: Any,
     task: TabularTask,
+    method: Method = ...,
+    noise: Noise = ...,
+    threads: int = ...,
+    seeds: None = ...,
+) -> Evaluation: ...
+
+
+@overload
+def evaluate(
+    policy: Any,
+    task: EnvTask,
+    method: Method = ...,
+    noise: Noise = ...,
+    threads: int = ...,
+    seeds: ArrayLike | None = ...,
+) -> Score: ...
+
+
+def evaluate(
+    policy: Any,
+    task: TabularTask | EnvTask,
     method: Method = "sampled",
     noise: Noise = "aligned",
     threads: int = 1,
-) -> Evaluation:
+    seeds: ArrayLike | None = None,
+) -> Evaluation | Score:
     """Measure a policy in a task.
 
     Args:
-        policy: a RuleSet, a trained system, or the action in every state as an array `(S,)`.
-        task: the task.
+        policy: a RuleSet, a trained system, or, in tabular tasks, the action in every state as an array
+            `(S,)`.
+        task: the task; in one that is an environment the answer is a Score.
         method: "sampled", on z with the task's common random numbers; "exact", by policy evaluation.
         noise: "aligned" (a number fixed per episode and step) or "stream" (the paper's: one stream
             through all episodes); used where `method` is "sampled".
         threads: how many threads to use; results do not depend on it.
+        seeds: reset seeds to play from in an environment, such as `task.unseen(100)`; z where None.
     """
     one_of("method", method, get_args(Method))
     one_of("noise", noise, get_args(Noise))
+    if isinstance(task, EnvTask):
+        if method == "exact":
+            raise TaskError(f"{task.name} has no table of states: it can only be measured by playing.")
+        return score(policy, task, seeds, threads)
     if not isinstance(task, TabularTask):
-        raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
+        raise TaskError(f"task must be a task, such as ifthen.frozen_lake(4), not {task!r}.")
+    if seeds is not None:
+        raise TaskError(f"{task.name} is played on its own z: reset seeds are for environments.")
     table = policy_table(policy, task)
     uncovered = task.dynamics.states[table < 0]
     optimum = optimal_performance(task, method, noise)

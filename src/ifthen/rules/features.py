@@ -27,6 +27,7 @@ class Feature:
         high: largest value, included.
         kind: "integer" or "real".
         unit: what it is measured in, such as "m"; put behind its values in words.
+        clips: whether a value beyond the range counts as the nearer end of it; it is refused otherwise.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Feature:
     high: Any
     kind: Kind = "integer"
     unit: str = ""
+    clips: bool = False
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -44,6 +46,8 @@ class Feature:
             )
         if not isinstance(self.unit, str):
             raise RuleError(f"the unit of feature {self.name!r} must be a text, not {self.unit!r}.")
+        if not isinstance(self.clips, bool):
+            raise RuleError(f"clips of feature {self.name!r} must be true or false, not {self.clips!r}.")
         for bound in ("low", "high"):
             label, value = f"{bound} of feature {self.name!r}", getattr(self, bound)
             number: int | float = (
@@ -86,14 +90,18 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
         plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        return {**plain, "unit": self.unit} if self.unit else plain
+        own = {"unit": self.unit} if self.unit else {}
+        return {**plain, **own, "clips": True} if self.clips else {**plain, **own}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
-        """Build a feature from `to_dict`'s plain data; the unit may be left out."""
-        if not isinstance(data, Mapping) or set(data) - {"unit"} != {"name", "kind", "low", "high"}:
-            raise RuleError(f"a feature needs name, kind, low and high, and may have a unit, not {data!r}.")
-        return cls(data["name"], data["low"], data["high"], data["kind"], data.get("unit", ""))
+        """Build a feature from `to_dict`'s plain data; unit and clips may be left out."""
+        if not isinstance(data, Mapping) or set(data) - {"unit", "clips"} != {"name", "kind", "low", "high"}:
+            raise RuleError(
+                f"a feature needs name, kind, low and high, and may have unit and clips, not {data!r}."
+            )
+        own = data.get("unit", ""), data.get("clips", False)
+        return cls(data["name"], data["low"], data["high"], data["kind"], *own)
 
 
 def number_in_words(value: float) -> str:

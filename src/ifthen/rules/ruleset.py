@@ -22,12 +22,12 @@ from ifthen.rules.plain_data import ParsedRule, refuse_unknown
 if TYPE_CHECKING:
     import polars
 
+    from ifthen.explain.domain import AnyTask
     from ifthen.explain.fewer.simplify import Intervals, Simplified
     from ifthen.explain.verify import Verification
     from ifthen.explain.why import Explanation
     from ifthen.explain.words import Reading
     from ifthen.inference.decision_list import DecisionList
-    from ifthen.tasks.tabular import TabularTask
 
 FORMAT, VERSION = "ifthen-ruleset", 1
 NULL_ACTION = -1
@@ -125,6 +125,8 @@ class RuleSet(ABC):
 
         Both are −1 where no rule matches.
         """
+        if any(feature.clips for feature in self.features):  # predictions are made from clipped values too
+            observations = self.checked_observations(observations)
         return self.decide(self.matches(observations), observations)
 
     @abstractmethod
@@ -163,6 +165,10 @@ class RuleSet(ABC):
             )
         if not np.isfinite(batch).all():
             raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
+        clips = [feature.clips for feature in self.features]
+        if any(clips):
+            lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(self.features))
+            batch = np.where(clips, np.clip(batch, lows, highs), batch)
         for d, feature in enumerate(self.features):
             outside = (batch[:, d] < feature.low) | (batch[:, d] > feature.high)
             if outside.any():
@@ -314,7 +320,7 @@ class RuleSet(ABC):
 
     # What follows reads a ruleset in ways that know tasks, which rules do not: hence imports inside.
 
-    def explain(self, observation: ArrayLike, task: TabularTask | None = None) -> Explanation:
+    def explain(self, observation: ArrayLike, task: AnyTask | None = None) -> Explanation:
         """Say which rule decides at an observation, why the others lost, and what would change the action.
 
         See `ifthen.explain.why.explain`.
@@ -323,7 +329,7 @@ class RuleSet(ABC):
 
         return explain(self, observation, task)
 
-    def read(self, task: TabularTask | None = None) -> Reading:
+    def read(self, task: AnyTask | None = None) -> Reading:
         """Return the rules ordered for reading, with the share of states that each decides.
 
         See `ifthen.explain.words.read_rules`.
@@ -332,7 +338,7 @@ class RuleSet(ABC):
 
         return read_rules(self, task)
 
-    def verify(self, task: TabularTask | None = None, require: str | Sequence[str] = ()) -> Verification:
+    def verify(self, task: AnyTask | None = None, require: str | Sequence[str] = ()) -> Verification:
         """Check what holds of the rules, with a witness for everything that is found.
 
         See `ifthen.explain.verify.verify`.
@@ -341,7 +347,7 @@ class RuleSet(ABC):
 
         return verify(self, task, require)
 
-    def simplify(self, task: TabularTask | None = None, intervals: Intervals = "short") -> Simplified:
+    def simplify(self, task: AnyTask | None = None, intervals: Intervals = "short") -> Simplified:
         """Return fewer and shorter rules of the same kind that choose the same.
 
         See `ifthen.explain.fewer.simplify.simplify`.
@@ -350,7 +356,7 @@ class RuleSet(ABC):
 
         return simplify(self, task, intervals)
 
-    def to_decision_list(self, task: TabularTask | None = None) -> DecisionList:
+    def to_decision_list(self, task: AnyTask | None = None) -> DecisionList:
         """Return a short decision list that chooses the same.
 
         See `ifthen.explain.fewer.simplify.as_decision_list`.
@@ -359,7 +365,7 @@ class RuleSet(ABC):
 
         return as_decision_list(self, task)
 
-    def export(self, format: str, task: TabularTask | None = None) -> str:
+    def export(self, format: str, task: AnyTask | None = None) -> str:
         """Return the rules as code, table, diagram or data; see `ifthen.explain.export.export`."""
         from ifthen.explain.export import export
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import polars
 
 from ifthen.errors import OutputError
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.tasks.env_task import EnvTask
 
 WHOLE, REAL, TEXT = polars.Int64(), polars.Float64(), polars.String()
 COLUMNS: dict[str, polars.DataType] = {
@@ -30,8 +32,23 @@ COLUMNS: dict[str, polars.DataType] = {
     "ga_invocations": WHOLE,
 }
 """What the histories of all systems have, and a study needs."""
+ENV_COLUMNS: dict[str, polars.DataType] = {
+    "unseen_performance": REAL,
+    "unseen_score": REAL,
+    "unseen_sd": REAL,
+    "unseen_least": REAL,
+    "unseen_failed_share": REAL,
+    "pruned_rules": WHOLE,
+    "pruned_score": REAL,
+}
+"""What those of environments have besides: by epoch the performance on the seeds of validation, and of the
+final rules what they got on seeds that nothing was learnt or selected on, before and after pruning."""
 FRACTIONS = ("fraction", "exact_fraction")
 """Null where returns can be negative."""
+OF_TABLES = (*FRACTIONS, "exact_performance", "otp", "optimum", "best_action_rules")
+"""Null in environments, which have no table to work them out with."""
+PRUNED = ("pruned_rules", "pruned_score")
+"""Null where the plan wants no pruning, and for rules that meet a state with no rule."""
 LOG_COLUMNS: dict[str, polars.DataType] = {
     "time": TEXT,
     "system": TEXT,
@@ -61,12 +78,16 @@ def _read(path: Path, most: int) -> polars.DataFrame:
     rows = polars.scan_parquet(path).select(polars.len()).collect().item()
     if rows > most:
         raise OutputError(f"{path} is damaged: it has {rows:,} rows, at most {most:,} can be.")
-    table = polars.read_parquet(path, columns=list(COLUMNS))
-    for name, kind in COLUMNS.items():
+    there = polars.read_parquet_schema(path)
+    kinds = COLUMNS | {name: kind for name, kind in ENV_COLUMNS.items() if name in there}
+    table = polars.read_parquet(path, columns=list(kinds))
+    for name, kind in kinds.items():
         found = table.schema[name]
-        if not (found == kind or (kind == WHOLE and found.is_integer())):
+        if not (found in (kind, polars.Null()) or (kind == WHOLE and found.is_integer())):
             raise OutputError(f"{path} is damaged: {name} holds {found}, not {kind}.")
-    return table.cast(COLUMNS)  # type: ignore[arg-type]  # polars' type for this is narrower than its code
+    missing = [polars.lit(None).alias(name) for name in ENV_COLUMNS if name not in there]
+    every: Any = COLUMNS | ENV_COLUMNS
+    return table.with_columns(missing).select(*every).cast(every)
 
 
 def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, known: set[Trial]) -> str:
@@ -78,13 +99,28 @@ def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, known: set[Trial]) 
     in_order = polars.col("epoch") == polars.int_range(polars.len()).over(of_trial)
     if not table.select(in_order.all()).item() or len(table) != len(found) * (plan.epochs + 1):
         return f"it must have every epoch from 0 to {plan.epochs}, in order"
-    for name, kind in COLUMNS.items():
-        nulls = table[name].is_null()
-        if nulls.any() and not (name in FRACTIONS and _whole_tasks(table, nulls)):
+    played = {name for name, task in plan.tasks_by_name().items() if isinstance(task, EnvTask)}
+    environments = table["task"].is_in(list(played))
+    for name, kind in (COLUMNS | ENV_COLUMNS).items():
+        if not _where_it_should_be(table, name, environments):
             return f"{name} is missing in some rows"
         if kind == REAL and not table[name].drop_nulls().is_finite().all():
             return f"{name} is not finite in some rows"
     return ""
+
+
+def _where_it_should_be(table: polars.DataFrame, name: str, environments: polars.Series) -> bool:
+    """Return whether a column has numbers in all rows of tasks that it is for, and in no others."""
+    nulls = table[name].is_null()
+    if name in PRUNED:
+        return bool(nulls.filter(~environments).all())
+    if name in FRACTIONS:
+        return bool(nulls.filter(environments).all()) and _whole_tasks(table, nulls)
+    if name in OF_TABLES:
+        return bool((nulls == environments).all())
+    if name in ENV_COLUMNS:
+        return bool((nulls != environments).all())
+    return not nulls.any()
 
 
 def _whole_tasks(table: polars.DataFrame, nulls: polars.Series) -> bool:

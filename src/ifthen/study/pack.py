@@ -23,10 +23,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ifthen.errors import OutputError, RuleError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import SIZE_LIMIT, atomic_file, write_text
-from ifthen.study.histories import COLUMNS, read_histories, read_log
+from ifthen.study.histories import COLUMNS, ENV_COLUMNS, read_histories, read_log
 from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.results import Results
 from ifthen.study.run import LOG, PACK, PLAN
+from ifthen.tasks.env_task import EnvTask
 
 HISTORIES = "histories.parquet"
 VERSION = 1
@@ -72,7 +73,9 @@ def _write(folder: Path, results: Results, rulesets: bool) -> None:
     """Write the files of a packed study."""
     write_text(folder / PLAN, results.plan.to_json())
     buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
-    results.histories.select(*COLUMNS).write_parquet(buffer, compression="zstd", compression_level=19)
+    environments = any(isinstance(task, EnvTask) for task in results.plan.tasks_by_name().values())
+    columns = [*COLUMNS, *(ENV_COLUMNS if environments else ())]
+    results.histories.select(*columns).write_parquet(buffer, compression="zstd", compression_level=19)
     with atomic_file(folder / HISTORIES) as file:
         file.write(buffer.getvalue())
     if results.log is not None:

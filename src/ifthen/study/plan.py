@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.study.settings import FrozenLakeSettings, explained, parse_assignment, read_settings
+from ifthen.study.settings import explained, parse_assignment, read_settings
+from ifthen.study.task_settings import OneOfThese, TaskSettings, made_task
 from ifthen.systems.base import EPOCH_LIMIT, System, checked_parameters
 from ifthen.systems.registry import system_by_name
-from ifthen.tasks.names import task_by_name
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 LARGEST_SEED = 2**63 - 1
@@ -70,7 +71,7 @@ class StudyPlan(BaseModel):
 
     name: Name
     systems: list[SystemPlan] = Field(min_length=1)
-    tasks: list[str | FrozenLakeSettings] = Field(min_length=1)
+    tasks: list[TaskSettings] = Field(min_length=1)
     trials: int = Field(default=30, ge=1, le=100_000)
     epochs: int = Field(default=250, ge=1, le=EPOCH_LIMIT)
     first_seed: int = Field(default=0, ge=0)
@@ -84,6 +85,8 @@ class StudyPlan(BaseModel):
         default=None, min_length=1
     )
     """Which systems are compared with which, in place of a reference: [["A", "B"], …] asks if A is better."""
+    prune: bool | None = None
+    """Whether rules for environments are pruned at the end, to say how many it takes; yes where not said."""
     varies: str | None = None
     """The parameter in which the systems differ, for a study of its influence."""
 
@@ -136,11 +139,11 @@ class StudyPlan(BaseModel):
         """Return the plan of a system by its name in the study."""
         return next(system for system in self.systems if system.name == name)
 
-    def tasks_by_name(self) -> dict[str, TabularTask]:
+    def tasks_by_name(self) -> dict[str, TabularTask | EnvTask]:
         """Return the tasks by name; raises where two have the same."""
-        named: dict[str, TabularTask] = {}
+        named: dict[str, TabularTask | EnvTask] = {}
         for given in self.tasks:
-            task = _named(given) if isinstance(given, str) else _own(given.model_dump_json())
+            task = _made(given if isinstance(given, str) else given.model_dump_json(), type(given))
             if safe_name(task.name) in map(safe_name, named):
                 raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
             named[task.name] = task
@@ -185,15 +188,10 @@ class StudyPlan(BaseModel):
 
 
 @lru_cache(maxsize=64)
-def _named(name: str) -> TabularTask:
-    """Return the task of a name; made once, for all trials."""
-    return task_by_name(name)
-
-
-@lru_cache(maxsize=64)
-def _own(settings: str) -> TabularTask:
-    """Return the FrozenLake of settings as JSON; made once, for all trials."""
-    task = FrozenLakeSettings.model_validate_json(settings).make_task()
+def _made(settings: str, kind: Any) -> TabularTask | EnvTask:
+    """Return the task of a name, or of settings of a kind as JSON; made once, for all trials."""
+    given: OneOfThese = settings if kind is str else kind.model_validate_json(settings)
+    task = made_task(given)
     try:
         _printable(task.name)
     except ValueError as problem:
@@ -239,5 +237,5 @@ def checked_plan(given: Mapping[str, Any]) -> StudyPlan:
 def _explained(error: Any) -> str:
     """Return one sentence on one of pydantic's errors."""
     part = str(error["loc"][0]) if error["loc"] else ""
-    kinds: dict[str, type[BaseModel]] = {"systems": SystemPlan, "tasks": FrozenLakeSettings}
-    return explained(error, kinds.get(part, StudyPlan).model_fields)
+    kind = SystemPlan if part == "systems" else StudyPlan
+    return explained(error, kind.model_fields)

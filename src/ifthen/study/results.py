@@ -10,6 +10,7 @@ import polars
 
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.tasks.env_task import EnvTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,12 @@ class Results:
         return self.histories.group_by("system", "task", "seed", maintain_order=True).last()
 
     def values(self, system: str, task: str, column: str) -> list[float]:
-        """Return a column of the finished trials of one system on one task, in the order of their seeds."""
+        """Return a column of the finished trials of one system on one task, in the order of their seeds.
+
+        Nothing is returned of what makes no sense there, such as an optimum that nobody knows.
+        """
         own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
-        return [float(value) for value in own.sort("seed")[column]]
+        return [float(value) for value in own.sort("seed")[column].drop_nulls()]
 
     def trials(self, system: str, task: str) -> list[Trial]:
         """Return the finished trials of one system on one task, in the order of their seeds."""
@@ -53,6 +57,16 @@ class Results:
         """Return whether performance in a task can be given as a fraction of the optimum."""
         own = self.finals.filter(polars.col("task") == task)
         return not own["fraction"].has_nulls()
+
+    @cached_property
+    def environments(self) -> set[str]:
+        """The names of the tasks that are environments: their optimum is not known."""
+        return {name for name, task in self.plan.tasks_by_name().items() if isinstance(task, EnvTask)}
+
+    @property
+    def only_environments(self) -> bool:
+        """Whether all tasks are environments."""
+        return len(self.environments) == len(self.plan.tasks_by_name())
 
     def failures(self, system: str, task: str) -> int:
         """Return how many trials of one system on one task failed."""

@@ -12,7 +12,8 @@ from ifthen.study.made_by import maker_of, ours
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.run import PACK, PLAN, errors_of_files, plan_of, unfinished
 from ifthen.study.run_folder import identity
-from ifthen.study.trial import TrialFiles, saved_system, write_history
+from ifthen.study.trial import TrialFiles, saved_system
+from ifthen.study.trial_history import write_history
 from ifthen.systems import model_file
 
 
@@ -75,6 +76,6 @@ def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bo
     files = TrialFiles(folder, trial)
     with source.model.open("rb") as file, atomic_file(files.model) as copy:
         shutil.copyfileobj(file, copy)
-    write_history(files, plan, system, trial)
+    write_history(files.history, plan, system, trial)
     files.finish()
     return True

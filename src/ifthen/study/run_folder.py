@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,11 @@ from ifthen.explain.read import read_ruleset
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import alone, atomic_file, write_text
 from ifthen.study.settings import RunSettings, checked_settings, read_settings
-from ifthen.systems.base import System
+from ifthen.systems import model_file
+from ifthen.systems.base import Callback, System
 from ifthen.systems.registry import load
+from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.tabular import TabularTask
 
 SETTINGS = "run.toml"
 CHECKPOINT = "checkpoint.zip"
@@ -26,6 +30,8 @@ RULESET = "ruleset.json"
 REPORT = "report.html"
 START = "start.json"
 """Only where the run began with given rules."""
+OF_TASKS = ("name", "features", "action_names", "gamma", "t_max", "noise_seed", "observes")
+"""What all tasks have."""
 FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
 
 
@@ -77,32 +83,34 @@ class RunFolder:
             if (self / name).exists():
                 system = load(self / name, threads=threads)
                 _check_same(system, fresh, self / name)
-                return system
+                return with_task(system, fresh.task, self / name)
         return fresh
 
     def learn(
-        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]
+        self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
     ) -> bool:
         """Learn what is left, with checkpoints, then write model and history; return whether that is all."""
         with alone(self / SETTINGS, self.path):
-            return self._learn(system, settings, progress_bar, callback)
+            return self._learn(system, settings, progress_bar, callbacks)
 
     def _learn(
-        self, system: System, settings: RunSettings, progress_bar: bool, callback: Callable[[System], bool]
+        self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
     ) -> bool:
-        done = system.epoch if system.started else 0
-        if done > settings.epochs:
+        goal = settings.goal
+        done = goal.count(system.learn(0).now.records[-1])
+        if goal.unit == "epochs" and done > goal.target:
             raise ParameterError(
                 f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
             )
+        left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
         system.learn(
-            settings.epochs - done,
-            callback=callback,
+            **left,
+            callback=[*callbacks, lambda learner: not settings.is_done(learner)],
             progress_bar=progress_bar,
             checkpoint=self / CHECKPOINT,
             checkpoint_every=settings.checkpoint_every,
         )
-        if system.epoch < settings.epochs:
+        if not settings.is_done(system):
             return False
         with atomic_file(self / HISTORY) as file:
             system.history.write_csv(file)
@@ -125,25 +133,41 @@ def _check_same(found: System, expected: System, path: Path) -> None:
             )
 
 
+def with_task(system: System, task: Any, path: Path) -> System:
+    """Return a system from a file on a task that is the same, but knows how its environment is made.
+
+    Args:
+        system: the system.
+        task: the task, made from what a user said; files cannot hold what makes an environment of one's own.
+        path: the file.
+    """
+    if not isinstance(task, EnvTask) or task.factory is None:
+        return system
+    return type(system).from_model(replace(model_file.read(path), task=task), system.threads)
+
+
 def identity(system: System) -> dict[str, Any]:
     """Return everything that makes two runs the same run, by name; arrays as bytes."""
     task = system.task
-    plain = (
-        "name",
-        "features",
-        "action_names",
-        "enumerations",
-        "gamma",
-        "t_max",
-        "noise_seed",
-        "observes",
-        "layout",
-    )
     return {
         "system": system.name,
         "seed": system.seed,
         "start": system.start and system.start.to_dict(),
         **system.parameters.model_dump(),
-        **{f"task {name}": getattr(task, name) for name in plain},
-        **{name: array.tobytes() for name, array in task.arrays().items()},
+        **{f"task {name}": getattr(task, name) for name in OF_TASKS},
+        **(_of_environment(task) if isinstance(task, EnvTask) else _of_table(task)),
     }
+
+
+def _of_table(task: TabularTask) -> dict[str, Any]:
+    """Return what makes a tabular task what it is; arrays as bytes."""
+    plain = ("enumerations", "layout")
+    arrays = {name: array.tobytes() for name, array in task.arrays().items()}
+    return {**{f"task {name}": getattr(task, name) for name in plain}, **arrays}
+
+
+def _of_environment(task: EnvTask) -> dict[str, Any]:
+    """Return what makes the task of an environment what it is; how it is played changes nothing."""
+    plain = ("environment", "episodes", "floor", "default_action")
+    options = tuple(sorted(task.options.items()))
+    return {**{f"task {name}": getattr(task, name) for name in plain}, "task options": options}

@@ -6,42 +6,18 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ifthen.errors import ParameterError, nearest
 from ifthen.rules.ruleset import RuleSet
-from ifthen.systems.base import System, checked_parameters
+from ifthen.study.task_settings import SETTINGS_OF, TaskSettings, made_task
+from ifthen.systems.base import STEP_LIMIT, Goal, System, checked_parameters
+from ifthen.systems.callbacks import StopAt
 from ifthen.systems.registry import system_by_name
-from ifthen.tasks.frozen_lake import frozen_lake
-from ifthen.tasks.names import task_by_name
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
-
-
-class FrozenLakeSettings(BaseModel):
-    """A FrozenLake of one's own, as the table [task] of a configuration file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    size: int | None = None
-    p_slip: float = 0.0
-    desc: list[str] | None = None
-    map_seed: int | None = None
-    gamma: float = 0.95
-    t_max: int | None = None
-    enumerations: int | None = None
-    noise_seed: int = 0
-    name: str | None = None
-
-    def make_task(self) -> TabularTask:
-        """Return the task."""
-        if self.size is None and self.desc is None:
-            raise ParameterError(
-                "[task] describes a FrozenLake and needs size or desc. "
-                'Another task is named in one line: task = "Taxi-v4".'
-            )
-        return frozen_lake(**self.model_dump())
 
 
 class RunSettings(BaseModel):
@@ -50,16 +26,35 @@ class RunSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     system: str
-    task: str | FrozenLakeSettings
-    """A task's name, or a FrozenLake of one's own."""
+    task: TaskSettings
     epochs: int = Field(default=250, ge=1, le=10_000_000)
+    steps: int | None = Field(default=None, ge=1, le=STEP_LIMIT)
+    """How long, in environment steps, in place of epochs."""
+    stop_at: float | None = Field(default=None, allow_inf_nan=False)
+    """A performance at which to stop sooner."""
     seed: int = 0
     checkpoint_every: int = Field(default=25, ge=1)
     parameters: dict[str, Any] = Field(default_factory=dict)
 
-    def make_task(self) -> TabularTask:
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if self.steps is not None and "epochs" in self.model_fields_set:
+            raise ValueError("epochs or steps say how long to learn, not both")
+        return self
+
+    @property
+    def goal(self) -> Goal:
+        """How long to learn in all."""
+        return Goal("epochs", self.epochs) if self.steps is None else Goal("steps", self.steps)
+
+    def is_done(self, system: System) -> bool:
+        """Return whether a system has learnt as long as it is to, or reached the score to stop at."""
+        enough = self.stop_at is not None and StopAt(self.stop_at).reached(system)
+        return enough or self.goal.reached(system.now.records[-1])
+
+    def make_task(self) -> TabularTask | EnvTask:
         """Return the task."""
-        return task_by_name(self.task) if isinstance(self.task, str) else self.task.make_task()
+        return made_task(self.task)
 
     def make_system(self, threads: int | None = None, start: RuleSet | None = None) -> System:
         """Return the system, ready to learn from `start` on; raises where anything is impossible."""
@@ -69,7 +64,8 @@ class RunSettings(BaseModel):
 
     def to_toml(self) -> str:
         """Return the settings as a TOML text that `read_settings` understands."""
-        plain = self.model_dump(exclude_none=True)
+        unsaid = None if self.steps is None else {"epochs"}
+        plain = self.model_dump(exclude_none=True, exclude=unsaid)
         tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
         lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
         for name, table in tables.items():
@@ -84,6 +80,9 @@ def toml_value(value: object) -> str:
 
 def _toml_line(name: str, value: object) -> str:
     """Return `name = value`; JSON's way to write texts, numbers, booleans and lists is TOML's too."""
+    if isinstance(value, dict):
+        inner = ", ".join(_toml_line(json.dumps(key, ensure_ascii=False), own) for key, own in value.items())
+        return f"{name} = {{{inner}}}"
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"
 
 
@@ -104,24 +103,23 @@ def checked_settings(given: Mapping[str, Any]) -> RunSettings:
     try:
         return RunSettings.model_validate(dict(given))
     except ValidationError as problem:
-        errors = problem.errors()
-        if isinstance(given.get("task"), Mapping):
-            # Of "a name or a table", the user means the table: what is wrong with it as a name is no help.
-            errors = [error for error in errors if error["loc"] != ("task", "str")]
-        raise ParameterError(" ".join(_explained(error) for error in errors)) from None
+        raise ParameterError(" ".join(_explained(error) for error in problem.errors())) from None
 
 
 def _explained(error: Any) -> str:
     """Return one sentence on one of pydantic's errors in the settings of a run."""
-    kind = FrozenLakeSettings if error["loc"][0] == "task" else RunSettings
+    if not error["loc"]:
+        return f"{error['msg'].removeprefix('Value error, ')}."
     hint = " See 'ifthen {name}s' for what there is." if error["type"] == "missing" else ""
-    return explained(error, kind.model_fields) + hint.format(name=error["loc"][-1])
+    return explained(error, RunSettings.model_fields) + hint.format(name=error["loc"][-1])
 
 
 def explained(error: Any, known: Iterable[str]) -> str:
     """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
-    # Inside a union pydantic names the alternative too; users know only the keys.
-    where = [str(part) for part in error["loc"] if part not in ("str", "FrozenLakeSettings")]
+    # Of the ways to give a task pydantic names the one that is meant; users know only the keys.
+    kinds = [part for part in error["loc"] if part in SETTINGS_OF]
+    known = SETTINGS_OF[kinds[0]] if kinds else known
+    where = [str(part) for part in error["loc"] if part not in SETTINGS_OF]
     name = ".".join(where) or "the plan"
     if error["type"] == "extra_forbidden":
         return f"unknown setting {name!r}.{nearest(where[-1], known)}"
@@ -132,11 +130,12 @@ def explained(error: Any, known: Iterable[str]) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}{came}."
 
 
-def parse_assignment(text: str) -> tuple[str, Any]:
+def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
     """Return name and value of `name=value`; the value is read as TOML, or as text where it is none."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise ParameterError(f"--set takes name=value, such as --set p_mut=0.02, not {text!r}.")
+        example = "p_mut=0.02" if option == "--set" else "episodes=50"
+        raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {text!r}.")
     value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
     try:
         parsed = tomllib.loads(f"value = {value}")

@@ -5,40 +5,58 @@ Beside our numbers stand the paper's, wherever a study does what the paper did: 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import polars
-
+from ifthen.digits import in_units, mean_and_sd
 from ifthen.study.grid import Grid
-from ifthen.study.paper import SIZES, TRIALS, is_papers, papers_performance, papers_size
+from ifthen.study.notes import NOTHING, PAPERS_COLUMNS, notes_on
+from ifthen.study.paper import TRIALS, is_papers, papers_performance
 from ifthen.study.results import Results
+from ifthen.study.sizes import sizes_table, times_table
 from ifthen.study.statistics import Summary, standard_errors_apart, summarise
+from ifthen.study.trial_history import UNSEEN
+from ifthen.study.unseen import pruned_table, unseen_table
 from ifthen.study.verdicts import ALPHA, Judged, Measure, judge, samples_of
-
-MEASURES = {"fraction": "on z, of OTP", "exact_fraction": "exact, of the optimum"}
-NOTHING = "–"
-PAPERS_COLUMNS = ("paper", "s.e. apart")
-ROUNDING = 0.05
-"""Of the paper's sizes, given to one digit."""
 
 
 def all_tables(results: Results) -> dict[str, Grid]:
     """Return every table of a study, by the name of its file; the paper's numbers only where it has any."""
+    second = second_name(results)
     tables = {
+        "unseen": unseen_table(results),
+        "pruned": pruned_table(results),
         "performance": performance_table(results),
         "verdicts": verdicts_table(results),
         "tests": u_tests_table(results),
         "spread": spread_table(results),
-        "performance-exact": performance_table(results, "exact_fraction"),
-        "verdicts-exact": verdicts_table(results, "exact_fraction"),
-        "tests-exact": u_tests_table(results, "exact_fraction"),
+        f"performance-{second}": performance_table(results, "exact_fraction"),
+        f"verdicts-{second}": verdicts_table(results, "exact_fraction"),
+        f"tests-{second}": u_tests_table(results, "exact_fraction"),
         "sizes": sizes_table(results),
     }
+    if results.only_environments:  # whose first tables have all of that
+        tables |= {"spread": spread_table(results, "exact_fraction")}
+        for name in ("performance", f"performance-{second}", "sizes"):
+            tables.pop(name)
     times = times_table(results)
     tables |= {} if times is None else {"times": times}
     return {name: _without_empty(grid) for name, grid in tables.items() if grid.rows}
+
+
+def second_name(results: Results) -> str:
+    """Return what the second measure is called in the names of files."""
+    return "unseen" if results.only_environments else "exact"
+
+
+def words(results: Results, measure: Measure) -> str:
+    """Return what a measure is."""
+    on_z, exact = "on z, of OTP", "exact, of the optimum"
+    if results.only_environments:
+        on_z, exact = "on z", f"on {UNSEEN} unseen reset seeds"
+    elif results.environments:
+        exact += f" (environments: on {UNSEEN} unseen reset seeds)"
+    return on_z if measure == "fraction" else exact
 
 
 def _without_empty(grid: Grid) -> Grid:
@@ -98,12 +116,12 @@ def performance_table(results: Results, measure: Measure = "fraction") -> Grid:
             paper = NOTHING if one.paper is None else "{:.3f} ± {:.3f}".format(*one.paper)
             same = one.paper is not None and one.summary.sd is not None and one.apart is None
             apart = "0" if same else NOTHING if one.apart is None else f"{one.apart:.1f}"
-            rows.append((task, one.system, _count(one.summary), _mean_sd(one.summary), paper, apart))
+            rows.append((task, one.system, _count(one.summary), shown_spread(one.summary), paper, apart))
     return Grid(
-        f"Final performance {MEASURES[measure]}, mean ± sd over trials",
+        f"Final performance {words(results, measure)}, mean ± sd over trials",
         ("task", "system", "n", "mean ± sd", *PAPERS_COLUMNS),
         tuple(rows),
-        _notes(results),
+        notes_on(results),
     )
 
 
@@ -114,15 +132,18 @@ def spread_table(results: Results, measure: Measure = "fraction") -> Grid:
         for one in performances(results, task, measure):
             summary = one.summary
             low, high = summary.iqm_interval or (None, None)
-            interval = NOTHING if low is None or high is None else f"{low:.3f} … {high:.3f}"
+            interval = (
+                NOTHING if low is None or high is None else f"{shown_number(low)} … {shown_number(high)}"
+            )
             shapiro = NOTHING if summary.shapiro_p is None else f"{summary.shapiro_p:.2g}"
-            rows.append((task, one.system, _number(summary.median), _number(summary.iqm), interval, shapiro))
+            middles = shown_number(summary.median), shown_number(summary.iqm)
+            rows.append((task, one.system, *middles, interval, shapiro))
             whys += [summary.why] if summary.why else []
     return Grid(
-        f"Final performance {MEASURES[measure]}: medians and interquartile means",
+        f"Final performance {words(results, measure)}: medians and interquartile means",
         ("task", "system", "median", "IQM", "95 % interval", "Shapiro–Wilk p"),
         tuple(rows),
-        (*dict.fromkeys(whys), *_notes(results)),
+        (*dict.fromkeys(whys), *notes_on(results)),
     )
 
 
@@ -130,16 +151,22 @@ def verdicts_table(results: Results, measure: Measure = "fraction") -> Grid:
     """Return how the reference compares with every other system on every task, as in the paper's Table 1."""
     judged = judge(results, measure)
     rows = [
-        (one.by_mean or NOTHING, one.by_effect or NOTHING, one.paper or NOTHING, _number(one.comparison.a12))
+        (
+            one.by_mean or NOTHING,
+            one.by_effect or NOTHING,
+            one.paper or NOTHING,
+            shown_number(one.comparison.a12),
+        )
         for one in judged
     ]
     notes = (
         "Two-sided Mann–Whitney U tests; >, =, < say whether it is better, not told apart or worse at "
         f"{ALPHA:g} after Bonferroni's correction within the task, going by the larger mean, and by A12.",
         *dict.fromkeys(one.why for one in judged if one.why),
-        *_notes(results),
+        *notes_on(results),
     )
-    return _comparison_grid(judged, "", measure, ("by mean", "by A12", "paper", "A12"), rows, notes)
+    about = words(results, measure)
+    return _comparison_grid(judged, "", about, ("by mean", "by A12", "paper", "A12"), rows, notes)
 
 
 def u_tests_table(results: Results, measure: Measure = "fraction") -> Grid:
@@ -151,13 +178,14 @@ def u_tests_table(results: Results, measure: Measure = "fraction") -> Grid:
         cells = [NOTHING if p is None else f"{p:.3g}" for p in ps]
         rows.append((*cells, one.comparison.method or NOTHING))
     headings = ("p", "Bonferroni p", "Holm p", "method")
-    return _comparison_grid(judged, ": U tests", measure, headings, rows, _notes(results))
+    about = words(results, measure)
+    return _comparison_grid(judged, ": U tests", about, headings, rows, notes_on(results))
 
 
 def _comparison_grid(
     judged: list[Judged],
     what: str,
-    measure: Measure,
+    measured: str,
     headings: tuple[str, ...],
     rows: Sequence[tuple[str, ...]],
     notes: tuple[str, ...],
@@ -167,101 +195,30 @@ def _comparison_grid(
     only = next(iter(systems)) if len(systems) == 1 else None
     names = [(one.task, *([] if only else [one.system]), one.other) for one in judged]
     return Grid(
-        f"{only or 'One'} against the others{what}, final performance {MEASURES[measure]}",
+        f"{only or 'One'} against the others{what}, final performance {measured}",
         ("task", *(() if only else ("system",)), "against", *headings),
         tuple((*name, *row) for name, row in zip(names, rows, strict=True)),
         notes,
     )
 
 
-def sizes_table(results: Results) -> Grid:
-    """Return the sizes of final rulesets and of their best action maps (the paper's Table A1)."""
-    rows = []
-    for task in results.plan.tasks_by_name():
-        for system in results.plan.systems:
-            cells: tuple[str, ...] = ()
-            for column in SIZES:
-                summary = summarise(results.values(system.name, task, column))
-                ours = is_papers(results.plan, system.name, task)
-                cells += _size_cells(summary, papers_size(system.name, task, column) if ours else None)
-            rows.append((task, system.name, *cells))
-    headings = ("rules", *PAPERS_COLUMNS, "in the best action map", *PAPERS_COLUMNS)
-    return Grid(
-        "Sizes of final rulesets, mean ± sd over trials",
-        ("task", "system", *headings),
-        tuple(rows),
-        ("The paper gives no deviations of sizes: distances are in our standard errors.", *_notes(results)),
-    )
-
-
-def _size_cells(summary: Summary, paper: float | None) -> tuple[str, str, str]:
-    """Return a size, the paper's, and how many of our standard errors lie between them."""
-    ours = NOTHING if summary.mean is None else f"{summary.mean:.1f}"
-    if summary.sd:
-        ours += f" ± {summary.sd:.1f}"
-    if paper is None or summary.mean is None or summary.sd is None:
-        return ours, NOTHING if paper is None else f"{paper:.1f}", NOTHING
-    distance = abs(summary.mean - paper)
-    unit = summary.sd / math.sqrt(summary.n)
-    apart = f"{distance / unit:.1f}" if unit else "0" if distance <= ROUNDING else NOTHING
-    return ours, f"{paper:.1f}", apart
-
-
-def times_table(results: Results) -> Grid | None:
-    """Return how long each system took on each task, and how much it played in that time.
-
-    None where the study has no log; trials taken over from another study have no times.
-    """
-    if results.log is None:
-        return None
-    seconds = results.log.group_by("system", "task", "seed").agg(polars.col("processor_seconds").sum())
-    timed = results.finals.join(seconds.filter(polars.col("processor_seconds") > 0), on=seconds.columns[:3])
-    rows = []
-    for system in results.plan.systems:
-        own = timed.filter(polars.col("system") == system.name)
-        for task in results.plan.tasks_by_name():
-            on_task = own.filter(polars.col("task") == task)
-            rows += [(system.name, task, *_time_cells(on_task))] if len(on_task) else []
-        rows += [(system.name, "all tasks", *_time_cells(own))] if len(own) else []
-    headings = ("system", "task", "trials", "processor minutes", "s per trial, median", "episodes", "steps")
-    return Grid(
-        "Processor time of the trials, and what they played in it",
-        (*headings, "million episodes per s, median", "million steps per s, median"),
-        tuple(rows),
-        (
-            "One thread each. What equal policies play is worked out once and counts each time. The first "
-            "trials of a process also compile, which counts in the minutes and hardly in the medians.",
-        ),
-    )
-
-
-def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
-    """Return how many trials there are, how long they took, and how much they played per second."""
-    seconds = own["processor_seconds"]
-    rates = [float((own[name] / seconds).median()) / 1e6 for name in ("episodes", "steps")]  # type: ignore[arg-type]
-    total, middle = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
-    played = [f"{own[name].sum():.3g}" for name in ("episodes", "steps")]
-    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *played, *(f"{rate:,.2f}" for rate in rates))
-
-
-def _notes(results: Results) -> tuple[str, ...]:
-    """Return sentences on what a reader could take wrongly, if there is any."""
-    plan = results.plan
-    absolute = [task for task in plan.tasks_by_name() if not results.relative(task)]
-    notes = [f"Absolute, not as a fraction, because returns can be negative: {', '.join(absolute)}."]
-    missing = f"Not in the table: {len(results.failed)} failed and {len(results.missing)} unfinished trials."
-    return (*(notes if absolute else ()), *((missing,) if results.failed or results.missing else ()))
-
-
 def _count(summary: Summary) -> str:
     return f"{summary.n} ({summary.failed} failed)" if summary.failed else str(summary.n)
 
 
-def _mean_sd(summary: Summary) -> str:
+def shown_spread(summary: Summary) -> str:
+    """Return mean ± sd: fractions with three digits after the point, returns of many steps with fewer."""
     if summary.mean is None:
         return NOTHING
-    return f"{summary.mean:.3f}" if summary.sd is None else f"{summary.mean:.3f} ± {summary.sd:.3f}"
+    if summary.sd is None:
+        return shown_number(summary.mean)
+    if max(abs(summary.mean), summary.sd) >= 100:
+        return mean_and_sd(summary.mean, summary.sd)
+    return f"{summary.mean:.3f} ± {summary.sd:.3f}"
 
 
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
+def shown_number(value: float | None) -> str:
+    """Return a performance: fractions with three digits after the point, returns of many steps with fewer."""
+    if value is None:
+        return NOTHING
+    return f"{value:.3f}" if abs(value) < 100 else in_units(value)

@@ -11,23 +11,21 @@ TASK/SEED.failed.txt       why it failed
 from __future__ import annotations
 
 import contextlib
-import io
 import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import polars
-
+from ifthen.digits import in_units
 from ifthen.errors import IfthenError, ModelFileError, OutputError
-from ifthen.explain.best_actions import best_action_map
-from ifthen.store import atomic_file, write_text
-from ifthen.study.histories import COLUMNS
+from ifthen.store import write_text
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run_folder import identity
+from ifthen.study.run_folder import identity, with_task
+from ifthen.study.trial_history import write_history
 from ifthen.systems.base import System
 from ifthen.systems.registry import load
+from ifthen.tasks.env_task import EnvTask
 
 Outcome = Literal["finished", "stopped", "failed"]
 STOP = "stop"
@@ -188,11 +186,12 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}{note}"
     system.save(files.model)
-    write_history(files, plan, system, trial)
+    write_history(files.history, plan, system, trial)
     files.finish()
-    last = system.now.records[-1]
-    line = f"performance {last['performance']:.4f} on z, {last['exact_performance']:.4f} exact{note}"
-    return "finished", line
+    last, played = system.now.records[-1], isinstance(system.task, EnvTask)
+    other = f"{in_units(last['unseen_performance'] if played else last['exact_performance'])}"
+    where = "on seeds of validation" if played else "exact"
+    return "finished", f"performance {in_units(last['performance'])} on z, {other} {where}{note}"
 
 
 def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:
@@ -201,42 +200,6 @@ def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:
         system = load(path, threads=1)
     except ModelFileError:
         return None
-    same = identity(system) == identity(plan.make_system(trial))
-    return system if same and system.epoch <= plan.epochs else None
-
-
-def write_history(files: TrialFiles, plan: StudyPlan, system: System, trial: Trial) -> None:
-    """Write the history of a trial, as much of it as the plan wants, which makes it a finished one."""
-    table = history_table(system, trial)
-    if plan.record == "shared":
-        table = table.select(*COLUMNS)
-    buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
-    table.write_parquet(buffer, compression="zstd")
-    with atomic_file(files.history) as file:
-        file.write(buffer.getvalue())
-
-
-def history_table(system: System, trial: Trial) -> polars.DataFrame:
-    """Return a trained system's history with what a study needs to know beside it.
-
-    Fractions of the optimum are null where returns can be negative, as in `evaluate`.
-    """
-    task, ruleset = system.task, system.ruleset
-    otp = task.optimal_performance("sampled", system.parameters.noise)
-    optimum = task.optimal_performance("exact")
-    relative = task.floor == 0 and min(otp, optimum) > 0
-    return system.history.with_columns(
-        polars.lit(trial.system).alias("system"),
-        polars.lit(trial.task).alias("task"),
-        polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
-        polars.lit(otp).alias("otp"),
-        polars.lit(optimum).alias("optimum"),
-        (polars.col("performance") / _number(otp if relative else None)).alias("fraction"),
-        (polars.col("exact_performance") / _number(optimum if relative else None)).alias("exact_fraction"),
-        polars.lit(len(ruleset)).alias("rules"),
-        polars.lit(len(best_action_map(ruleset, task))).alias("best_action_rules"),
-    )
-
-
-def _number(value: float | None) -> polars.Expr:
-    return polars.lit(value, dtype=polars.Float64)
+    fresh = plan.make_system(trial)
+    same = identity(system) == identity(fresh)
+    return with_task(system, fresh.task, path) if same and system.epoch <= plan.epochs else None

@@ -24,8 +24,11 @@ MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not to be 
 DIGITS = 12
 """What differs beyond these is rounding: it must not decide between ties."""
 ABSOLUTE = {"fraction": "performance", "exact_fraction": "exact_performance"}
+IN_ENVIRONMENTS = {"fraction": "performance", "exact_fraction": "unseen_score"}
+"""Nothing is exact there: what comes nearest is what the final rules get on seeds they have not seen."""
 
 Measure = Literal["fraction", "exact_fraction"]
+"""On z, where systems are tested, or what rules are worth: exactly, or on unseen reset seeds."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,23 @@ class Judged:
 
 def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[float]]:
     """Return the values of every system on a task: absolute ones where fractions mean nothing there."""
-    column = measure if results.relative(task) else ABSOLUTE[measure]
+    column = final_column(results, task, measure)
     return {
         system.name: [round(value, DIGITS) for value in results.values(system.name, task, column)]
         for system in results.plan.systems
     }
+
+
+def final_column(results: Results, task: str, measure: Measure) -> str:
+    """Return the column of final results that a measure is in."""
+    if task in results.environments:
+        return IN_ENVIRONMENTS[measure]
+    return measure if results.relative(task) else ABSOLUTE[measure]
+
+
+def main_measure(results: Results) -> Measure:
+    """Return the measure that verdicts go by first: the paper's, or unseen seeds where all is played."""
+    return "exact_fraction" if results.only_environments else "fraction"
 
 
 def judge(results: Results, measure: Measure = "fraction") -> list[Judged]:

@@ -6,9 +6,8 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
@@ -17,13 +16,17 @@ from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.checks import whole_number
+from ifthen.digits import in_units
 from ifthen.errors import ModelFileError, ParameterError, nearest
 from ifthen.parallel import available_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
+from ifthen.systems.presets import preset
 from ifthen.systems.start import checked_start
-from ifthen.tasks.tabular import Method, Noise, TabularTask
+from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.names import as_task
+from ifthen.tasks.tabular import Method, Noise
 
 if TYPE_CHECKING:
     import polars
@@ -92,7 +95,7 @@ class System(ABC):
     """A learner of rules.
 
     Args:
-        task: a TabularTask, or a Gymnasium environment with a transition table `P`.
+        task: a TabularTask or an EnvTask, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a ruleset to begin with; see `ifthen.systems.start`. Random rules only where None.
@@ -114,9 +117,10 @@ class System(ABC):
         start: RuleSet | None = None,
         **parameters: Any,
     ) -> None:
-        self.task = task if isinstance(task, TabularTask) else TabularTask.from_env(task)
+        self.task: Any = as_task(task)  # a TabularTask or an EnvTask: systems ask which where it matters
         self.seed = check_seed(seed)
-        self.parameters = self.fill_parameters(checked_parameters(self.Parameters, parameters))
+        suited = {**preset(self.name, self.task), **parameters}
+        self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
         self._now: Moment | None = None
@@ -165,11 +169,12 @@ class System(ABC):
     def learn(
         self,
         epochs: int | None = None,
-        callback: Callback | None = None,
+        callback: Callback | Sequence[Callback] | None = None,
         progress_bar: bool = False,
         *,
         steps: int | None = None,
         episodes: int | None = None,
+        total_timesteps: int | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 25,
     ) -> Self:
@@ -177,19 +182,23 @@ class System(ABC):
 
         Args:
             epochs: how many; a fresh system first makes its initial population (epoch 0).
-            callback: called with the system after each epoch; learning stops when it returns False.
+            callback: called with the system after each epoch; learning stops when it returns False. Or a list
+                of them: see `ifthen.systems.callbacks`.
             progress_bar: show a bar with the ruleset's performance.
             steps: how many environment steps. XCSF stops exactly there, in the middle of an epoch or
                 episode if need be; systems that learn by generations finish the generation.
             episodes: how many episodes, likewise.
+            total_timesteps: Stable-Baselines3's word for `steps`.
             checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted;
                 `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
         """
-        goal = self._checked_goal(epochs, steps, episodes)
+        from ifthen.systems.callbacks import as_one
+
+        asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
+        goal = self._checked_goal(asked)
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
-        if callback is not None and not callable(callback):
-            raise ParameterError(f"callback must be a function that takes the system, not {callback!r}.")
+        after_epoch = as_one(callback)
         if self._now is None:
             population, record = self.begin()
             self._now = Moment(0, population, (record,))
@@ -203,21 +212,22 @@ class System(ABC):
                     show(self)
                     if checkpoint is not None and self.epoch % checkpoint_every == 0:
                         self.save(checkpoint)
-                    if callback is not None and callback(self) is False:
+                    if after_epoch(self) is False:
                         break
             finally:
                 if checkpoint is not None:
                     self.save(checkpoint)
         return self
 
-    def _checked_goal(self, epochs: int | None, steps: int | None, episodes: int | None) -> Goal:
+    def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
         """Return when to stop, or raise where that is no count, or more than one."""
-        asked: dict[Any, int | None] = {"epochs": epochs, "steps": steps, "episodes": episodes}
-        given = {unit: number for unit, number in asked.items() if number is not None} or {"epochs": 250}
+        given = {name: number for name, number in asked.items() if number is not None} or {"epochs": 250}
         if len(given) > 1:
-            raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}.")
-        ((unit, number),) = given.items()
-        more = whole_number(unit, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
+            also = " (total_timesteps is another word for steps)" if "total_timesteps" in given else ""
+            raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}{also}.")
+        ((name, number),) = given.items()
+        unit: Any = "steps" if name == "total_timesteps" else name
+        more = whole_number(name, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
         goal = Goal(unit, more)
         return goal if self._now is None else Goal(unit, more + goal.count(self._now.records[-1]))
 
@@ -237,11 +247,20 @@ class System(ABC):
             episode_start: not used; rules have no memory.
             deterministic: not used; rules are deterministic.
 
-        Where no rule matches the action is `ifthen.NULL_ACTION` (−1).
+        Actions are numbered as the environment numbers them. Where no rule matches the action is
+        `ifthen.NULL_ACTION` (−1).
         """
-        if self.task.observes == "state":
+        if self.observes_otherwise:
             observation = self.task.features_of(observation)
-        return self.ruleset.predict(observation), state
+        action = self.ruleset.predict(observation)
+        if isinstance(self.task, EnvTask) and self.task.action_start:
+            action = np.where(np.less(action, 0), action, action + self.task.action_start)[()]
+        return action, state
+
+    @property
+    def observes_otherwise(self) -> bool:
+        """Whether the environment's observations are not features yet, but numbers of states, say."""
+        return isinstance(self.task, EnvTask) or self.task.observes == "state"
 
     def explain(self, observation: ArrayLike) -> Explanation:
         """Say which rule decides at an observation, why the others lost, and what would change the action.
@@ -249,7 +268,7 @@ class System(ABC):
         Args:
             observation: one, as `predict` takes it.
         """
-        if self.task.observes == "state":
+        if self.observes_otherwise:
             observation = self.task.features_of(observation)
         return self.ruleset.explain(observation, self.task)
 
@@ -367,13 +386,13 @@ class _Progress:
                 MofNCompleteColumn(),
                 TextColumn(goal.unit),
                 TimeRemainingColumn(),
-                TextColumn("performance {task.fields[best]:.4f}"),
+                TextColumn("performance {task.fields[best]}"),
             )
             self._row = self._bar.add_task(
                 f"{system.name} on {system.task.name}",
                 total=goal.target,
                 completed=goal.count(system.now.records[-1]),
-                best=math.nan,
+                best="",
             )
 
     def __enter__(self) -> Callable[[System], None]:
@@ -381,7 +400,9 @@ class _Progress:
             return lambda system: None
         self._bar.start()
         return lambda system: self._bar.update(
-            self._row, completed=self._goal.count(system.now.records[-1]), best=system.best_so_measured
+            self._row,
+            completed=self._goal.count(system.now.records[-1]),
+            best=in_units(system.best_so_measured),
         )
 
     def __exit__(self, *_: object) -> None:

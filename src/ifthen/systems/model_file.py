@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError
 
 from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
 from ifthen.provenance import versions
@@ -20,6 +20,7 @@ from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.checked import ARRAYS
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 FORMAT = "ifthen-model"
@@ -34,7 +35,7 @@ class _Strict(BaseModel):
 class _TaskPart(_Strict):
     kind: Literal["tabular"] = "tabular"
     name: str
-    features: list[dict[str, str | int]]
+    features: list[dict[str, bool | str | int]]
     action_names: list[str]
     enumerations: int
     gamma: float
@@ -46,6 +47,28 @@ class _TaskPart(_Strict):
     origin: dict[str, str | float | int | None]
 
 
+class _EnvTaskPart(_Strict):
+    kind: Literal["environment"] = "environment"
+    name: str
+    features: list[dict[str, bool | str | int | float]]
+    action_names: list[str]
+    environment: str
+    options: dict[str, bool | int | float | str]
+    episodes: int
+    t_max: int
+    floor: float
+    gamma: float
+    default_action: int | None
+    noise_seed: int
+    player: Literal["auto", "twin", "native", "sync"]
+    origin: dict[str, str | float | int | None]
+
+
+def _kind_of_task(part: Any) -> Any:
+    """Return which kind of task is described; there was one kind only when it was not said."""
+    return part.get("kind", "tabular") if isinstance(part, Mapping) else getattr(part, "kind", None)
+
+
 class _Manifest(_Strict):
     format: str
     version: int
@@ -54,7 +77,10 @@ class _Manifest(_Strict):
     seed: int
     epoch: int
     parameters: dict[str, bool | int | float | str | None]
-    task: _TaskPart
+    task: Annotated[
+        Annotated[_TaskPart, Tag("tabular")] | Annotated[_EnvTaskPart, Tag("environment")],
+        Discriminator(_kind_of_task),
+    ]
     history: dict[str, list[int | float | None]]
     start: dict[str, Any] | None = None
 
@@ -69,17 +95,38 @@ class Model:
     seed: int
     epoch: int
     parameters: dict[str, Any]
-    task: TabularTask
+    task: TabularTask | EnvTask
     history: tuple[dict[str, Any], ...]
     population: dict[str, NDArray[Any]]
     start: RuleSet | None = None
 
 
 def write(
-    path: Path, manifest: Mapping[str, Any], task: TabularTask, population: Mapping[str, NDArray[Any]]
+    path: Path,
+    manifest: Mapping[str, Any],
+    task: TabularTask | EnvTask,
+    population: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write a model file."""
-    about_task = _TaskPart(
+    head = {"format": FORMAT, "version": VERSION, "versions": versions()}
+    arrays = {f"population/{name}": array for name, array in population.items()}
+    if isinstance(task, TabularTask):
+        about_task: _TaskPart | _EnvTaskPart = _about_table(task)
+        arrays = {f"task/{name}": array for name, array in task.arrays().items()} | arrays
+    else:
+        about_task = _about_environment(task)
+    write_archive(path, {**head, **manifest, "task": about_task.model_dump()}, arrays)
+
+
+def _about_environment(task: EnvTask) -> _EnvTaskPart:
+    plain = {name: getattr(task, name) for name in _EnvTaskPart.model_fields if hasattr(task, name)}
+    features = [feature.to_dict() for feature in task.features]
+    own = {"action_names": list(task.action_names), "options": dict(task.options), "features": features}
+    return _EnvTaskPart(**{**plain, **own, "origin": dict(task.origin)})
+
+
+def _about_table(task: TabularTask) -> _TaskPart:
+    return _TaskPart(
         name=task.name,
         features=[feature.to_dict() for feature in task.features],
         action_names=list(task.action_names),
@@ -92,10 +139,6 @@ def write(
         preset=dict(task.preset),
         origin=dict(task.origin),
     )
-    head = {"format": FORMAT, "version": VERSION, "versions": versions()}
-    arrays = {f"task/{name}": array for name, array in task.arrays().items()}
-    arrays |= {f"population/{name}": array for name, array in population.items()}
-    write_archive(path, {**head, **manifest, "task": about_task.model_dump()}, arrays)
 
 
 def read(path: Path) -> Model:
@@ -118,7 +161,10 @@ def read(path: Path) -> Model:
         start = None if manifest.start is None else RuleSet.from_dict(manifest.start)
     except ValidationError as problem:
         first = problem.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+        steps = [str(step) for step in first["loc"]]
+        if len(steps) > 2 and steps[0] == "task":
+            del steps[1]  # the kind of task, which is not in the file's path
+        where = ".".join(steps)
         raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
     except (TaskError, RuleError, ParameterError, KeyError, OverflowError) as problem:
         raise ModelFileError(f"{path} holds an impossible task or start: {problem}") from None
@@ -165,8 +211,15 @@ def check_arrays(model: Model, expected: ArraySpec) -> None:
             )
 
 
-def _task(part: _TaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask:
+def _task(part: _TaskPart | _EnvTaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask | EnvTask:
     """Build the task from its part of the manifest and its arrays."""
+    if isinstance(part, _EnvTaskPart):
+        for name in arrays:
+            if name.startswith("task/"):
+                raise TaskError(f"{name + '.npy'!r} does not belong to a task that is an environment.")
+        plain: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names"})
+        features = tuple(Feature.from_dict(feature) for feature in part.features)
+        return EnvTask(features=features, action_names=tuple(part.action_names), **plain)
     about: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names", "layout"})
     about |= {name: arrays[f"task/{name}"] for name in ARRAYS}
     return TabularTask(

@@ -11,21 +11,27 @@ from functools import cached_property
 import numpy as np
 
 from ifthen.inference.decision_list import DecisionList, decision_tables
+from ifthen.inference.rulebook import LIST, Rulebook
 from ifthen.parallel import for_slices
+from ifthen.rollout.env_fitness import EnvFitness
 from ifthen.rollout.fitness import Fitness
+from ifthen.rules.features import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
     Population,
+    budget_of,
     fill_sizes,
     first_population,
     history_row,
+    measured_in_env,
     next_generation,
     population_of,
 )
 from ifthen.systems.start import check_size, put_first
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import Method
 
 
@@ -37,7 +43,7 @@ class PPLDL(System):
     """Evolves decision lists: the first matching rule decides, and fitness is performance.
 
     Args:
-        task: a TabularTask, or a Gymnasium environment with a transition table `P`.
+        task: a TabularTask or an EnvTask, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a decision list to begin with; random ones only where None.
@@ -50,7 +56,10 @@ class PPLDL(System):
     starts_from = (DecisionList.kind,)
 
     @cached_property
-    def _fitness(self) -> Fitness:
+    def _fitness(self) -> Fitness | EnvFitness:
+        if isinstance(self.task, EnvTask):
+            p = self.parameters
+            return EnvFitness(self.task, self.threads, budget_of(p), p.elites)
         return Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLDLParameters) -> PPLDLParameters:
@@ -90,6 +99,8 @@ class PPLDL(System):
 
     def _measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
         """Return the population with its fitness, and the history's row."""
+        if isinstance(self._fitness, EnvFitness):
+            return measured_in_env(population, self._rulebook(population), self._fitness, (0, 0), before)
         model = self.task.dynamics
         policies = np.empty((len(population.bounds), len(model.states)), dtype=np.int16)
 
@@ -110,17 +121,21 @@ class PPLDL(System):
         row = history_row(self.task, policies, measured, self._fitness, (0, 0), before)
         return population._replace(fitness=measured.performance), row
 
+    def _rulebook(self, population: Population) -> Rulebook:
+        default = self.task.default_action
+        return Rulebook.of(LIST, *population[:3], self.task.features, default=default)
+
     @property
     def ruleset(self) -> DecisionList:
-        """The fittest decision list of the present population."""
+        """The fittest decision list of the present population; a default action is its last rule."""
         population = self.now.population
         best = int(population.fitness.argmax())
-        return DecisionList(
-            population.bounds[best],
-            population.actions[best],
-            self.task.features,
-            self.task.action_names,
-        )
+        bounds, actions = population.bounds[best], population.actions[best]
+        if isinstance(self.task, EnvTask) and self.task.default_action is not None:
+            everything = np.stack(lows_and_highs(self.task.features), axis=1)[None]
+            bounds = np.concatenate([bounds, everything])
+            actions = np.append(actions, np.int32(self.task.default_action))
+        return DecisionList(bounds, actions, self.task.features, self.task.action_names)
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds."""

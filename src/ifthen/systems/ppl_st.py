@@ -17,10 +17,12 @@ from pydantic import Field
 
 from ifthen.errors import ModelFileError, ParameterError
 from ifthen.inference.decision_list import DecisionList
+from ifthen.inference.rulebook import STRENGTH, Rulebook
 from ifthen.inference.strength import StrengthRules, prediction, strength_tables, strongest_action
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold, stream
+from ifthen.rollout.env_fitness import EnvFitness
 from ifthen.rollout.fitness import Fitness
 from ifthen.rollout.tabular import outcome, plan
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
@@ -30,13 +32,17 @@ from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
     Population,
+    budget_of,
     fill_sizes,
     first_population,
     history_row,
+    measured_in_env,
     next_generation,
     population_of,
 )
+from ifthen.systems.reinforce import reinforce_in_env
 from ifthen.systems.start import check_size, put_first
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import Dynamics, Method
 
 
@@ -64,7 +70,7 @@ class PPLST(System):
     """Evolves unordered rules: the strongest matching rule decides; strengths are learnt from rollouts.
 
     Args:
-        task: a TabularTask, or a Gymnasium environment with a transition table `P`.
+        task: a TabularTask or an EnvTask, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: rules to begin with, of kind strength, or a decision list, whose rules then know nothing yet;
@@ -78,11 +84,19 @@ class PPLST(System):
     starts_from = (StrengthRules.kind, DecisionList.kind)
 
     @cached_property
-    def _fitness(self) -> Fitness:
+    def _fitness(self) -> Fitness | EnvFitness:
+        if isinstance(self.task, EnvTask):
+            p = self.parameters
+            return EnvFitness(self.task, self.threads, budget_of(p), p.elites)
         return Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLSTParameters) -> PPLSTParameters:
         """Fill in the sizes left to the task."""
+        if isinstance(self.task, EnvTask) and self.task.default_action is not None:
+            raise ParameterError(
+                "a default action is the last rule of a decision list, and PPL-ST's rules have no order: use "
+                "PPL-DL, or leave default_action out."
+            )
         return fill_sizes(parameters, self.task)
 
     @property
@@ -117,7 +131,7 @@ class PPLST(System):
         return self._reinforced_and_measured(population, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
-        """Breed, exchanging whole rules with what they have learnt; reinforce; measure."""
+        """Breed, exchanging whole rules with what they have learnt; reinforce all but elites; measure."""
         children = next_generation(
             self.parameters,
             self.task,
@@ -134,16 +148,18 @@ class PPLST(System):
     ) -> tuple[Population, Record]:
         """Reinforce a new population, then return it with its fitness, and the history's row."""
         epoch = 0 if before is None else int(before["epoch"]) + 1
+        if isinstance(self._fitness, EnvFitness):
+            return self._reinforced_in_env(population, self._fitness, epoch, before)
         p, model, shared = self.parameters, self.task.dynamics, plan(self.task)
         n = len(population.bounds)
-        key = stream(self.seed, "reinforce", epoch)
-        steps = np.empty(n, dtype=np.int64)
+        key, learners = stream(self.seed, "reinforce", epoch), self._learners(before)
+        steps = np.zeros(learners, dtype=np.int64)
         policies = np.empty((n, len(model.states)), dtype=np.int16)
 
         def work(first: int, last: int) -> None:
             reinforce_rules(
                 first,
-                last,
+                min(last, learners),
                 key,
                 population.bounds,
                 population.actions,
@@ -174,9 +190,34 @@ class PPLST(System):
 
         for_slices(work, n, self.threads, self.task.grain)
         measured = self._fitness.measure(policies)
-        trained = (n * p.num_reinf_rollouts, int(steps.sum()))
+        trained = (learners * p.num_reinf_rollouts, int(steps.sum()))
         row = history_row(self.task, policies, measured, self._fitness, trained, before)
         return population._replace(fitness=measured.performance), row
+
+    def _reinforced_in_env(
+        self, population: Population, fitness: EnvFitness, epoch: int, before: Record | None
+    ) -> tuple[Population, Record]:
+        """Do the same in an environment."""
+        p = self.parameters
+        rules = Rulebook.of(STRENGTH, *population[:3], self.task.features, p.x0)
+        key, learners = stream(self.seed, "reinforce", epoch), self._learners(before)
+        steps = reinforce_in_env(
+            self.task,
+            rules,
+            learners,
+            key,
+            p.num_reinf_rollouts,
+            p.eta,
+            p.payoff == "paper",
+            self.threads,
+        )
+        trained = (learners * p.num_reinf_rollouts, steps)
+        return measured_in_env(population, rules, fitness, trained, before)
+
+    def _learners(self, before: Record | None) -> int:
+        """Return how many individuals are reinforced: all but the elites, which stay as they are."""
+        p = self.parameters
+        return int(p.pop_size) if before is None else int(p.pop_size) - int(p.elites)
 
     @property
     def ruleset(self) -> StrengthRules:

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from ifthen import DecisionList, RuleSet, TabularTask
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.results import Results
+from tests.tables import tables_of
 
 LAKES = ["FrozenLake-4-0", "FrozenLake-4-0.1", "FrozenLake-8-0", "FrozenLake-8-0.1"]
 
@@ -72,7 +73,7 @@ def covering(task: TabularTask, copies: int) -> RuleSet:
 
 def with_rulesets(results: Results) -> Results:
     """Return the results with rulesets: trial number `seed` has `covering(task, seed + 1)`."""
-    tasks = results.plan.tasks_by_name()
+    tasks = tables_of(results.plan)
 
     def ruleset(trial: Trial) -> RuleSet:
         return covering(tasks[trial.task], trial.seed + 1)

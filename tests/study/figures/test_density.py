@@ -8,13 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ifthen import task_by_name
 from ifthen.explain.best_actions import best_action_map
 from ifthen.explain.pictures.grid import on_grid
 from ifthen.rules.features import Feature
 from ifthen.study.figures.density import densities, density_figure, largest_density
 from ifthen.study.results import Results
 from tests.study.figures.made_up import made_up_plan, made_up_results, with_rulesets
+from tests.tables import table_named, tables_of
 
 MAP = ["SFF", "FHF", "FFG"]
 POND = {"desc": MAP, "name": "pond"}
@@ -37,7 +37,7 @@ def test_densities_are_means_over_trials_of_the_sizes_of_best_action_sets() -> N
     results = pond_results("A", "B")
     calls: list[int] = []
     found = densities(results, lambda: calls.append(1))
-    task = results.plan.tasks_by_name()["pond"]
+    task = tables_of(results.plan)["pond"]
     assert results.ruleset is not None
     for system in ("A", "B"):
         by_hand = [0.0] * len(task.decision_states)
@@ -55,7 +55,7 @@ def test_densities_are_means_over_trials_of_the_sizes_of_best_action_sets() -> N
 
 def test_heatmaps_show_densities_at_their_cells_and_black_where_no_action_is_asked_for() -> None:
     results = pond_results("A", "B")
-    task = results.plan.tasks_by_name()["pond"]
+    task = tables_of(results.plan)["pond"]
     panels = heatmaps(density_figure(results, densities(results), task))
     assert [axes.get_title() for axes in panels] == ["A", "B"]
     for axes in panels:
@@ -69,7 +69,7 @@ def test_heatmaps_show_densities_at_their_cells_and_black_where_no_action_is_ask
 
 def test_cells_name_their_densities_and_the_start_and_panels_the_mean_sizes() -> None:
     results = pond_results("A")
-    task = results.plan.tasks_by_name()["pond"]
+    task = tables_of(results.plan)["pond"]
     (axes,) = heatmaps(density_figure(results, densities(results), task))
     cells = {text.get_position(): text.get_text() for text in axes.texts}
     assert [cells[0, y] for y in range(3)] == ["2.5", "2.5", "2.5"]
@@ -83,7 +83,7 @@ def test_cells_name_their_densities_and_the_start_and_panels_the_mean_sizes() ->
 
 def test_numbers_are_not_printed_into_grids_of_more_than_8_cells_a_side() -> None:
     results = pond_results("A", tasks=(WIDE,))
-    (axes,) = heatmaps(density_figure(results, densities(results), results.plan.tasks_by_name()["wide"]))
+    (axes,) = heatmaps(density_figure(results, densities(results), tables_of(results.plan)["wide"]))
     assert len(axes.texts) == 2
     assert axes.texts[0].get_text() == "S"
     assert axes.texts[0].get_position() == (0, 0)
@@ -91,7 +91,7 @@ def test_numbers_are_not_printed_into_grids_of_more_than_8_cells_a_side() -> Non
 
 def test_the_scale_can_be_shared_by_tasks_and_points_where_densities_go_beyond_it() -> None:
     results = pond_results("A")
-    found, task = densities(results), results.plan.tasks_by_name()["pond"]
+    found, task = densities(results), tables_of(results.plan)["pond"]
     for largest, extend in ((40.0, "neither"), (2.0, "max")):
         (axes,) = heatmaps(density_figure(results, found, task, largest))
         assert axes.images[0].get_clim() == (1, largest)
@@ -103,7 +103,7 @@ def test_the_scale_can_be_shared_by_tasks_and_points_where_densities_go_beyond_i
 
 def test_states_without_rules_are_below_the_scale() -> None:
     results = pond_results("A")
-    found, task = densities(results), results.plan.tasks_by_name()["pond"]
+    found, task = densities(results), tables_of(results.plan)["pond"]
     found["A", "pond"][:] = 0.5
     (axes,) = heatmaps(density_figure(results, found, task))
     assert axes.images[0].get_clim() == (1, 2)
@@ -114,7 +114,7 @@ def test_states_without_rules_are_below_the_scale() -> None:
 
 def test_systems_without_trials_are_left_out_and_many_stand_in_rows_of_three() -> None:
     results = pond_results("A", "B", "C", "D", "E")
-    task = results.plan.tasks_by_name()["pond"]
+    task = tables_of(results.plan)["pond"]
     found = densities(results)
     panels = heatmaps(density_figure(results, found, task))
     assert [axes.get_title() for axes in panels] == ["A", "B", "C", "D", "E"]
@@ -135,14 +135,14 @@ def test_tasks_without_a_grid_and_results_without_rulesets_have_no_densities() -
     results = with_rulesets(made_up_results(plan, {("A", "Taxi-v4"): TRIALS, ("A", "pond"): TRIALS}))
     found = densities(results)
     assert list(found) == [("A", "pond")]
-    assert density_figure(results, found, task_by_name("Taxi-v4")) is None
+    assert density_figure(results, found, table_named("Taxi-v4")) is None
     without = Results(plan, results.histories)
     assert densities(without) == {}
-    assert density_figure(without, {}, plan.tasks_by_name()["pond"]) is None
+    assert density_figure(without, {}, tables_of(plan)["pond"]) is None
 
 
 def test_grids_without_a_map_have_their_only_start_marked() -> None:
-    cliff = task_by_name("CliffWalking-v1")
+    cliff = table_named("CliffWalking-v1")
     plan = made_up_plan(["A"], ["CliffWalking-v1"], 2)
     results = with_rulesets(made_up_results(plan, {("A", cliff.name): TRIALS}, (cliff.name,)))
     (axes,) = heatmaps(density_figure(results, densities(results), cliff))
@@ -156,7 +156,7 @@ def test_grids_without_a_map_have_their_only_start_marked() -> None:
 
 def test_coordinates_need_not_begin_at_0() -> None:
     results = pond_results("A")
-    found, task = densities(results), results.plan.tasks_by_name()["pond"]
+    found, task = densities(results), tables_of(results.plan)["pond"]
     moved = replace(
         task,
         features=tuple(
@@ -174,7 +174,7 @@ def test_coordinates_need_not_begin_at_0() -> None:
 
 def test_letters_stand_out_from_the_colour_of_their_cell() -> None:
     results = pond_results("A")
-    found, task = densities(results), results.plan.tasks_by_name()["pond"]
+    found, task = densities(results), tables_of(results.plan)["pond"]
     (axes,) = heatmaps(density_figure(results, found, task))
     ink = {text.get_text(): matplotlib.colors.to_hex(text.get_color()) for text in axes.texts}
     assert ink["2.5"] == "#000000"  # on yellow

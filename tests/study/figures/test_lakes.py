@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import to_rgba
 
-from ifthen import frozen_lake, task_by_name
+from ifthen import frozen_lake
 from ifthen.study.figures.lakes import FROZEN, GOAL, HOLE, lakes_figure
+from tests.tables import table_named
 
 
 def test_each_map_is_drawn_once_with_its_size() -> None:
@@ -39,7 +40,7 @@ def test_maps_of_the_same_size_are_told_apart_by_name() -> None:
 
 
 def test_tasks_without_a_map_are_left_out_and_alone_give_no_figure() -> None:
-    taxi = task_by_name("Taxi-v4")
+    taxi = table_named("Taxi-v4")
     assert lakes_figure([taxi]) is None
     assert lakes_figure([]) is None
     figure = lakes_figure([taxi, frozen_lake(4, 0)])

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ifthen import XCSF, TabularTask
-from ifthen.systems.xcsf.index import Space, new_space, remove
-from ifthen.systems.xcsf.parameters import (
-    Reach,
-    Settings,
-    XCSFParameters,
-    fill_parameters,
-    kernel_reach,
-    kernel_settings,
-)
+from ifthen import Feature, TabularTask
+from ifthen.systems.xcsf.index import Space, remove
+from ifthen.systems.xcsf.on_env import EnvLearner
+from ifthen.systems.xcsf.on_table import TableLearner
+from ifthen.systems.xcsf.parameters import XCSFParameters, fill_parameters
+from ifthen.systems.xcsf.places import live_rows
 from ifthen.systems.xcsf.population import NURSERY, Classifiers, empty_population, unpacked
-from ifthen.tasks.tabular import Dynamics
+from ifthen.systems.xcsf.settings import Reach, Settings
+from ifthen.tasks.env_task import EnvTask
+from tests.envs import WALK, task_of
 from tests.naive_xcsf import Rule, unit_matrix
 
 KEPT = ("action", "numerosity", "experience", "stamp", "fitness", "error", "niche_error", "set_size")
+
+
+MIXED = (Feature("whole", -4, 4, clips=True), Feature("place", -3.0, 3.0, "real", clips=True))
+
+
+def walk(
+    environment: str = WALK, kind: str = "tuple", features: tuple[Feature, ...] | None = MIXED, **given: Any
+) -> EnvTask:
+    """Return a walk over an integer and a real feature, both clipped, or over others."""
+    made = task_of(environment, kind=kind, **given)
+    return made if features is None else dataclasses.replace(made, features=features)
 
 
 class World(NamedTuple):
@@ -29,7 +39,7 @@ class World(NamedTuple):
     parameters: XCSFParameters
     settings: Settings
     reach: Reach
-    model: Dynamics
+    model: Any
     classifiers: Classifiers
     space: Space
 
@@ -55,12 +65,12 @@ def rule(bounds: Any, action: int = 0, **options: Any) -> Rule:
     return Rule(bounds, action, [0.0] * size, unit_matrix(size, 10.0), **{**new, **options})
 
 
-def world(task: TabularTask, rules: list[Rule], now: int = 0, **parameters: Any) -> World:
+def world(task: TabularTask | EnvTask, rules: list[Rule], now: int = 0, **parameters: Any) -> World:
     """Return the compiled population of rules at a given step."""
     filled = fill_parameters(XCSFParameters(**parameters), task)
     assert filled.pop_limit is not None
-    settings, reach, model = kernel_settings(filled, task), kernel_reach(filled, task), task.dynamics
-    population = empty_population(len(task.features), filled.prediction == "rls", len(rules))
+    kind = np.float64 if isinstance(task, EnvTask) else np.int32
+    population = empty_population(len(task.features), filled.prediction == "rls", len(rules), kind)
     upper = np.triu_indices(len(task.features) + 1)
     for r, own in enumerate(rules):
         for name in (*KEPT, "bounds", "weights"):
@@ -70,11 +80,13 @@ def world(task: TabularTask, rules: list[Rule], now: int = 0, **parameters: Any)
     classifiers = unpacked(population, filled.pop_limit)
     classifiers.clock[0].steps = now
     classifiers.clock[0].micros = sum(own.numerosity for own in rules)
-    held = np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
-    by_box = filled.equality == "box"
-    inputs, up_to = XCSF(task, **parameters)._tables
-    space = new_space(classifiers, held, by_box, inputs, up_to, reach.lows, task.n_actions)
-    return World(filled, settings[0], reach, model, classifiers, space)
+    if isinstance(task, EnvTask):
+        live, in_env = live_rows(task), EnvLearner(task, filled, 0)
+        space = in_env.space(classifiers, live)
+        return World(filled, in_env.settings[0], in_env.reach, live, classifiers, space)
+    on_table, held = TableLearner(task, filled, 0), np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
+    space = on_table.space(classifiers, held)
+    return World(filled, on_table.settings[0], on_table.reach, task.dynamics, classifiers, space)
 
 
 def whole(triangle: Any, size: int) -> Any:

@@ -34,7 +34,7 @@ def cliff(**options: Any) -> TabularTask:
 
 def assert_same(population: Population, naive: NaiveXCSF) -> None:
     """Fail where a compiled population is not the oracle's: whole numbers exactly, others nearly."""
-    states = [-1, *naive.task.decision_states.tolist()]
+    states = [-1, *(naive.task.decision_states.tolist() if isinstance(naive.task, TabularTask) else [])]
     counted = ("ga_invocations", "coverings", "insertions", "absorptions", "ga_subsumptions")
     clock = dict(zip(CLOCK.names or (), population.clock.tolist(), strict=False))
     assert clock == {

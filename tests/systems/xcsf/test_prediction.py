@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import XCSF
-from ifthen.inference.prediction_array import prediction_arrays
+from ifthen import XCSF, Feature
+from ifthen.inference.prediction_array import PredictionArrayRules, prediction_arrays
 from tests import naive
 from tests.naive_xcsf import NaiveXCSF
 from tests.rulesets import all_states, bounds_of
@@ -40,3 +40,33 @@ def test_a_trained_systems_ruleset_predicts_what_the_plain_one_does() -> None:
         found = system.ruleset.prediction_array(task.state_features[s])
         for a in {rule.action for rule in matching}:
             np.testing.assert_allclose(found[a], plain.predicted(a, matching, s), rtol=1e-9, atol=1e-12)
+
+
+@given(st.integers(1, 12).flatmap(bounds_of), st.integers(0, 10**6), st.booleans())
+def test_the_best_actions_are_those_of_the_largest_predictions(
+    bounds: list[list[list[int]]], seed: int, real: bool
+) -> None:
+    rng, n = np.random.default_rng(seed), len(bounds)
+    lows, highs = STATES.min(axis=0).astype(int), STATES.max(axis=0).astype(int)
+    features = [
+        Feature(f"f{d}", float(low), float(high), "real") if real else Feature(f"f{d}", int(low), int(high))
+        for d, (low, high) in enumerate(zip(lows, highs, strict=True))
+    ]
+    rules = PredictionArrayRules(
+        bounds,
+        rng.integers(0, 3, n),
+        features,
+        ("a", "b", "c"),
+        rng.integers(-2, 3, (n, 3)).astype(np.float64),  # so that some predictions are equal
+        rng.choice([0.25, 0.5], n),
+        np.zeros(n),
+        np.ones(n),
+        np.zeros(n),
+    )
+    arrays = rules.prediction_array(STATES)
+    expected = np.where(
+        np.isnan(arrays).all(axis=1), -1, np.where(np.isnan(arrays), -np.inf, arrays).argmax(axis=1)
+    )
+    assert rules.best_actions(STATES).tolist() == expected.tolist()
+    assert rules.best_actions(STATES).tolist() == rules.predict(STATES).tolist()
+    assert rules.best_actions(STATES[:0]).tolist() == []

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ifthen import XCSF, ParameterError, RuleError, TabularTask, frozen_lake, load
 from ifthen.systems.xcsf import parameters as of
-from ifthen.systems.xcsf.parameters import kernel_reach
 from ifthen.systems.xcsf.population import clock_of
+from ifthen.systems.xcsf.settings import kernel_reach
 from ifthen.systems.xcsf.system import HISTORY
 from ifthen.tasks.solve import value_iteration
 from tests import naive

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ifthen.explain.diff.played import PlayedDiff
 from ifthen.explain.diff.states import Deed, DifferentState
 from ifthen.explain.diff.table import columns_in_words, state_table
 from ifthen.explain.points import column_of
@@ -41,6 +42,7 @@ class PolicyDiff:
         only_a: the rules, in words, that only the first has.
         only_b: the rules, in words, that only the second has.
         rules_note: why the text does not list these rules; "" where it does.
+        played: how they differ when they are played; in environments only.
     """
 
     names: tuple[str, str]
@@ -55,10 +57,13 @@ class PolicyDiff:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     rules_note: str = ""
+    played: PlayedDiff | None = None
 
     @property
     def difference(self) -> float | None:
-        """The second performance less the first."""
+        """The second performance less the first, in an environment on z."""
+        if self.played is not None:
+            return self.played.performances[1] - self.played.performances[0]
         return None if self.performances is None else self.performances[1] - self.performances[0]
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,9 +120,13 @@ class PolicyDiff:
             said = f"Whether {first} and {second} differ in {self.where} is not known: {self.note}."
         elif self.listed:
             said = f"{first} and {second} differ in {len(self.states):,} of {self.where}."
+        elif self.played is not None:
+            said = f"{first} and {second} differ."
         else:
             said = f"{first} and {second} differ, for instance here:"
-        return "\n".join([said, *self._performance_lines()])
+        playing = [] if self.played is None else self.played.lines(self.names)
+        playing += ["For instance here:"] if playing and self.states and not self.listed else []
+        return "\n".join([said, *self._performance_lines(), *playing])
 
     def _performance_lines(self) -> list[str]:
         if self.performances is None or self.optimum is None or self.difference is None:

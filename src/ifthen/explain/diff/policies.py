@@ -8,6 +8,7 @@ differ have a part in it, so that each carries some of the difference.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -17,14 +18,17 @@ from numpy.typing import NDArray
 from ifthen.errors import RuleError
 from ifthen.explain.boxes import compare
 from ifthen.explain.diff.differences import PolicyDiff
+from ifthen.explain.diff.played import differing_points, play_both, states_at
 from ifthen.explain.diff.states import Deed, DifferentState
-from ifthen.explain.domain import all_vectors, ruleset_of, where_in_words
+from ifthen.explain.domain import AnyTask, all_vectors, ruleset_of, tabular, where_in_words
 from ifthen.explain.measures import visits
 from ifthen.explain.points import choose_at, values_by_name
 from ifthen.explain.words import rule_for_reading
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rollout.evaluate import evaluate, policy_table
+from ifthen.rollout.score import checked_ruleset
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.solve import TIE, sweep_policies, value_iteration
 from ifthen.tasks.tabular import TabularTask
 
@@ -34,20 +38,24 @@ Table = NDArray[np.int64]
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def diff(a: Any, b: Any, task: TabularTask | None = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
+def diff(a: Any, b: Any, task: AnyTask | None = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
     """Compare two policies state by state.
 
     Args:
         a: a RuleSet or a trained system; with a task also the action in every state, `(S,)`.
         b: another one.
         task: compare in its decision states, and measure both there; without one, in the whole space, which
-            must be that of two decision lists, or of integer features whose vectors can be listed.
+            must be that of two decision lists, or of integer features whose vectors can be listed. In an
+            environment both are also played.
         names: what to call the two.
     """
     rules_a, rules_b = getattr(a, "ruleset", a), getattr(b, "ruleset", b)
     only_a, only_b = own_rules(rules_a, rules_b), own_rules(rules_b, rules_a)
     if task is None:
         return _diff_of_rules(ruleset_of(a), ruleset_of(b), names, only_a, only_b)
+    if isinstance(task, EnvTask):
+        return _diff_in_env(checked_ruleset(a, task), checked_ruleset(b, task), task, names)
+    task = tabular(task, "a diff")
     table_a, table_b = (policy_table(policy, task).astype(np.int64) for policy in (a, b))
     shares, note = carried(task, table_a, table_b)
     differ = np.flatnonzero(table_a != table_b)
@@ -183,24 +191,33 @@ def _diff_of_rules(
             "without a task only decision lists can be compared, or rules over integer features with few "
             "enough values: give the task."
         )
-    deeds = zip(points.tolist(), _deeds(a, points), _deeds(b, points), strict=True)
-    states = tuple(
-        DifferentState(values_by_name(a.features, point), None, ours, theirs, "", None, None)
-        for point, ours, theirs in deeds
-    )
+    states = states_at(a, b, points)
     said = rules_note(a, b, only_a)
     return PolicyDiff(
         names, where, equal, states, listed, None, (False, False), None, note, only_a, only_b, said
     )
 
 
-def _deeds(rules: RuleSet, points: NDArray[np.float64]) -> list[Deed]:
-    """Return what a ruleset does at points `(n, features)`."""
-    if not len(points):
-        return []
-    actions, deciders = choose_at(rules, points)
-    words = [rule_for_reading(rules, r) for r in range(len(rules))]
-    return [
-        Deed(None, None, "", None) if action < 0 else Deed(rules.action_names[action], r, words[r], None)
-        for action, r in zip(actions.tolist(), deciders.tolist(), strict=True)
-    ]
+def _diff_in_env(a: RuleSet, b: RuleSet, task: EnvTask, names: tuple[str, str]) -> PolicyDiff:
+    """Return how two rulesets differ in an environment."""
+    only_a, only_b = own_rules(a, b), own_rules(b, a)
+    played, met = play_both(a, b, task)
+    equal, points, listed, note = differing_points(a, b, met)
+    where = where_in_words(a, task)
+    if listed:
+        where = f"the {math.prod(feature.width for feature in a.features):,} states"
+    return PolicyDiff(
+        names,
+        where,
+        equal,
+        states_at(a, b, points),
+        listed,
+        None,
+        played.failed,
+        None,
+        note,
+        only_a,
+        only_b,
+        rules_note(a, b, only_a),
+        played,
+    )

@@ -1,7 +1,8 @@
 """Rulesets for other programs: data, code, tables, diagrams. What a format cannot hold is refused.
 
 Code and tables of rules choose exactly as the ruleset does, on its domain: the decision states of a task or,
-without one, the whole bounded feature space.
+without one, the whole bounded feature space. Where a feature clips, values beyond its range are taken as its
+ends, as the ruleset takes them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ifthen.errors import ParameterError, RuleError, TaskError, nearest
-from ifthen.explain.domain import ruleset_of
+from ifthen.errors import ParameterError, RuleError, nearest
+from ifthen.explain.domain import AnyTask, ruleset_of, table_of
 from ifthen.explain.export.c_code import to_c
 from ifthen.explain.export.data import schema, to_json
 from ifthen.explain.export.diagrams import to_dot, to_mermaid
@@ -22,9 +23,7 @@ from ifthen.explain.export.python_code import to_python
 from ifthen.explain.export.sql import to_sql
 from ifthen.explain.export.tables import to_csv, to_latex, to_markdown
 from ifthen.explain.export.text import rules_text
-from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 __all__ = ["FORMATS", "Format", "export", "rules_text", "schema"]
 
@@ -34,10 +33,10 @@ class Format(NamedTuple):
 
     suffix: str
     summary: str
-    write: Callable[[RuleSet, TabularTask | None], str]
+    write: Callable[[RuleSet, AnyTask | None], str]
 
 
-def _to_text(ruleset: RuleSet, task: TabularTask | None) -> str:
+def _to_text(ruleset: RuleSet, task: AnyTask | None) -> str:
     return rules_text(ruleset, None if task is None else task.name)
 
 
@@ -57,22 +56,19 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def export(policy: Any, format: str, task: TabularTask | None = None) -> str:
+def export(policy: Any, format: str, task: AnyTask | None = None) -> str:
     """Return a ruleset written in another format.
 
     Args:
         policy: a ruleset of any kind, or a trained system.
         format: one of `FORMATS`.
         task: where the ruleset must be turned into a list or a tree, the task whose decision states matter;
-            without one, nothing changes in the whole feature space.
+            without one, and in an environment, nothing changes in the whole feature space.
     """
     ruleset = ruleset_of(policy)
     if not isinstance(format, str) or format not in FORMATS:
         raise ParameterError(f"unknown format {format!r}.{nearest(str(format), FORMATS)}")
-    if task is not None:
-        if not isinstance(task, TabularTask):
-            raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
-        policy_table(ruleset, task)  # raises where the rules speak of other features or actions
+    table_of(ruleset, task)  # raises where the rules speak of other features or actions
     weight = float(np.abs(getattr(ruleset, "weights", 0.0)).max())
     if not math.isfinite(weight * abs(getattr(ruleset, "x0", 1.0))):
         raise RuleError("cannot write rules whose weights are too large to be multiplied by x0.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import (
     EXACT,
     Test,
@@ -24,12 +25,11 @@ from ifthen.explain.export.python_code import products
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 FEW_DIGITS = 9
 
 
-def to_c(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_c(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the file's text."""
     enum = enum_names(ruleset)
     inside = " && ".join(
@@ -39,12 +39,15 @@ def to_c(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     body = {StrengthRules.kind: _strongest, PredictionArrayRules.kind: _best_predicted}.get(
         ruleset.kind, _first_match
     )(ruleset)
+    clips = any(feature.clips for feature in ruleset.features)
+    argument = f"const double {'given' if clips else 's'}[IFTHEN_FEATURES]"
+    outside = " or a value lies outside its range" if not all(f.clips for f in ruleset.features) else ""
     lines = [
         f"/* {title(ruleset, task)}:",
         f"   {EXACT}.",
         "   Compile with -std=c99 or -ffp-contract=off: choices are then those of ifthen to the last bit.",
         *words,
-        "   Returns an action, or -1 where no rule matches or a value lies outside its range. */",
+        f"   Returns an action, or -1 where no rule matches{outside or ' or a value is NaN'}. */",
         "",
         "#if defined(__clang__)",
         "#pragma STDC FP_CONTRACT OFF",
@@ -59,16 +62,27 @@ def to_c(ruleset: RuleSet, task: TabularTask | None = None) -> str:
         "    IFTHEN_NONE = -1",
         "};",
         "",
-        "int ifthen_action(const double s[IFTHEN_FEATURES]);",
+        f"int ifthen_action({argument});",
         "",
-        "int ifthen_action(const double s[IFTHEN_FEATURES])",
+        f"int ifthen_action({argument})",
         "{",
+        *(_clipped(ruleset) if clips else []),
         f"    if (!({inside}))",
         "        return IFTHEN_NONE;",
         *(f"    {line}" for line in body),
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _clipped(ruleset: RuleSet) -> list[str]:
+    """Return lines that put values beyond the ranges of features that clip at their ends."""
+    lines = ["    double s[IFTHEN_FEATURES];"]
+    for d, feature in enumerate(ruleset.features):
+        low, high, given = _exact(feature.low), _exact(feature.high), f"given[{d}]"
+        value = f"{given} < {low} ? {low} : {given} > {high} ? {high} : {given}" if feature.clips else given
+        lines.append(f"    s[{d}] = {value};")
+    return lines
 
 
 def enum_names(ruleset: RuleSet) -> list[str]:

@@ -6,11 +6,11 @@ import json
 from importlib import resources
 from typing import Any
 
+from ifthen.explain.domain import AnyTask
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 
-def to_json(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_json(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the ruleset's plain data as JSON, with the name of the task where one is given."""
     data = ruleset.to_dict()
     head = {name: data.pop(name) for name in ("format", "version")}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import counted, equivalent, title
 from ifthen.explain.export.tree import decision_tree
 from ifthen.explain.export.tree_nodes import DecisionTree, Leaf, Node
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 
-def to_dot(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_dot(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the tree for Graphviz: `dot -Tsvg`."""
     tree = decision_tree(ruleset, task)
     lines = [
@@ -25,7 +25,7 @@ def to_dot(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_mermaid(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_mermaid(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the tree as a Mermaid flow chart, which many pages draw by themselves."""
     tree = decision_tree(ruleset, task)
     about = (line.replace("{", "(").replace("}", ")") for line in _about(tree, ruleset, task))
@@ -38,7 +38,7 @@ def to_mermaid(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _about(tree: DecisionTree, ruleset: RuleSet, task: TabularTask | None) -> tuple[str, str]:
+def _about(tree: DecisionTree, ruleset: RuleSet, task: AnyTask | None) -> tuple[str, str]:
     """Return what is drawn, and where it chooses as the rules do."""
     questions = counted(sum(1 for _ in tree.boxes()) - 1, "question")
     return title(ruleset, task), equivalent(f"decision tree of {questions}", ruleset, task)

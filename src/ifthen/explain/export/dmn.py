@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import (
     as_list_in_words,
     counted,
@@ -27,7 +28,6 @@ from ifthen.explain.export.tree_nodes import Span
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
 FEEL_WORDS = (
@@ -52,14 +52,14 @@ FEEL_WORDS = (
 Row = tuple[Sequence[Span], int]
 
 
-def to_dmn(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_dmn(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return a table with hit policy FIRST, one row per rule."""
     rules = decision_list(ruleset, task)
     about = f"{title(ruleset, task)}: {as_list_in_words(rules, ruleset, task)}"
     return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), about)
 
 
-def to_dmn_priority(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_dmn_priority(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
     rules = decision_list(ruleset, task)
     order = action_order(rules)
@@ -142,12 +142,13 @@ def _inputs(features: Sequence[Feature], names: Sequence[str]) -> list[str]:
     for d, (feature, name) in enumerate(zip(features, names, strict=True), start=1):
         unit = f" [{feature.unit}]" if feature.unit else ""
         values = f"[{_feel_number(feature.low)}..{_feel_number(feature.high)}]"
+        allowed = f'        <inputValues id="input_values_{d}"><text>{values}</text></inputValues>'
         lines += [
             f'      <input id="input_{d}" label={quoteattr(_xml_text(feature.name + unit))}>',
             f'        <inputExpression id="expression_{d}" typeRef="number">',
             f"          <text>{name}</text>",
             "        </inputExpression>",
-            f'        <inputValues id="input_values_{d}"><text>{values}</text></inputValues>',
+            *([] if feature.clips else [allowed]),
             "      </input>",
         ]
     return lines
@@ -168,6 +169,10 @@ def _unary_test(feature: Feature, span: Span) -> str:
     """Return an interval as a FEEL unary test, "-" where it leaves nothing out."""
     if span == Span(feature.low, feature.high):
         return "-"
+    if feature.clips and span.low == feature.low and not span.low_open:
+        return f"{'<' if span.high_open else '<='} {_feel_number(span.high)}"
+    if feature.clips and span.high == feature.high and not span.high_open:
+        return f"{'>' if span.low_open else '>='} {_feel_number(span.low)}"
     if span.low == span.high:
         return _feel_number(span.low)
     left, right = "(" if span.low_open else "[", ")" if span.high_open else "]"

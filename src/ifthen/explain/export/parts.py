@@ -8,11 +8,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ifthen.errors import RuleError
-from ifthen.explain.domain import where_in_words
+from ifthen.explain.domain import AnyTask, where_in_words
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.features import number_in_words
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 EXACT = "exactly these rules, for every observation in the features' ranges"
 COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
@@ -34,7 +33,8 @@ def tests_of(ruleset: RuleSet, rule: int) -> list[Test]:
         low, high = (int(n) if feature.is_integer else n for n in ruleset.bounds[rule, d].tolist())
         if low > feature.low or high < feature.high:
             ends = (low if low > feature.low else None, high if high < feature.high else None)
-            tests.append(Test(d, low, high) if low == high else Test(d, *ends))
+            exact = low == high and (not feature.clips or None not in ends)  # beyond an end is as at it
+            tests.append(Test(d, low, high) if exact else Test(d, *ends))
     return tests
 
 
@@ -60,19 +60,19 @@ def one_line(text: str) -> str:
     return COMMENT_MARK.sub(r"\g<0> ", kept)
 
 
-def title(ruleset: RuleSet, task: TabularTask | None) -> str:
+def title(ruleset: RuleSet, task: AnyTask | None) -> str:
     """Return one line on what is written."""
     of_task = f" for {task.name}" if task is not None else ""
     return one_line(f"{counted(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
 
 
-def equivalent(form: str, ruleset: RuleSet, task: TabularTask | None) -> str:
+def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
     """Return one line on what the rules were turned into, and where that chooses as they do."""
     where = where_in_words(ruleset, task)
     return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
 
 
-def as_list_in_words(rules: DecisionList, ruleset: RuleSet, task: TabularTask | None) -> str:
+def as_list_in_words(rules: DecisionList, ruleset: RuleSet, task: AnyTask | None) -> str:
     """Return one line on the list that `decision_list` gave, and where it chooses as the ruleset does."""
     if rules is ruleset:
         return EXACT
@@ -96,12 +96,13 @@ def ranges_in_words(ruleset: RuleSet) -> list[str]:
             f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
             + ("" if f.is_integer else ", real")
             + (f", {f.unit}" if f.unit else "")
+            + ("; beyond, as at the nearer end" if f.clips else "")
         )
         for f in ruleset.features
     ]
 
 
-def decision_list(ruleset: RuleSet, task: TabularTask | None) -> DecisionList:
+def decision_list(ruleset: RuleSet, task: AnyTask | None) -> DecisionList:
     """Return the ruleset as a decision list, for formats that cannot hold strengths."""
     if isinstance(ruleset, DecisionList):
         return ruleset

@@ -1,8 +1,9 @@
 """A ruleset as a Python module that needs nothing but Python.
 
 `action` returns an action's number, `policy` its name; both return None where no rule matches and where a
-value lies outside its feature's range. Floats are written so that they read back exactly, and sums are taken
-in the same order as in `ifthen.inference`, so that choices are equal to the last bit.
+value lies outside its feature's range, unless the feature clips. Floats are written so that they read back
+exactly, and sums are taken in the same order as in `ifthen.inference`, so that choices are equal to the last
+bit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import (
     EXACT,
     Test,
@@ -27,7 +29,6 @@ from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 OWN = (
     *("FEATURES", "ACTIONS", "action", "policy", "best", "top", "strength", "sums", "totals", "number"),
@@ -35,7 +36,7 @@ OWN = (
 )
 
 
-def to_python(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_python(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the module's source."""
     names = identifiers([f.name for f in ruleset.features], "feature", (*OWN, *keyword.kwlist))
     body = {
@@ -47,6 +48,11 @@ def to_python(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     inside = " and ".join(
         f"{f.low!r} <= {n} <= {f.high!r}" for f, n in zip(ruleset.features, names, strict=True)
     )
+    clipped = [
+        f"{n} = {f.low!r} if {n} < {f.low!r} else {f.high!r} if {n} > {f.high!r} else {n}"
+        for f, n in zip(ruleset.features, names, strict=True)
+        if f.clips
+    ]
     lines = [
         *(f"# {line}" for line in (title(ruleset, task), EXACT, *ranges_in_words(ruleset))),
         "",
@@ -56,6 +62,7 @@ def to_python(ruleset: RuleSet, task: TabularTask | None = None) -> str:
         "",
         f"def action({arguments}):",
         '    """Return the number of the action, None where no rule matches."""',
+        *(f"    {line}" for line in clipped),
         f"    if not ({inside}):",
         "        return None",
         *(f"    {line}" for line in body),

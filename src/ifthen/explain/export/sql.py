@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import (
     Test,
     as_list_in_words,
@@ -20,17 +21,16 @@ from ifthen.explain.export.parts import (
 )
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 SAFE_DIGITS, SAFE_EXPONENT = 15, 22  # decimals within these are read exactly by the simplest correct means
 LARGEST_POWER = 52  # powers of two up to this one are short whole numbers
 
 
-def to_sql(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_sql(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return the expression, after comments on the columns it reads."""
     rules = decision_list(ruleset, task)
     about = (title(ruleset, task), as_list_in_words(rules, ruleset, task), *ranges_in_words(ruleset))
-    inside = " AND ".join(_between(feature, feature.low, feature.high) for feature in rules.features)
+    inside = " AND ".join(map(_in_range, rules.features))
     lines = [
         *(f"-- {line}" for line in about),
         f"CASE WHEN {inside} THEN CASE",
@@ -76,6 +76,12 @@ def _by_powers(number: float) -> str:
         steps.append(f" {sign} {2**step}.0")
         power += step if power < 0 else -step
     return f"(CAST({mantissa} AS DOUBLE PRECISION){''.join(steps)})"
+
+
+def _in_range(feature: Feature) -> str:
+    if feature.clips:  # the tests that follow leave out the ends of the range: what is beyond passes them
+        return f"{identifier(feature.name)} IS NOT NULL"
+    return _between(feature, feature.low, feature.high)
 
 
 def _between(feature: Feature, low: float, high: float) -> str:

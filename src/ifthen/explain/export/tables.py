@@ -11,10 +11,10 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ifthen.explain.domain import AnyTask
 from ifthen.explain.export.parts import title
 from ifthen.rules.features import number_in_words
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 if TYPE_CHECKING:
     from ifthen.explain.words.reading import Reading
@@ -31,7 +31,7 @@ def learnt_columns(ruleset: RuleSet) -> dict[str, list[float]]:
     return columns
 
 
-def to_csv(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_csv(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return a row per rule: its number, both bounds of each feature, its action, and what it carries."""
     learnt = learnt_columns(ruleset)
     bounds = [f"{feature.name}_{end}" for feature in ruleset.features for end in ("low", "high")]
@@ -45,17 +45,17 @@ def to_csv(ruleset: RuleSet, task: TabularTask | None = None) -> str:
     return out.getvalue()
 
 
-def to_markdown(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_markdown(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return a sentence on how the rules choose, and a table of them."""
     return _in_order(ruleset, task).to_markdown()
 
 
-def to_latex(ruleset: RuleSet, task: TabularTask | None = None) -> str:
+def to_latex(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return a `tabular` for the packages booktabs and amsmath."""
     return f"% {title(ruleset, task)}\n{_in_order(ruleset, task).to_latex()}"
 
 
-def _in_order(ruleset: RuleSet, task: TabularTask | None) -> Reading:
+def _in_order(ruleset: RuleSet, task: AnyTask | None) -> Reading:
     """Return the reading with the rules in their own order, so that a row is found by its number."""
     from ifthen.explain.words import read_rules
 

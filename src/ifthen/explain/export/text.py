@@ -57,7 +57,7 @@ def quoted(name: str) -> str:
 
 def _feature_line(feature: Feature) -> str:
     ends = f"{number_in_words(feature.low)} to {number_in_words(feature.high)}"
-    kind = "" if feature.is_integer else " real"
+    kind = ("" if feature.is_integer else " real") + (" clipped" if feature.clips else "")
     plain = (
         feature.unit.isprintable()
         and feature.unit == feature.unit.strip()

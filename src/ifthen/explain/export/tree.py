@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
-from ifthen.explain.domain import points_of
+from ifthen.explain.domain import AnyTask, points_of, table_of
 from ifthen.explain.export.tree_nodes import Cut, DecisionTree, Leaf, Node, Split
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 CELL_LIMIT = 200_000
 LEAF_LIMIT = 5_000
@@ -32,7 +31,7 @@ class Axis(NamedTuple):
     cuts: tuple[Cut, ...]
 
 
-def decision_tree(ruleset: RuleSet, task: TabularTask | None = None) -> DecisionTree:
+def decision_tree(ruleset: RuleSet, task: AnyTask | None = None) -> DecisionTree:
     """Return a tree that chooses as the ruleset does, at every point of its domain.
 
     Args:
@@ -45,9 +44,9 @@ def decision_tree(ruleset: RuleSet, task: TabularTask | None = None) -> Decision
         raise _unreadable() from None
 
 
-def _grown(ruleset: RuleSet, task: TabularTask | None) -> DecisionTree:
+def _grown(ruleset: RuleSet, task: AnyTask | None) -> DecisionTree:
     """Return the tree, grown on cells that are listed where that can be done."""
-    listed = task is not None or not isinstance(ruleset, DecisionList)
+    listed = table_of(ruleset, task) is not None or not isinstance(ruleset, DecisionList)
     points = points_of(ruleset, task) if listed else None
     if points is not None:
         axes = [_value_axis(np.unique(points[:, d])) for d in range(points.shape[1])]

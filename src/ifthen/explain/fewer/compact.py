@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 
 from ifthen.checks import one_of, real_number
 from ifthen.errors import RuleError, TaskError
+from ifthen.explain.domain import tabular
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.jit import kernel
 from ifthen.rollout.evaluate import policy_table
 from ifthen.tasks.tabular import TabularTask
 
 Compaction = Literal["greedy", "gnmc"]
+MOST_MATCHES = 10_000_000
+"""Points × rules that are looked at together."""
+MOST_ADDED = 500
+"""Points at which an action has changed that are looked at in addition, per round."""
 
 
 def compact(
@@ -40,6 +45,7 @@ def compact(
     ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, PredictionArrayRules):
         raise RuleError(f"only rulesets of XCSF can be compacted, not {ruleset!r}.")
+    task = tabular(task, "compact", ": use prune_by_playing")
     actions = policy_table(ruleset, task)
     if (actions < 0).all():
         raise TaskError(f"no rule of {ruleset!r} matches any state of {task.name}: there is nothing to keep.")
@@ -47,9 +53,33 @@ def compact(
     kept = (
         niche_mass(ruleset, matching, rho)
         if method == "gnmc"
-        else needed_rules(ruleset, task, matching, actions.astype(np.int64))
+        else needed_rules(ruleset, task.dynamics.points, matching, actions.astype(np.int64))
     )
     return ruleset.subset(np.flatnonzero(kept))
+
+
+def compact_at(ruleset: PredictionArrayRules, points: NDArray[np.float64]) -> PredictionArrayRules:
+    """Return a smaller ruleset that chooses the same at all of many points.
+
+    Rules are dropped as long as nothing changes at some of the points, evenly spread over them; those at
+    which something has changed after all are then looked at too, until there are none.
+
+    Args:
+        ruleset: the rules of an XCSF.
+        points: `(n, features)`, inside the features' ranges.
+    """
+    places = np.unique(points, axis=0)
+    actions = ruleset.best_actions(places)
+    some = max(1, MOST_MATCHES // len(ruleset))
+    watched = np.unique(np.linspace(0, len(places) - 1, min(some, len(places))).astype(np.int64))
+    while True:
+        at = places[watched]
+        kept = needed_rules(ruleset, at, ruleset.matches(at), actions[watched])
+        found = ruleset.subset(np.flatnonzero(kept)) if kept.any() else ruleset
+        changed = np.flatnonzero(found.best_actions(places) != actions)
+        if not len(changed):
+            return found
+        watched = np.union1d(watched, changed[:: len(changed) // MOST_ADDED + 1])
 
 
 def niche_mass(ruleset: PredictionArrayRules, matching: NDArray[np.bool_], rho: float) -> NDArray[np.bool_]:
@@ -67,7 +97,7 @@ def niche_mass(ruleset: PredictionArrayRules, matching: NDArray[np.bool_], rho: 
 
 def needed_rules(
     ruleset: PredictionArrayRules,
-    task: TabularTask,
+    points: NDArray[np.float64],
     matching: NDArray[np.bool_],
     policy: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
@@ -79,7 +109,7 @@ def needed_rules(
     speaks = (matching & (ruleset.actions == policy[:, None])).sum(axis=0)
     order = np.lexsort((ruleset.fitness, speaks))
     kept = np.ones(len(ruleset), dtype=np.bool_)
-    predictions = ruleset.predictions(task.dynamics.points)
+    predictions = ruleset.predictions(points)
     ends = matching.sum(axis=1).cumsum()
     members = np.nonzero(matching)[1]
     actions, fitness = ruleset.actions, ruleset.fitness

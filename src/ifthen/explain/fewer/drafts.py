@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
 from ifthen.explain.boxes import compare
-from ifthen.explain.domain import points_of
+from ifthen.explain.domain import AnyTask, points_of
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 Box = NDArray[Any]
@@ -41,17 +42,22 @@ class Draft(Protocol):
         """Return the bounds worth trying for a feature, in increasing order."""
 
 
-def draft_of(ruleset: RuleSet, task: TabularTask | None) -> Draft:
+def draft_of(ruleset: RuleSet, task: AnyTask | None) -> Draft:
     """Return the rules as a draft that proves every change in the domain."""
     points, listed = points_of(ruleset, task), isinstance(ruleset, DecisionList)
     most = MOST_LISTED if listed else MOST_MATCHES // len(ruleset)
-    if points is not None and (task is not None or len(points) <= most):
+    if points is not None and (isinstance(task, TabularTask) or len(points) <= most):
         return ListedDraft(ruleset, points)
     if isinstance(ruleset, DecisionList):
         return BoxDraft(ruleset)
+    todo = (
+        "prune_by_playing looks at those met"
+        if isinstance(task, EnvTask)
+        else "give the task whose states matter"
+    )
     raise RuleError(
         f"{ruleset!r} weighs its rules anew at every point, and its observations are too many to look at: "
-        "give the task whose states matter."
+        f"{todo}."
     )
 
 

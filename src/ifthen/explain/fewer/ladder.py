@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
-from ifthen.explain.domain import ruleset_of
+from ifthen.explain.domain import ruleset_of, tabular
 from ifthen.explain.fewer.simplify import as_decision_list
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rollout.evaluate import optimal_performance, policy_table
@@ -139,6 +139,7 @@ def ladder(
         progress: called with the number of rules after every rung.
     """
     ruleset = ruleset_of(policy)
+    task = tabular(task, "the ladder of exact performances", ": use prune_by_playing with a loss")
     given = policy_table(ruleset, task)
     optimum = optimal_performance(task)
     rules = as_decision_list(ruleset, task)

@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 
 from ifthen.checks import one_of
 from ifthen.errors import RuleError
-from ifthen.explain.domain import points_of, ruleset_of, where_in_words
+from ifthen.explain.domain import AnyTask, points_of, ruleset_of, table_of, where_in_words
+from ifthen.explain.fewer.by_strength import list_by_strength
 from ifthen.explain.fewer.compact import compact
 from ifthen.explain.fewer.drafts import MOST_LISTED, Draft, draft_of, rules_left
 from ifthen.explain.shortest import Effort, shortest_list
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.prediction_array import PredictionArrayRules
+from ifthen.inference.strength import StrengthRules
 from ifthen.rules.features import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 Intervals = Literal["short", "tight", "keep"]
@@ -57,12 +60,13 @@ class Simplified:
         )
 
 
-def simplify(policy: Any, task: TabularTask | None = None, intervals: Intervals = "short") -> Simplified:
+def simplify(policy: Any, task: AnyTask | None = None, intervals: Intervals = "short") -> Simplified:
     """Return a ruleset of the same kind with fewer and shorter rules that chooses the same.
 
     Args:
         policy: a ruleset of any kind, or a trained system.
-        task: its decision states are where nothing may change; without one, nothing changes anywhere.
+        task: its decision states are where nothing may change; without one, and in an environment, nothing
+            changes anywhere.
         intervals: "short" drops conditions and bounds that make no difference and trims the others, which
             gives the shortest words; "tight" trims every condition to what the rule decides; "keep" leaves
             them as they are.
@@ -70,8 +74,9 @@ def simplify(policy: Any, task: TabularTask | None = None, intervals: Intervals 
     one_of("intervals", intervals, get_args(Intervals))
     ruleset = ruleset_of(policy)
     before = len(ruleset)
-    if isinstance(ruleset, PredictionArrayRules) and task is not None:
-        ruleset = compacted(ruleset, task)
+    table = table_of(ruleset, task)
+    if isinstance(ruleset, PredictionArrayRules) and table is not None:
+        ruleset = compacted(ruleset, table)
     draft = draft_of(ruleset, task)
     removed, merged = before - len(ruleset) + drop_needless(draft), 0
     while True:
@@ -158,30 +163,34 @@ def _move_far(draft: Draft, rule: int, feature: int, end: int, values: NDArray[A
             last = middle
 
 
-def as_decision_list(policy: Any, task: TabularTask | None = None, effort: Effort = "quick") -> DecisionList:
+def as_decision_list(policy: Any, task: AnyTask | None = None, effort: Effort = "quick") -> DecisionList:
     """Return a decision list that chooses the same, as short as the search can make it.
 
     Args:
         policy: a ruleset of any kind, or a trained system.
-        task: its decision states are where the list chooses the same; without one, it does so everywhere.
+        task: its decision states are where the list chooses the same; without one, and in an environment, it
+            does so everywhere.
         effort: how long to search, where the domain can be listed.
     """
     return equivalent_list(policy, task, effort)[0]
 
 
 def equivalent_list(
-    policy: Any, task: TabularTask | None = None, effort: Effort = "quick"
+    policy: Any, task: AnyTask | None = None, effort: Effort = "quick"
 ) -> tuple[DecisionList, str]:
     """Return what `as_decision_list` does, and what is known of its length, in words."""
     ruleset = ruleset_of(policy)
     points = points_of(ruleset, task)
+    if points is None and isinstance(ruleset, StrengthRules):
+        ruleset = list_by_strength(ruleset) or ruleset
     shortened = simplify(ruleset, task).ruleset if isinstance(ruleset, DecisionList) else None
     if points is None or len(points) > MOST_LISTED:
         if isinstance(shortened, DecisionList):
             return shortened, "Whether fewer would do is not known."
+        todo = "" if isinstance(task, EnvTask) else " Give the task whose states matter."
         raise RuleError(
-            f"{ruleset!r} cannot be made a decision list everywhere: its observations are too many to list. "
-            "Give the task whose states matter."
+            f"{ruleset!r} cannot be made a decision list everywhere: its observations are too many to list."
+            f"{todo}"
         )
     actions, _ = ruleset.choose(points)
     if (actions < 0).all():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from ifthen.explain.page.env_report import about_environment
 from ifthen.explain.pictures.grid import has_grid
 from ifthen.explain.pictures.policy import policy_figure
 from ifthen.explain.words import rules_in_words
@@ -15,6 +17,7 @@ from ifthen.provenance import versions
 from ifthen.rollout.evaluate import evaluate
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import System
+from ifthen.tasks.env_task import EnvTask
 
 
 def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> str:
@@ -26,27 +29,35 @@ def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> 
         curve: its learning curve.
         command: the command that made it, to be shown.
     """
-    task, ruleset = system.task, system.ruleset
-    noise = system.parameters.noise
-    exact = evaluate(ruleset, task, "exact")
+    task = system.task
     environment = Environment(
         loader=PackageLoader("ifthen.explain", "page"), autoescape=True, undefined=StrictUndefined
     )
-    return environment.get_template("report.html.j2").render(
+    played = isinstance(task, EnvTask)
+    return environment.get_template("env_report.html.j2" if played else "report.html.j2").render(
         system=system,
         task=task,
         command=command,
-        sampled=evaluate(ruleset, task, "sampled", noise),
-        exact=exact,
-        relative=exact.fraction == exact.fraction,
         rules=rules_in_words(shown, task),
-        everything=len(ruleset),
+        everything=len(system.ruleset),
         last=system.now.records[-1],
-        map=inline_svg(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
         curve=inline_svg(curve),
         parameters=system.parameters.model_dump(),
         versions=versions(),
+        **(about_environment(system) if played else _about_table(system)),
     )
+
+
+def _about_table(system: System) -> dict[str, Any]:
+    """Return what the report tells of a task whose states are listed."""
+    task, ruleset = system.task, system.ruleset
+    exact = evaluate(ruleset, task, "exact")
+    return {
+        "sampled": evaluate(ruleset, task, "sampled", system.parameters.noise),
+        "exact": exact,
+        "relative": exact.fraction == exact.fraction,
+        "map": inline_svg(policy_figure(ruleset, task, title=" ")) if has_grid(task) else None,
+    }
 
 
 def inline_svg(figure: Figure) -> Markup:

@@ -23,12 +23,13 @@ from ifthen.explain.pictures.grid import has_grid
 from ifthen.provenance import versions
 from ifthen.rollout.evaluate import evaluate, optimal_performance, policy_table
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 if TYPE_CHECKING:
     from ifthen.explain.verify.findings import Verification
 
-STYLE = "explain.css"
+TEMPLATE, STYLES = "explain.html.j2", ("explain.css",)
 SCRIPTS = ("explain_tools.js", "explain_player.js", "explain_table.js", "explain.js")
 MOST_STATES = 5_000
 LEFT, RIGHT, TOP, BOTTOM = 44.0, 350.0, 12.0, 150.0
@@ -37,7 +38,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44.0, 350.0, 12.0, 150.0
 
 def explain_page(
     ruleset: Any,
-    task: TabularTask,
+    task: TabularTask | EnvTask,
     other: Any = None,
     title: str = "",
     names: tuple[str, str] = ("A", "B"),
@@ -55,8 +56,12 @@ def explain_page(
         names: what the policies are called; the second is used where `other` is given.
         verification: what was verified of the first policy, to be listed.
         ladder: the first policy with fewer rules: a Ladder, or rows with `rules`, `performance`, `fraction`.
-        seed: which enumeration of z the episodes begin with.
+        seed: which enumeration of z the episodes begin with; environments show some episodes of z.
     """
+    if isinstance(task, EnvTask):
+        from ifthen.explain.page.env_page import env_page
+
+        return env_page(ruleset, task, other, title, names, verification, ladder)
     policies = [ruleset_of(policy) for policy in (ruleset, other) if policy is not None]
     check(policies, task, names, seed)
     shown = names if other is not None else ("this policy" if names[0] in ("", "A") else names[0],)
@@ -97,8 +102,14 @@ def verified(verification: Verification | None) -> dict[str, Any]:
     return {"verification": verification, "properties": rows, "groups": groups, "marks": LEGEND}
 
 
-def rendered(data: dict[str, Any], **values: Any) -> str:
-    """Return the template filled in with the data, the style, the scripts and some values of its own."""
+def rendered(
+    data: dict[str, Any],
+    template: str = TEMPLATE,
+    styles: Sequence[str] = STYLES,
+    scripts: Sequence[str] = SCRIPTS,
+    **values: Any,
+) -> str:
+    """Return a template filled in with the data, the styles, the scripts and some values of its own."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -106,9 +117,10 @@ def rendered(data: dict[str, Any], **values: Any) -> str:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    style, *scripts = (loader.get_source(environment, name)[0] for name in (STYLE, *SCRIPTS))
-    script = "".join(scripts)
-    return environment.get_template("explain.html.j2").render(
+    style, script = (
+        "".join(loader.get_source(environment, name)[0] for name in files) for files in (styles, scripts)
+    )
+    return environment.get_template(template).render(
         data=Markup(as_json(data)),  # it cannot end its element: see as_json
         style=Markup(style),  # this and the script are files of this package
         style_hash=content_hash(style),
@@ -121,7 +133,7 @@ def rendered(data: dict[str, Any], **values: Any) -> str:
 def check(policies: Sequence[RuleSet], task: TabularTask, names: tuple[str, str], seed: int) -> None:
     """Raise where the page cannot be made of these."""
     if not isinstance(task, TabularTask):
-        raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
+        raise TaskError(f"task must be a TabularTask or an EnvTask, not {task!r}.")
     if task.n_states > MOST_STATES:
         raise TaskError(
             f"{task.name} has {task.n_states:,} states; a page shows at most {MOST_STATES:,}. "

@@ -65,8 +65,8 @@ def slice_figure(
     columns = min(3, len(pairs))
     side = 3.2 if columns == 1 else 2.3 if columns == 2 else 1.75
     width = columns * (LEFT + side) + GAP
-    heading = _wrapped(title or _fixed_in_words(ruleset, fixed, pairs), width - LEFT - GAP)
-    figure, panels = _panels(pairs, (width, side), len(heading), labels)
+    heading = wrapped(title or fixed_in_words(ruleset, fixed, pairs), width - LEFT - GAP)
+    figure, panels = panels_for(pairs, (width, side), len(heading), labels)
     for panel, pair, image, there in zip(panels, pairs, images, asked, strict=True):
         _draw(panel, [ruleset.features[d] for d in pair], len(ruleset.action_names), *image)
         _cover(panel, there)
@@ -90,7 +90,7 @@ def _keys(
     return faces + [NO_STATE] * covered, labels + ["no state"] * covered
 
 
-def _panels(
+def panels_for(
     pairs: Sequence[tuple[int, ...]], size: tuple[float, float], lines: int, labels: Sequence[str]
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure of a width and panels of a side, in inches, between `lines` of text and a legend."""
@@ -127,6 +127,11 @@ def _draw(
         origin="lower", extent=(left, right, low, high),
     )  # fmt: skip
     image.set_gid("slice")
+    labelled_axes(axes, features)
+
+
+def labelled_axes(axes: Axes, features: Sequence[Feature]) -> None:
+    """Name the axes of a slice after its features, and make its frame thin."""
     named = zip((axes.xaxis, axes.yaxis), features, strict=False)
     for axis, feature in named:
         axis.set_major_locator(MaxNLocator(5, integer=feature.is_integer))
@@ -160,7 +165,7 @@ def _edges(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(values[0] - half), float(values[-1] + half)
 
 
-def _fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequence[tuple[int, ...]]) -> str:
+def fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequence[tuple[int, ...]]) -> str:
     """Return which features are held fixed, and where; the only panel's own are not."""
     own = pairs[0] if len(pairs) == 1 else ()
     words = [
@@ -171,7 +176,7 @@ def _fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequenc
     return ("the others at " if len(pairs) > 1 else "at ") + ", ".join(words) if words else ""
 
 
-def _wrapped(text: str, width: float) -> list[str]:
+def wrapped(text: str, width: float) -> list[str]:
     """Return a text in lines of at most a width in inches, as far as its words allow."""
     lines: list[str] = []
     for word in text.split():

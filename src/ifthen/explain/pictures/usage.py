@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from ifthen.explain.measures import Usage, usage
 from ifthen.explain.pictures.board import TITLE, key_below, put_title, text_width
+from ifthen.explain.visited import met_shares
 from ifthen.figure_style import BLUE, MEDIUM, ORANGE, SMALL, bare
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 BARS = 40
@@ -18,20 +20,23 @@ BARS = 40
 WIDEST_WORDS = 4.5
 """In inches: where rules in words are longer than this, they are named by number only."""
 ROW, BAR_WIDTH, UNDER = 0.2, 2.5, 0.62
+Bar = tuple[NDArray[np.float64], str, float, str]
+"""Values, colour, how far down it is moved, and label."""
 
 
-def usage_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figure:
+def usage_figure(ruleset: RuleSet, task: TabularTask | EnvTask, title: str = "") -> Figure:
     """Draw how much each rule decides, in the rules' order: of the decision states, and of the steps made.
 
-    Steps are those expected in an episode of at most t_max steps that starts uniformly in S_I. Of more than
-    40 rules only those that decide somewhere are drawn, and of these the 40 with most steps.
+    Steps are those expected in an episode of at most t_max steps that starts uniformly in S_I; in an
+    environment, the states met in z are all there is. Of more than 40 rules only those that decide somewhere
+    are drawn, and of these the 40 with most steps.
 
     Args:
         ruleset: the policy.
         task: the task.
         title: the picture's title; what it shows where empty.
     """
-    shares = usage(ruleset, task)
+    shares, bars = _shares(ruleset, task)
     rules = _worth_a_bar(shares)
     words = [f"{r + 1}  {ruleset.rule_in_words(int(r))}" for r in rules]
     if max(text_width(line, SMALL) for line in words) > WIDEST_WORDS:
@@ -43,11 +48,9 @@ def usage_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figure
     figure = Figure(figsize=(width, height))
     place = (beside / width, UNDER / height, BAR_WIDTH / width, ROW * len(rules) / height)
     axes, rows, keys = figure.add_axes(place), np.arange(len(rules)), []
-    for values, colour, shift, label in (
-        (shares.states, BLUE, -0.19, "of the states"),
-        (shares.steps, ORANGE, 0.19, "of the steps"),
-    ):
-        axes.barh(rows + shift, 100 * values[rules], height=0.36, color=colour, gid=label)
+    for values, colour, shift, label in bars:
+        thick = 0.36 if len(bars) == 2 else 0.6
+        axes.barh(rows + shift, 100 * values[rules], height=thick, color=colour, gid=label)
         keys.append((Patch(facecolor=colour), label))
     bare(axes)
     axes.set_ylim(len(rules) - 0.5, -0.5)
@@ -58,6 +61,16 @@ def usage_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figure
     put_title(axes, title)
     key_below(figure, keys)
     return figure
+
+
+def _shares(ruleset: RuleSet, task: TabularTask | EnvTask) -> tuple[Usage, list[Bar]]:
+    """Return what is known of the rules' use, and the bars that show it."""
+    if isinstance(task, EnvTask):
+        met = met_shares(ruleset, task)
+        return Usage(met, met), [(met, BLUE, 0.0, "of the states met")]
+    shares = usage(ruleset, task)
+    of_states, of_steps = "of the states", "of the steps"
+    return shares, [(shares.states, BLUE, -0.19, of_states), (shares.steps, ORANGE, 0.19, of_steps)]
 
 
 def _left_out(shares: Usage, rules: NDArray[np.int64]) -> str:

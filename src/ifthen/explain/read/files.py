@@ -26,13 +26,14 @@ from ifthen.explain.read.text import TEXT_LIMIT, RulesText
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import JSON_LIMIT
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 TABLE = re.compile(r"^\| *# *\|", re.MULTILINE)
 SUFFIXES = (".json", ".txt", ".md")
 
 
-def read_ruleset(path: str | Path, task: TabularTask | None = None) -> tuple[RuleSet, str | None]:
+def read_ruleset(path: str | Path, task: TabularTask | EnvTask | None = None) -> tuple[RuleSet, str | None]:
     """Return the ruleset in a file, and the name of the task that the file says it is for, if any.
 
     Args:
@@ -66,7 +67,7 @@ def parse_rules(
     action_names: Sequence[str] | None = None,
     kind: str | None = None,
     *,
-    task: TabularTask | None = None,
+    task: TabularTask | EnvTask | None = None,
 ) -> RuleSet:
     """Return the ruleset that a text describes, or raise naming the line, what was expected and what came.
 
@@ -78,11 +79,11 @@ def parse_rules(
         task: gives features and actions where the head says none; without it, the task that the head names,
             if it is one of the paper's or of Gymnasium's.
     """
-    if isinstance(features, TabularTask):
+    if isinstance(features, TabularTask | EnvTask):
         raise TaskError("a task is given by its name: parse_rules(text, task=task).")
     if task is not None:
-        if not isinstance(task, TabularTask):
-            raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
+        if not isinstance(task, TabularTask | EnvTask):
+            raise TaskError(f"task must be a TabularTask or an EnvTask, not {task!r}.")
         if features is not None or action_names is not None:
             raise TaskError("give features and action_names, or a task that has them, not both.")
         features, action_names = task.features, task.action_names

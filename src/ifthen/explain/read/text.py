@@ -13,7 +13,7 @@ from ifthen.explain.read.scan import QUOTED, Scanner, feature_in, names_in, with
 from ifthen.inference import DecisionList
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import FORMAT, VERSION, RuleSet
-from ifthen.tasks.names import PAPER_TASKS, TABULAR_ENVIRONMENTS, task_by_name
+from ifthen.tasks.names import ENVIRONMENTS, PAPER_TASKS, TABULAR_ENVIRONMENTS, task_by_name
 
 TEXT_LIMIT = 8 * 2**20
 LINE_LIMIT = 100_000
@@ -24,7 +24,7 @@ RULE_START = re.compile(
 IGNORED = re.compile(r"\s*(?:#.*|```\w*\s*|---+\s*|)", re.DOTALL)
 SETTINGS = sorted({setting for kind in RuleSet.kinds.values() for setting in kind.own_settings})
 IN_HEAD = "write for example {!r} in the head, or give a task."
-KNOWN_TASKS = (*PAPER_TASKS, *TABULAR_ENVIRONMENTS)
+KNOWN_TASKS = (*PAPER_TASKS, *TABULAR_ENVIRONMENTS, *ENVIRONMENTS)
 """Tasks that are made when a text names them; to make any other could take long, or run somebody's code."""
 
 

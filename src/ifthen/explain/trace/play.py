@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,40 +16,70 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.checks import whole_number
 from ifthen.errors import ParameterError, TaskError
 from ifthen.explain.points import values_by_name
+from ifthen.explain.trace.env_episode import EnvTrace
 from ifthen.explain.trace.episode import Ending, Step, Trace
 from ifthen.explain.words import rule_for_reading
 from ifthen.randomness import below, check_seed, stream
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rollout.tabular import outcome
 from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
+Start = int | ArrayLike | Mapping[str, float] | None
 SAME = 1e-9  # relative: probabilities so near to each other are taken as equal
 
 __all__ = ["Step", "Trace", "trace"]
 
 
+@overload
 def trace(
     policy: Any,
     task: TabularTask,
-    start: int | ArrayLike | Mapping[str, float] | None = None,
+    start: Start = ...,
+    seed: int = ...,
+    episode: int | None = ...,
+    max_steps: int | None = ...,
+) -> Trace: ...
+
+
+@overload
+def trace(
+    policy: Any,
+    task: EnvTask,
+    start: Start = ...,
+    seed: int = ...,
+    episode: int | None = ...,
+    max_steps: int | None = ...,
+) -> EnvTrace: ...
+
+
+def trace(
+    policy: Any,
+    task: TabularTask | EnvTask,
+    start: Start = None,
     seed: int = 0,
     episode: int | None = None,
     max_steps: int | None = None,
-) -> Trace:
+) -> Trace | EnvTrace:
     """Play one episode and record every step.
 
     Args:
-        policy: a RuleSet, a trained system, or the action in every state as an array `(S,)`.
-        task: the task.
+        policy: a RuleSet, a trained system, or, in tabular tasks, the action in every state as an array
+            `(S,)`.
+        task: the task; in one that is an environment the answer is an EnvTrace.
         start: the state to start in: its number, its features `(features,)`, or these by name; drawn from S_I
-            where none is given.
-        seed: of the noise, and of the start where it is drawn.
+            where none is given. Environments start where their reset seed says.
+        seed: of the noise, and of the start where it is drawn; in an environment, the reset seed.
         episode: replay this episode of z, from 0, with z's noise, instead.
         max_steps: stop after so many steps; t_max where none is given.
     """
+    if isinstance(task, EnvTask):
+        from ifthen.explain.trace.env_play import env_trace
+
+        return env_trace(policy, task, start, seed, episode, max_steps)
     if not isinstance(task, TabularTask):
-        raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
+        raise TaskError(f"task must be a TabularTask or an EnvTask, not {task!r}.")
     seed = check_seed(seed)
     limit = task.t_max if max_steps is None else whole_number("max_steps", max_steps, 0, task.t_max)
     if episode is not None:

@@ -22,13 +22,16 @@ HOLDS = {
 """Properties that hold or do not."""
 MEASURES = {
     "rules": "the number of rules",
-    "performance": "the exact performance",
+    "performance": "the exact performance; in an environment the mean return over z",
     "fraction": "the exact performance as a fraction of the optimum",
     "goal-probability": "the probability of reaching the goal from the worst initial state",
+    "unseen-performance": "the mean return over 100 episodes of an environment that nothing was learnt from",
 }
 """Numbers, to be compared with one of `OPERATORS`."""
 ALIASES = {"hole-free": "safe"}
 WITHOUT_TASK = ("complete", "no-dead-rules", "no-conflicts", "no-redundant-rules", "rules")
+OF_ENVIRONMENTS = (*WITHOUT_TASK, "performance", "unseen-performance")
+"""What can be said of a policy in an environment, which has no table of states."""
 OPERATORS = (">=", "<=", ">", "<", "=")
 EQUAL = 1e-9
 """Measured numbers that differ by less count as equal: they are rounded as floats are."""
@@ -54,18 +57,38 @@ class Requirement(NamedTuple):
     why: str
 
 
-def parse(require: str | Sequence[str], has_task: bool) -> tuple[Demand, ...]:
+def parse(
+    require: str | Sequence[str], has_task: bool, environment: bool | None = None
+) -> tuple[Demand, ...]:
     """Return the requirements in texts such as "complete,rules<=10", or raise at the first that is wrong.
 
     Args:
         require: one text or several, each of one or more requirements separated by commas.
         has_task: whether a task is given; some properties need one.
+        environment: whether that is an environment; None where it is not known yet.
     """
     texts = [require] if isinstance(require, str) else list(require)
     if not all(isinstance(text, str) for text in texts):
         raise ParameterError(f"requirements must be texts, such as 'complete,rules<=10', not {require!r}.")
     parts = [part.strip() for text in texts for part in text.split(",")]
-    return tuple(_parsed(part, has_task) for part in parts if part)
+    demands = tuple(_parsed(part, has_task) for part in parts if part)
+    for demand in demands:
+        _check_ground(demand, environment)
+    return demands
+
+
+def _check_ground(demand: Demand, environment: bool | None) -> None:
+    """Raise where what is required makes no sense in an environment, or makes sense in one only."""
+    if environment and demand.name not in OF_ENVIRONMENTS:
+        raise ParameterError(
+            f"{demand.text!r} needs a table of states, which an environment has not. In one there are: "
+            f"{', '.join(OF_ENVIRONMENTS)}."
+        )
+    if environment is False and demand.name == "unseen-performance":
+        raise ParameterError(
+            f"{demand.text!r} is for environments: this task has a table of states, so that 'performance' is "
+            "exact."
+        )
 
 
 def _parsed(text: str, has_task: bool) -> Demand:

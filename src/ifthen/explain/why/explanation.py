@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
-from ifthen.explain.domain import ruleset_of
+from ifthen.explain.domain import AnyTask, ruleset_of, table_of
 from ifthen.explain.points import Number, values_by_name
 from ifthen.explain.why.counterfactual import Counterfactual, counterfactual, domain_of
 from ifthen.explain.why.reasons import Lost, judge_of
@@ -23,7 +23,6 @@ from ifthen.explain.why.standing import Ground, Standing
 from ifthen.explain.words import rule_for_reading
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
 
 SHOWN = 5
 """How many of the rules that lost are shown in the text."""
@@ -125,7 +124,7 @@ class Explanation:
 
 
 def explain(
-    ruleset: Any, observation: ArrayLike | Mapping[str, float], task: TabularTask | None = None
+    ruleset: Any, observation: ArrayLike | Mapping[str, float], task: AnyTask | None = None
 ) -> Explanation:
     """Say why a ruleset does what it does in a state, and which nearest state would change it.
 
@@ -133,8 +132,8 @@ def explain(
         ruleset: a RuleSet, or a trained system.
         observation: the state's features, `(features,)`, or by name.
         task: say whether the policy is ever asked there and whether its action is optimal, and look for the
-            nearest change among the task's decision states only, which are those that can happen; otherwise
-            in the whole space.
+            nearest change among the task's decision states only, which are those that can happen; otherwise,
+            and in an environment, whose values are not known, in the whole space.
     """
     rules = ruleset_of(ruleset)
     if isinstance(observation, Mapping):
@@ -151,7 +150,7 @@ def explain(
     return explain_all(rules, np.asarray(observation)[None], task)[0]
 
 
-def explain_all(ruleset: Any, points: ArrayLike, task: TabularTask | None = None) -> list[Explanation]:
+def explain_all(ruleset: Any, points: ArrayLike, task: AnyTask | None = None) -> list[Explanation]:
     """Say of many states at once why a ruleset does what it does there.
 
     Args:
@@ -161,8 +160,9 @@ def explain_all(ruleset: Any, points: ArrayLike, task: TabularTask | None = None
     """
     rules = ruleset_of(ruleset)
     batch = checked_points(rules, points)
-    domain, words = domain_of(rules, task), cache(partial(rule_for_reading, rules))
-    ground = None if task is None else Ground(task)
+    table = table_of(rules, task)
+    domain, words = domain_of(rules, table), cache(partial(rule_for_reading, rules))
+    ground = None if table is None else Ground(table)
     matching = rules.matches(batch)
     actions, deciders = rules.decide(matching, batch)
     judge, explanations = judge_of(rules, matching, batch, words), []

@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explain.boxes import coverage, first_match
-from ifthen.explain.domain import points_of, ruleset_of, where_in_words
-from ifthen.explain.fewer.compact import compact
+from ifthen.explain.domain import AnyTask, points_of, ruleset_of, where_in_words
+from ifthen.explain.fewer.compact import compact, compact_at
+from ifthen.explain.met import Met
 from ifthen.explain.points import choose_at
+from ifthen.explain.visited import visited
 from ifthen.explain.words.reading import Reading, ShownRule
 from ifthen.inference.decision_list import DecisionList
 from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.inference.strength import StrengthRules
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.env_task import EnvTask
 
 LONGEST_READING = 60
 
@@ -48,8 +50,8 @@ class RuleInWords:
         number: from 1.
         words: IF … THEN …
         notes: what it carries beyond that, such as the payoff it predicts.
-        decides: how many decision states of the task it decides.
-        share: the same as a share of all decision states.
+        decides: how many decision states of the task it decides; in an environment, of the states met on z.
+        share: the same as a share of all of them.
     """
 
     number: int
@@ -59,16 +61,22 @@ class RuleInWords:
     share: float
 
 
-def readable(ruleset: RuleSet, task: TabularTask) -> RuleSet:
-    """Return the ruleset, or where it is an XCSF's and long, those of its rules that choose the same."""
+def readable(ruleset: RuleSet, task: AnyTask) -> RuleSet:
+    """Return the ruleset, or where it is an XCSF's and long, those of its rules that choose the same.
+
+    In an environment they do so in the states met when z is played.
+    """
     if len(ruleset) <= LONGEST_READING or not isinstance(ruleset, PredictionArrayRules):
         return ruleset
+    if isinstance(task, EnvTask):
+        return compact_at(ruleset, visited(ruleset, task).points)
     return compact(ruleset, task) if (policy_table(ruleset, task) >= 0).any() else ruleset
 
 
-def rules_in_words(ruleset: RuleSet, task: TabularTask) -> list[RuleInWords]:
-    """Return every rule in words with the number of states it decides."""
-    points = task.dynamics.points
+def rules_in_words(ruleset: RuleSet, task: AnyTask) -> list[RuleInWords]:
+    """Return every rule in words with the number of states it decides; in an environment, of those met."""
+    points = states_of(ruleset, task)
+    assert points is not None
     _, deciders = ruleset.choose(points)
     counts = np.bincount(deciders[deciders >= 0], minlength=len(ruleset))
     return [
@@ -83,16 +91,27 @@ def rules_in_words(ruleset: RuleSet, task: TabularTask) -> list[RuleInWords]:
     ]
 
 
-def read_rules(policy: Any, task: TabularTask | None = None) -> Reading:
+def states_of(ruleset: RuleSet, task: AnyTask | None) -> NDArray[np.float64] | None:
+    """Return the states that shares are of, `(n, features)`: in an environment, those met on z."""
+    if isinstance(task, EnvTask):
+        return visited(ruleset, task).points
+    return points_of(ruleset, task)
+
+
+def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
     """Return all rules of a ruleset in words, ordered for reading, with the share of states each decides.
 
     Args:
         policy: a RuleSet, or a trained system.
-        task: shares are of its decision states; without one they are of the whole space. Where its vectors
-            cannot be listed they are known for decision lists, exactly, and left out otherwise.
+        task: shares are of its decision states or, in an environment, of the states met when z is played;
+            without one they are of the whole space. Where its vectors cannot be listed they are known for
+            decision lists, exactly, and left out otherwise.
     """
     ruleset = ruleset_of(policy)
-    points = points_of(ruleset, task)
+    points = states_of(ruleset, task)
+    where = where_in_words(ruleset, task)
+    if isinstance(task, EnvTask) and points is not None:
+        where = f"{Met(points, len(task.z)).in_words()} of {task.name}"
     decided = known_shares(ruleset, points)
     weights, order = weights_of(ruleset), np.arange(len(ruleset))
     if not isinstance(ruleset, DecisionList):
@@ -115,7 +134,7 @@ def read_rules(policy: Any, task: TabularTask | None = None) -> Reading:
     )
     total = None if points is None else len(points)
     uncovered = None if total is None or decided.counts is None else total - int(decided.counts.sum())
-    return Reading(ruleset, rules, total, uncovered, where_in_words(ruleset, task), decided.uncovered)
+    return Reading(ruleset, rules, total, uncovered, where, decided.uncovered)
 
 
 class Decided(NamedTuple):

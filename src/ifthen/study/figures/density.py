@@ -53,7 +53,9 @@ def densities(results: Results, progress: Callable[[], object] | None = None) ->
     for name, task in results.plan.tasks_by_name().items():
         for system in results.plan.systems:
             trials = results.trials(system.name, name)
-            if results.ruleset is None or not trials or not has_grid(task):
+            if results.ruleset is None or not trials:
+                continue
+            if not isinstance(task, TabularTask) or not has_grid(task):
                 continue
             total = np.zeros(len(task.decision_states), dtype=np.float64)
             for trial in trials:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ifthen.figure_style import MEDIUM, Look, look
 from ifthen.study.figures.panels import (
-    MEASURED,
     arranged,
     draw_optima,
     label_y,
     legend_above,
+    measured_in_words,
     optima,
     say_how_many,
     share_scale,
@@ -30,6 +30,7 @@ from ifthen.study.plan import StudyPlan, SystemPlan
 from ifthen.study.results import Results
 from ifthen.study.verdicts import Measure, samples_of
 
+TABULAR: Mapping[Measure, str] = {"fraction": "on z", "exact_fraction": "exact"}
 GOLDEN = 0.6180339887498949
 SPREAD = 0.5
 """How much of the smallest distance between two values all series around a value take up together."""
@@ -59,7 +60,7 @@ def influence_figure(results: Results) -> Figure | None:
     arrangement = arranged(list(plan.tasks_by_name()))
     figure = task_figure(arrangement)
     panels = task_panels(figure, arrangement)
-    series = varied(plan)
+    series = varied(plan, measured_in_words(results))
     drawn: dict[str, Any] = {}
     for task, axes in panels.items():
         drawn |= _draw_panel(axes, results, task, series)
@@ -74,7 +75,7 @@ def influence_figure(results: Results) -> Figure | None:
     return figure
 
 
-def varied(plan: StudyPlan) -> list[Series]:
+def varied(plan: StudyPlan, measures: Mapping[Measure, str] = TABULAR) -> list[Series]:
     """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
     families: dict[str, list[SystemPlan]] = {}
     for system in plan.systems:
@@ -84,7 +85,7 @@ def varied(plan: StudyPlan) -> list[Series]:
     for name, members in zip(names, families.values(), strict=True):
         values = {system.name: float(system.parameters[plan.varies or ""]) for system in members}
         ordered = dict(sorted(values.items(), key=lambda item: item[1]))
-        for measure, label in MEASURED.items():
+        for measure, label in measures.items():
             found.append(Series(f"{name}, {label}" if name else label, measure, ordered))
     return found
 
@@ -116,14 +117,14 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
     log = every[0] > 0 and every[-1] / every[0] > 10
     places = np.log10(every) if log else np.array(every)
     gap = float(np.diff(places).min()) if len(places) > 1 else 1.0
-    samples = {measure: samples_of(results, task, measure) for measure in MEASURED}
+    samples = {measure: samples_of(results, task, measure) for measure in TABULAR}
     axes.set_xscale("log" if log else "linear")
     handles: dict[str, Any] = {}
     for position, one in enumerate(series):
         width = SPREAD * gap / len(series)
         shift = (position - (len(series) - 1) / 2) * width
         handles[one.label] = _draw_series(axes, samples[one.measure], one, look(position), log, shift, width)
-    heights = {height for measure in MEASURED for height in optima(results, task, measure)}
+    heights = {height for measure in TABULAR for height in optima(results, task, measure)}
     handles["optimal policy"] = draw_optima(axes, sorted(heights))
     ends = np.array([places[0] - 0.6 * gap, places[-1] + 0.6 * gap])
     axes.set_xlim(*(10**ends if log else ends))

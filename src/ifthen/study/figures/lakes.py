@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from ifthen.figure_style import MEDIUM, WIDTH, bare_grid
 from ifthen.study.figures.panels import balanced
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 COLUMNS = 4
@@ -18,7 +19,7 @@ FROZEN, HOLE, GOAL = "white", "#7F7F7F", "#009E73"
 KINDS = {"H": 1, "G": 2}
 
 
-def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
+def lakes_figure(tasks: Iterable[TabularTask | EnvTask]) -> Figure | None:
     """Draw the maps of lakes, each once: frozen cells white, holes grey, the goal green.
 
     Args:
@@ -29,7 +30,7 @@ def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
     """
     names: dict[tuple[str, ...], str] = {}
     for task in tasks:
-        if task.layout:
+        if isinstance(task, TabularTask) and task.layout:
             names.setdefault(task.layout, task.name)
     if not names:
         return None

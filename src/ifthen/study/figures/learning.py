@@ -29,7 +29,10 @@ from ifthen.study.figures.panels import (
 from ifthen.study.results import Results
 from ifthen.study.verdicts import Measure
 from ifthen.systems.base import System
+from ifthen.tasks.env_task import EnvTask
 
+OPTIMAL = "optimal policy"
+MEAN = "mean fitness of the population"
 TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": "exact performance"}
 
 
@@ -39,33 +42,19 @@ def learning_curve(system: System) -> Figure:
     Args:
         system: a system that has learnt.
     """
-    records, task = system.now.records, system.task
-    on_z = task.optimal_performance("sampled", system.parameters.noise)
-    exact = task.optimal_performance("exact")
-    relative = on_z > 0 and exact > 0 and task.floor == 0
+    task = system.task
+    shown = _returns(system) if isinstance(task, EnvTask) else _of_optimum(system)
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
-    fitness_optimum = exact if system.method == "exact" else on_z
-    lines = (
-        ("mean_fitness", fitness_optimum, "mean fitness of the population", GREY, "-"),
-        ("performance", on_z, "ruleset on z", BLUE, "-"),
-        ("exact_performance", exact, "ruleset, exact value", ORANGE, "--"),
-    )
-    epochs = [record["epoch"] for record in records]
-    for name, optimum, label, colour, style in lines:
-        if name in records[0]:
-            heights = [record[name] / (optimum if relative else 1) for record in records]
-            marker = "o" if len(epochs) == 1 else None
-            axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
-    axes.axhline(1 if relative else exact, color=GREEN, linewidth=1, label="optimal policy")
-    axes.set_ylabel("performance / optimum" if relative else "performance")
-    if not relative:
-        # A population's mean can be hundreds of times worse than its best, which is what matters, and so is
-        # the floor, where rulesets stand that have no rule for some state.
-        every = [record[name] for record in records for name in ("performance", "exact_performance")]
-        seen = [value for value in every if value > task.floor] or every
-        lowest, span = min(seen), max(1.0, max(*seen, exact) - min(seen))
-        axes.set_ylim(lowest - span / 2, lowest + 1.2 * span)
+    epochs = [record["epoch"] for record in system.now.records]
+    for label, heights, colour, style in shown.lines:
+        marker = "o" if len(epochs) == 1 else None
+        axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
+    if shown.optimum is not None:
+        axes.axhline(shown.optimum, color=GREEN, linewidth=1, label=OPTIMAL)
+    axes.set_ylabel(shown.unit)
+    if shown.limits is not None:
+        axes.set_ylim(*shown.limits)
     axes.set_xlabel("epoch")
     axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
     axes.grid(alpha=0.3)
@@ -73,6 +62,69 @@ def learning_curve(system: System) -> Figure:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure
+
+
+class _Shown(NamedTuple):
+    """What a learning curve shows."""
+
+    lines: list[tuple[str, list[float], str, str]]
+    """Label, heights by epoch, colour and style."""
+    unit: str
+    optimum: float | None
+    limits: tuple[float, float] | None
+    """Of the heights; None for whatever holds all lines."""
+
+
+def _of_optimum(system: System) -> _Shown:
+    """Return the lines of a task whose optimum is known."""
+    records, task = system.now.records, system.task
+    on_z = task.optimal_performance("sampled", system.parameters.noise)
+    exact = task.optimal_performance("exact")
+    relative = on_z > 0 and exact > 0 and task.floor == 0
+    lines = (
+        ("mean_fitness", exact if system.method == "exact" else on_z, MEAN, GREY, "-"),
+        ("performance", on_z, "ruleset on z", BLUE, "-"),
+        ("exact_performance", exact, "ruleset, exact value", ORANGE, "--"),
+    )
+    shown = [
+        (label, [record[name] / (optimum if relative else 1) for record in records], colour, style)
+        for name, optimum, label, colour, style in lines
+        if name in records[0]
+    ]
+    if relative:
+        return _Shown(shown, "performance / optimum", 1.0, None)
+    every = [record[name] for record in records for name in ("performance", "exact_performance")]
+    return _Shown(shown, "performance", exact, _limits(every, task.floor, [exact]))
+
+
+def _returns(system: System) -> _Shown:
+    """Return the lines of an environment: on the reset seeds of z, and on others."""
+    records, task = system.now.records, system.task
+    lines = (
+        ("mean_fitness", MEAN, GREY, "-"),
+        ("performance", "ruleset on z, the reset seeds it was selected on", BLUE, "-"),
+        ("unseen_performance", "ruleset on reset seeds that were not used", ORANGE, "--"),
+    )
+    shown = [
+        (label, [record[name] for record in records], colour, style)
+        for name, label, colour, style in lines
+        if name in records[0]
+    ]
+    every = [record[name] for record in records for name in ("performance", "unseen_performance")]
+    unit = "mean return" if task.gamma == 1 else f"mean discounted return, γ = {task.gamma:g}"
+    return _Shown(shown, unit, None, _limits(every, task.floor, []))
+
+
+def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:
+    """Return limits that hold all but the floor.
+
+    A population's mean can be hundreds of times worse than its best, which is what matters, and so is the
+    floor, where rulesets stand that have no rule for some state.
+    """
+    seen = [value for value in every if value > floor] or every
+    lowest, span = min(seen), max([*seen, *also]) - min(seen)
+    span = max(span, 1.0 if also else 0.1 * abs(lowest) or 1.0)
+    return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
 
 
 class Curve(NamedTuple):
@@ -119,7 +171,8 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
         found = curves(results, task, column_of(results, task, measure))
         heights = optima(results, task, measure)
         drawn |= _draw_curves(axes, found, looks(system.name for system in plan.systems), plan.epochs)
-        drawn["optimal policy"] = draw_optima(axes, heights) or drawn.get("optimal policy")
+        optimum = draw_optima(axes, heights)
+        drawn |= {} if optimum is None else {OPTIMAL: optimum}
         counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
         say_how_many(axes, counts, plan.trials)
         if task in relative:
@@ -130,11 +183,19 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
     label_x_below(panels, arrangement)
     figure.supxlabel("epoch", fontsize=MEDIUM)
     label_y(figure, panels, relative)
-    order = [*(system.name for system in plan.systems if system.name in drawn), "optimal policy"]
+    order = [name for name in (*(system.name for system in plan.systems), OPTIMAL) if name in drawn]
     over = f"mean ± sd over {plan.trials} trials" if plan.trials > 1 else "one trial"
-    title = (f"{TITLES[measure]}, {over}", arrangement.meaning)
+    title = (f"{_title(results, measure)}, {over}", arrangement.meaning)
     legend_above(figure, [drawn[name] for name in order], order, title)
     return figure
+
+
+def _title(results: Results, measure: Measure) -> str:
+    """Return what the curves show."""
+    if measure == "fraction" or not results.environments:
+        return TITLES[measure]
+    exact = "" if results.only_environments else f"{TITLES[measure]}, or "
+    return f"{exact}mean return on reset seeds that were not used"
 
 
 def _draw_curves(

@@ -21,7 +21,6 @@ LETTERS_PER_INCH, HANDLE = 17, 8
 """How wide small letters are, on average, and how many of them the handle of an entry is as wide as."""
 LAKE = re.compile(r"FrozenLake-(\d+)-(\d+(?:\.\d+)?)")
 FRACTION, PERFORMANCE = "fraction of optimum", "performance"
-MEASURED: dict[Measure, str] = {"fraction": "on z", "exact_fraction": "exact"}
 OPTIMUM = {"fraction": "otp", "exact_fraction": "optimum"}
 
 
@@ -122,14 +121,27 @@ def label_y(figure: Figure, panels: dict[str, Axes], relative: set[str]) -> None
 
 
 def optima(results: Results, task: str, measure: Measure) -> list[float]:
-    """Return the optimum of a task as its panel shows it: 1 for fractions; several where systems differ."""
+    """Return the optimum of a task as its panel shows it: 1 for fractions; several where systems differ.
+
+    Nothing is returned for environments: their optimum is not known.
+    """
+    if task in results.environments:
+        return []
     if results.relative(task):
         return [1.0]
     return sorted(results.finals.filter(polars.col("task") == task)[OPTIMUM[measure]].unique())
 
 
+def measured_in_words(results: Results) -> dict[Measure, str]:
+    """Return short words for the measures."""
+    other = "unseen" if results.only_environments else "exact or unseen" if results.environments else "exact"
+    return {"fraction": "on z", "exact_fraction": other}
+
+
 def column_of(results: Results, task: str, measure: Measure) -> str:
-    """Return the column that a task's panel shows: absolute where fractions mean nothing."""
+    """Return the column that a task's panel shows, epoch by epoch: absolute where fractions mean nothing."""
+    if task in results.environments:
+        return "performance" if measure == "fraction" else "unseen_performance"
     return measure if results.relative(task) else ABSOLUTE[measure]
 
 

@@ -21,8 +21,9 @@ from ifthen.study.report.curves import MEASURES, Panel, curve_panel
 from ifthen.study.report.heatmaps import heatmaps, scale_colours
 from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.results import Results
-from ifthen.study.tables import Performance, all_tables, performances
-from ifthen.study.verdicts import Judged, Measure, Tally, judge, tallies
+from ifthen.study.tables import Performance, all_tables, performances, shown_number, shown_spread
+from ifthen.study.trial_history import UNSEEN
+from ifthen.study.verdicts import Judged, Measure, Tally, judge, main_measure, tallies
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 
@@ -78,6 +79,12 @@ def study_page(results: Results, densities: Densities) -> str:
         dashes=DASHES,
         words=WORDS,
         rulesets=best_rulesets(results),
+        environments=results.environments,
+        only_environments=results.only_environments,
+        unseen=UNSEEN,
+        main=next(name for name, measure in MEASURES.items() if measure == main_measure(results)),
+        number=shown_number,
+        mean_and_sd=shown_spread,
         versions=results.versions,
         parameters={system.name: _parameters(results.plan, system.name) for system in results.plan.systems},
     )

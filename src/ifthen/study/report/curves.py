@@ -48,7 +48,7 @@ class Panel:
         high: the height at the top.
         ticks: heights with a grid line: label and y.
         relative: whether heights are fractions of the optimum.
-        optimum: y of the optimum; None where it is outside.
+        optimum: y of the optimum; None where it is outside or not known.
         lines: the curves.
     """
 
@@ -70,7 +70,7 @@ def curve_panel(results: Results, task: str) -> Panel:
         for measure, column in MEASURES.items()
         for system, curve in curves(results, task, column_of(results, task, column)).items()
     }
-    optimum = max(optima(results, task, "exact_fraction"), default=1.0)
+    optimum = max(optima(results, task, "exact_fraction"), default=None)
     low, high = _range({str(key): curve for key, curve in found.items()}, relative, optimum)
     epochs = max((curve.epochs.tolist() for curve in found.values()), key=len, default=[0])
     return Panel(
@@ -79,7 +79,7 @@ def curve_panel(results: Results, task: str) -> Panel:
         high,
         [(f"{tick:g}", _y(tick, low, high)) for tick in _ticks(low, high)],
         relative,
-        _y(optimum, low, high) if low <= optimum <= high else None,
+        None if optimum is None or not low <= optimum <= high else _y(optimum, low, high),
         [_line(*key, curve, epochs[-1], low, high) for key, curve in found.items()],
     )
 
@@ -92,11 +92,11 @@ def _thinned(curve: Curve) -> Curve:
     return curve._replace(epochs=curve.epochs[chosen], mean=curve.mean[chosen], sd=curve.sd[chosen])
 
 
-def _range(found: dict[str, Curve], relative: bool, optimum: float) -> tuple[float, float]:
+def _range(found: dict[str, Curve], relative: bool, optimum: float | None) -> tuple[float, float]:
     """Return the least and the largest height drawn: 0 to a little above 1, or what matters of costs."""
     if relative or not found:
         return 0.0, max([1.05, *(1.02 * float(curve.mean.max()) for curve in found.values())])
-    return later_limits(found, [optimum])
+    return later_limits(found, [] if optimum is None else [optimum])
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ifthen.explain.pictures.grid import has_grid
 from ifthen.study.figures.density import COLOURS, Densities, largest_density
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 
@@ -44,13 +45,13 @@ class Heatmap:
     largest: float
 
 
-def heatmaps(tasks: Mapping[str, TabularTask], densities: Densities) -> dict[str, list[Heatmap]]:
+def heatmaps(tasks: Mapping[str, TabularTask | EnvTask], densities: Densities) -> dict[str, list[Heatmap]]:
     """Return the heatmaps of every task that is a grid, one per system that has a density there."""
     largest = largest_density(densities)
     drawn = {}
     for name, task in tasks.items():
         own = {system: density for (system, at), density in densities.items() if at == name}
-        if own and has_grid(task):
+        if own and isinstance(task, TabularTask) and has_grid(task):
             local = max(float(density.max()) for density in own.values())
             drawn[name] = [_heatmap(task, system, own[system], local, largest) for system in own]
     return drawn

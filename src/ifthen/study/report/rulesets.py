@@ -10,6 +10,8 @@ from ifthen.inference.prediction_array import PredictionArrayRules
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import Trial
 from ifthen.study.results import Results
+from ifthen.study.verdicts import final_column
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 
@@ -19,7 +21,8 @@ class BestRuleset:
 
     Args:
         trial: whose it is.
-        performance: its exact performance, as a fraction of the optimum where that can be.
+        performance: its exact performance, as a fraction of the optimum where that can be; in an
+            environment its mean return on unseen reset seeds.
         kind: how its rules choose.
         everything: how many rules it has.
         rules: those that it takes to choose the same everywhere.
@@ -40,7 +43,7 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
         return {}
     found: dict[str, list[BestRuleset]] = {}
     for name, task in results.plan.tasks_by_name().items():
-        column = "exact_fraction" if results.relative(name) else "exact_performance"
+        column = final_column(results, name, "exact_fraction")
         for system in results.plan.systems:
             values = results.values(system.name, name, column)
             if values:
@@ -51,11 +54,13 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
     return found
 
 
-def _described(trial: Trial, performance: float, ruleset: RuleSet, task: TabularTask) -> BestRuleset:
+def _described(
+    trial: Trial, performance: float, ruleset: RuleSet, task: TabularTask | EnvTask
+) -> BestRuleset:
     rules = rules_in_words(readable(ruleset, task), task)
     if not isinstance(ruleset, PredictionArrayRules):  # whose rules are weighed together
         rules = [rule for rule in rules if rule.decides]
-    grid = cells(ruleset, task) if has_grid(task) else []
+    grid = cells(ruleset, task) if isinstance(task, TabularTask) and has_grid(task) else []
     arrows = [[_arrow(cell) for cell in row] for row in grid]
     return BestRuleset(trial, performance, ruleset.kind, len(ruleset), rules, arrows)
 

@@ -24,7 +24,8 @@ from ifthen.study.figures.learning import curves_grid
 from ifthen.study.plan import safe_name
 from ifthen.study.report import study_page
 from ifthen.study.results import Results
-from ifthen.study.tables import all_tables
+from ifthen.study.tables import all_tables, second_name
+from ifthen.tasks.tabular import TabularTask
 
 REPORT = "report.html"
 
@@ -61,11 +62,12 @@ def write_report(folder: Path, results: Results, progress: Callable[[str], None]
 def _figures(results: Results, found: Densities) -> Iterator[tuple[str, Figure]]:
     """Yield the figures of a study, by the names of their files; what a study has no use for is left out."""
     yield "curves", curves_grid(results)
-    yield "curves-exact", curves_grid(results, "exact_fraction")
+    yield f"curves-{second_name(results)}", curves_grid(results, "exact_fraction")
     tasks = results.plan.tasks_by_name()
     drawn: dict[str, Figure | None] = {"lakes": lakes_figure(tasks.values())}
     drawn["influence"] = influence_figure(results)
-    for name, task in tasks.items():
+    tables = {name: task for name, task in tasks.items() if isinstance(task, TabularTask)}
+    for name, task in tables.items():
         for scale, largest in (("local", None), ("global", largest_density(found))):
             drawn[f"density-{safe_name(name)}-{scale}"] = density_figure(results, found, task, largest)
     yield from ((name, figure) for name, figure in drawn.items() if figure is not None)

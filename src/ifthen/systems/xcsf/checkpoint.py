@@ -5,7 +5,8 @@ Compiled code trusts its arrays: what it could never have written itself must no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ifthen.rules.features import lows_and_highs
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays
 from ifthen.systems.xcsf.parameters import XCSFParameters
 from ifthen.systems.xcsf.population import LARGEST, Population, clock_of, empty_population, too_large
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 COUNTER_LIMIT = 2**40
@@ -23,7 +25,7 @@ ROUNDING = 1e-9
 
 
 def checked_population(
-    model: Model, parameters: XCSFParameters, task: TabularTask, columns: tuple[str, ...]
+    model: Model, parameters: XCSFParameters, task: TabularTask | EnvTask, columns: tuple[str, ...]
 ) -> Population:
     """Return the population of a model file, or raise where it does not fit parameters and task.
 
@@ -39,23 +41,24 @@ def checked_population(
     slots = numerosity.shape[0] if numerosity.ndim == 1 else 0
     if slots > limit + 1:
         raise ModelFileError(f"{model.path}: at most {limit} rules cannot use {slots:,} slots.")
-    check_arrays(model, _arrays(slots, len(task.features), parameters.prediction == "rls"))
+    kind = np.float64 if isinstance(task, EnvTask) else np.int32
+    check_arrays(model, _arrays(slots, len(task.features), parameters.prediction == "rls", kind))
     population = Population(**model.population)
     # In this order: each looks only at what those before it found to be sound.
     problem = (
         _wrong_clock(population, task)
         or _wrong_rules(population, limit, task)
-        or _wrong_action_set(population, task)
-        or _wrong_history(model, columns, population, parameters.ga_per_epoch)
+        or (_running(population) if isinstance(task, EnvTask) else _wrong_action_set(population, task))
+        or _wrong_history(model, columns, population, parameters.ga_per_epoch, isinstance(task, EnvTask))
     )
     if problem:
         raise ModelFileError(f"{model.path}: {problem}.")
     return population
 
 
-def _arrays(slots: int, features: int, rls: bool) -> ArraySpec:
-    """Return shape and type of every array of a population in so many slots."""
-    none = empty_population(features, rls)._asdict()
+def _arrays(slots: int, features: int, rls: bool, kind: type) -> ArraySpec:
+    """Return shape and type of every array of a population in so many slots, with bounds of a kind."""
+    none = empty_population(features, rls, kind=kind)._asdict()
     spec: ArraySpec = {}
     for name, array in none.items():
         shape = array.shape if name in ("clock", "pending") else (slots, *array.shape[1:])
@@ -63,7 +66,7 @@ def _arrays(slots: int, features: int, rls: bool) -> ArraySpec:
     return spec
 
 
-def _wrong_rules(population: Population, limit: int, task: TabularTask) -> str | None:
+def _wrong_rules(population: Population, limit: int, task: TabularTask | EnvTask) -> str | None:
     """Return what is wrong with the rules, if anything."""
     rules = population.numerosity > 0
     if len(rules) and not rules[-1]:
@@ -74,8 +77,13 @@ def _wrong_rules(population: Population, limit: int, task: TabularTask) -> str |
     if clock["micros"] != micros:
         return f"the clock counts {clock['micros']} microclassifiers, but there are {micros}"
     bounds, (lows, highs) = population.bounds[rules], lows_and_highs(task.features)
-    if (bounds < lows[:, None]).any() or (bounds > highs[:, None]).any():
+    if not ((bounds >= lows[:, None]) & (bounds <= highs[:, None])).all():  # as NaN does
         return "some conditions leave the ranges of the features"
+    whole = [feature.is_integer for feature in task.features]
+    if (bounds[:, whole] != np.rint(bounds[:, whole])).any():
+        return "the bounds of integer features must be whole numbers"
+    if (np.signbit(bounds) & (bounds == 0)).any():
+        return "zero must not be written as −0: equal rules would not be known"
     if (population.action < 0).any() or (population.action >= task.n_actions).any():
         return "some actions do not exist in the task"
     if too_large(population):
@@ -94,10 +102,10 @@ def _wrong_rules(population: Population, limit: int, task: TabularTask) -> str |
     return None
 
 
-def _wrong_clock(population: Population, task: TabularTask) -> str | None:
-    """Return what is wrong with the counters, if anything."""
+def _wrong_clock(population: Population, task: TabularTask | EnvTask) -> str | None:
+    """Return what is wrong with the counters, if anything; environments have no numbers of states."""
     clock = clock_of(population)
-    states = len(task.decision_states)
+    states = 0 if isinstance(task, EnvTask) else len(task.decision_states)
     for name, number in clock.items():
         least, most = (-1, states - 1) if name in ("state", "before") else (0, COUNTER_LIMIT)
         if not least <= number <= most:
@@ -106,6 +114,13 @@ def _wrong_clock(population: Population, task: TabularTask) -> str | None:
         return f"the clock's explore must be 0 or 1, not {clock['explore']}"
     if clock["time"] >= task.t_max and clock["state"] >= 0:
         return f"the clock says {clock['time']} steps of an episode that has at most {task.t_max}"
+    return None
+
+
+def _running(population: Population) -> str | None:
+    """Return what says that an episode of an environment is running, if anything."""
+    if population.held.any() or population.pending[0] != 0:
+        return "models of environments are saved between episodes: no action set can wait for its payoff"
     return None
 
 
@@ -127,7 +142,7 @@ def _wrong_action_set(population: Population, task: TabularTask) -> str | None:
 
 
 def _wrong_history(
-    model: Model, columns: tuple[str, ...], population: Population, ga_per_epoch: int
+    model: Model, columns: tuple[str, ...], population: Population, ga_per_epoch: int, whole_episodes: bool
 ) -> str | None:
     """Return what is wrong with the history, if anything."""
     rows = model.history
@@ -140,11 +155,20 @@ def _wrong_history(
     clock = clock_of(population)
     stands: Mapping[str, Any] = {
         **{name: number for name, number in clock.items() if name in columns},
-        "epoch": clock["ga_invocations"] // ga_per_epoch,
+        "epoch": model.epoch if whole_episodes else clock["ga_invocations"] // ga_per_epoch,
         "episodes": clock["episodes"] - (clock["state"] >= 0),
         "macros": int((population.numerosity > 0).sum()),
     }
     for name, number in stands.items():
         if rows[-1][name] != number or not isinstance(rows[-1][name], int):
             return f"the history ends with {name} = {rows[-1][name]}, but the population says {number}"
+    return _wrong_epochs(rows, ga_per_epoch) if whole_episodes else None
+
+
+def _wrong_epochs(rows: Sequence[Mapping[str, Any]], ga_per_epoch: int) -> str | None:
+    """Return which row contradicts that epochs end with the episode that has their last GA invocation."""
+    for before, row in pairwise(rows):
+        ended = row["ga_invocations"] - before["ga_invocations"] >= ga_per_epoch
+        if ended != (row["epoch"] > before["epoch"]) or row["steps"] <= before["steps"]:
+            return f"epoch {row['epoch']} of the history does not have {ga_per_epoch} GA invocations"
     return None

@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.evolve.alleles import DRAWS
 from ifthen.evolve.crossover import swap_bounds
-from ifthen.evolve.mutation import DRAWS, mutate_action, shift_bounds
+from ifthen.evolve.mutation import mutate_action, shift_bounds
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold, uniform
 from ifthen.systems.xcsf.index import Space
-from ifthen.systems.xcsf.parameters import Reach, Settings
 from ifthen.systems.xcsf.population import Classifiers, Records
+from ifthen.systems.xcsf.reals import shift_mixed
+from ifthen.systems.xcsf.settings import Reach, Settings
 from ifthen.systems.xcsf.turnover import add_child, copy_rule, delete_one
 from ifthen.systems.xcsf.update import LEAST
 
@@ -93,7 +95,10 @@ def run_ga(
         rules[child].niche_error *= settings.error_share
         rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
         own, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
-        shift_bounds(own, settings.mu, bounds, child, reach.lows, reach.highs, reach.m0)
+        if len(space.live) > 0:
+            shift_mixed(own, settings.mu, bounds, child, reach)
+        else:
+            shift_bounds(own, settings.mu, bounds, child, reach.lows, reach.highs, reach.m0)
         at = 2 * DRAWS * bounds.shape[1]
         rules[child].action = mutate_action(own, at, settings.mu, rules[child].action, n_actions)
     for child in range(one, other + 1):

@@ -1,8 +1,10 @@
-"""Which rules match: the action set of every state and action of a tabular task, kept as a bit mask.
+"""Which rules match: the action set of every state and action, kept as a bit mask.
 
 Bit r stands for slot r. A rule enters the masks of the states it matches when it is inserted and leaves them
-when it is deleted, so that no match set is ever searched for: a step reads one mask per action. The states
-that a rule matches are themselves found by bit masks, from the states that have a feature "up to" a value.
+when it is deleted. On a tabular task no match set is ever searched for: a step reads one mask per action, and
+the states that a rule matches are themselves found by bit masks, from the states that have a feature "up to"
+a value. An environment has no list of states: there are masks of two live rows, the state before and the
+present one, and all rules are asked once when a new state arrives (see `live.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel, lean_kernel
-from ifthen.randomness import mix
+from ifthen.randomness import GOLDEN, mix
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
-from ifthen.systems.xcsf.population import NURSERY, Classifiers, Records
+from ifthen.systems.xcsf.places import matched_live
+from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
 
-HALF = np.uint64(32)
 HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
 
 
@@ -25,9 +27,12 @@ class Space(NamedTuple):
     """What is derived from a population, and memory that is used over and over."""
 
     masks: NDArray[np.uint64]
-    """`(D, A, words)`: the action set of every state and action."""
+    """`(D, A, words)`: the action set of every state and action; D = 2 where rows are live."""
     up_to: NDArray[np.uint64]
-    """`(features, widest + 1, state words)`: states whose feature has one of its so many lowest values."""
+    """`(features, widest + 1, state words)`: states whose feature has one of its so many lowest values;
+    `(0, 0, 1)` where rows are live."""
+    live: NDArray[np.float64]
+    """`(2, features)`: the states in live rows, NaN before there is one; `(0, features)` in tabular tasks."""
     sets: NDArray[np.uint64]
     """`(2, words)`: the action set that waits for its payoff (HELD), and the present one (ACTING)."""
     used: NDArray[np.uint64]
@@ -62,7 +67,8 @@ def new_space(
     by_box: bool,
     inputs: NDArray[np.float64],
     up_to: NDArray[np.uint64],
-    lows: NDArray[np.int32],
+    live: NDArray[np.float64],
+    lows: Bounds,
     n_actions: int,
 ) -> Space:
     """Return the space of a population, its index built; `held` is the set that waits for its payoff."""
@@ -72,6 +78,7 @@ def new_space(
     space = Space(
         np.zeros((n_states, n_actions, words), dtype=np.uint64),
         up_to,
+        live,
         np.zeros((2, words), dtype=np.uint64),
         np.zeros(words, dtype=np.uint64),
         np.empty(capacity, dtype=np.int64),
@@ -89,37 +96,43 @@ def new_space(
 
 
 @lean_kernel
-def rule_key(r: int, rules: Records, bounds: NDArray[np.int32], by_box: bool) -> np.uint64:
+def bits_of(value: float) -> np.uint64:
+    """Return the bits of a number as a real one; equal numbers have the same, for there is no −0."""
+    return np.float64(value).view(np.uint64)
+
+
+@lean_kernel
+def rule_key(r: int, rules: Records, bounds: Bounds, by_box: bool) -> np.uint64:
     """Return a number for the condition and action of rule r that equal rules share."""
     key = mix(np.uint64(rules[r].action + 1))
     for d in range(bounds.shape[1]):
         one, other = bounds[r, d, 0], bounds[r, d, 1]
         if by_box and one > other:
             one, other = other, one
-        key = mix(key ^ (np.uint64(np.uint32(one)) << HALF | np.uint64(np.uint32(other))))
+        key = mix(key ^ (bits_of(one) + GOLDEN * bits_of(other)))
     return key
 
 
 @lean_kernel
 def matched_states(
-    r: int, word: int, bounds: NDArray[np.int32], up_to: NDArray[np.uint64], lows: NDArray[np.int32]
+    r: int, word: int, bounds: Bounds, up_to: NDArray[np.uint64], live: NDArray[np.float64], lows: Bounds
 ) -> np.uint64:
-    """Return which of the 64 states of a word of states rule r matches."""
+    """Return which of the 64 states of a word of states, or of the live rows, rule r matches."""
+    if len(live) > 0:
+        return matched_live(r, bounds, live)
     inside = ~ZERO
     for d in range(bounds.shape[1]):
-        one, other = bounds[r, d, 0] - lows[d], bounds[r, d, 1] - lows[d]
+        one, other = int(bounds[r, d, 0] - lows[d]), int(bounds[r, d, 1] - lows[d])
         inside &= up_to[d, max(one, other) + 1, word] & ~up_to[d, min(one, other), word]
     return inside
 
 
 @lean_kernel
-def flip_bits(
-    r: int, rules: Records, bounds: NDArray[np.int32], space: Space, lows: NDArray[np.int32]
-) -> None:
+def flip_bits(r: int, rules: Records, bounds: Bounds, space: Space, lows: Bounds) -> None:
     """Flip the bit of rule r in the masks of all the states that it matches."""
     word, bit, a = r // WORD, ONE << np.uint64(r % WORD), rules[r].action
     for w in range(space.up_to.shape[2]):
-        inside = matched_states(r, w, bounds, space.up_to, lows)
+        inside = matched_states(r, w, bounds, space.up_to, space.live, lows)
         while inside != ZERO:
             s = w * WORD + lowest_bit(inside)
             inside &= inside - ONE
@@ -130,10 +143,10 @@ def flip_bits(
 def enter(
     r: int,
     rules: Records,
-    bounds: NDArray[np.int32],
+    bounds: Bounds,
     space: Space,
     by_box: bool,
-    lows: NDArray[np.int32],
+    lows: Bounds,
 ) -> None:
     """Enter rule r into the index."""
     space.used[r // WORD] |= ONE << np.uint64(r % WORD)
@@ -142,7 +155,7 @@ def enter(
 
 
 @lean_kernel
-def remove(r: int, rules: Records, bounds: NDArray[np.int32], space: Space, lows: NDArray[np.int32]) -> None:
+def remove(r: int, rules: Records, bounds: Bounds, space: Space, lows: Bounds) -> None:
     """Free the slot of rule r, and take the rule out of every set."""
     word, left = r // WORD, ~(ONE << np.uint64(r % WORD))
     flip_bits(r, rules, bounds, space, lows)
@@ -163,7 +176,7 @@ def free_slot(used: NDArray[np.uint64]) -> int:
 
 
 @lean_kernel
-def same_rule(r: int, child: int, rules: Records, bounds: NDArray[np.int32], by_box: bool) -> bool:
+def same_rule(r: int, child: int, rules: Records, bounds: Bounds, by_box: bool) -> bool:
     """Return whether two rules have the same action and the same box, or the same alleles."""
     for d in range(bounds.shape[1]):
         straight = bounds[r, d, 0] == bounds[child, d, 0] and bounds[r, d, 1] == bounds[child, d, 1]
@@ -177,20 +190,20 @@ def same_rule(r: int, child: int, rules: Records, bounds: NDArray[np.int32], by_
 def equal_rule(
     child: int,
     rules: Records,
-    bounds: NDArray[np.int32],
+    bounds: Bounds,
     space: Space,
     by_box: bool,
-    lows: NDArray[np.int32],
+    lows: Bounds,
 ) -> int:
     """Return the slot of the rule with the condition and action of `child`, −1 where there is none.
 
     A rule equal to the child matches every state that the child does, so it is looked for in one of their
-    masks; only a child that matches no state is compared with every rule.
+    masks; only a child that matches no state, or none that is live, is compared with every rule.
     """
     key, a = rule_key(child, rules, bounds, by_box), rules[child].action
     s = -1
     for w in range(space.up_to.shape[2]):
-        inside = matched_states(child, w, bounds, space.up_to, lows)
+        inside = matched_states(child, w, bounds, space.up_to, space.live, lows)
         if inside != ZERO:
             s = w * WORD + lowest_bit(inside)
             break

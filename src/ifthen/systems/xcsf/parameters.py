@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from ifthen.errors import ParameterError
 from ifthen.rules.box import words_for
-from ifthen.rules.features import lows_and_highs
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.base import Parameters
 from ifthen.systems.pittsburgh import suitable_rules
+from ifthen.systems.xcsf.population import CLOCK, RULE, triangle
+from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 MICROS_PER_RULE = 100
 INVOCATIONS_PER_RULE = 8
+INVOCATIONS_IN_ENVIRONMENTS = 1000
+"""An epoch ends with a measure of the rules in whole episodes, which must not take longer than to learn."""
 MOST = 1_000_000
+LEARNING_GAMMA = 0.99
+"""Discount where the task has none: payoffs of endless episodes would have no bound."""
 
 
 class XCSFParameters(Parameters):
@@ -36,7 +39,7 @@ class XCSFParameters(Parameters):
         ge=2,
         le=MOST,
         description="GA invocations that make an epoch; as many as a PPL generation's breeding rounds "
-        "where not given (paper: 56, 168, 336).",
+        "where not given (paper: 56, 168, 336), 1000 in environments.",
     )
     alpha: float = Field(default=0.1, ge=1e-6, le=1, description="α: accuracy of a rule whose error is ε0.")
     beta: float = Field(
@@ -76,13 +79,27 @@ class XCSFParameters(Parameters):
         default=None,
         ge=1,
         le=10**9,
-        description="Furthest that mutation moves a bound; a quarter of the feature's values if not given.",
+        description="Furthest that mutation moves a bound of an integer feature; a quarter of its values if "
+        "not given.",
+    )
+    m0_share: float = Field(
+        default=0.25,
+        ge=1e-6,
+        le=1,
+        description="Furthest that mutation moves a bound of a real feature, as a share of its range.",
     )
     r0: int | None = Field(
         default=None,
         ge=0,
         le=10**9,
-        description="Furthest that covering reaches each side; half of the feature's values if not given.",
+        description="Furthest that covering reaches each side in an integer feature; half of its values if "
+        "not given.",
+    )
+    r0_share: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Furthest that covering reaches each side in a real feature, as a share of its range.",
     )
     ga_subsumption: bool = Field(
         default=True, description="Whether accurate parents take in children inside their condition."
@@ -124,6 +141,13 @@ class XCSFParameters(Parameters):
         description="Trace of the covariance beyond which RLS forgets in the direction of x only.",
     )
     eta: float = Field(default=0.2, ge=1e-6, le=1, description="η: learning rate of NLMS.")
+    gamma: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="γ of the payoffs that are learnt; the task's if not given, but 0.99 in environments "
+        "without discount. Performance is measured with the task's.",
+    )
     p_explore: float = Field(
         default=0.5, ge=0.001, le=1, description="Probability that an episode explores (and runs the GA)."
     )
@@ -133,7 +157,7 @@ class XCSFParameters(Parameters):
     teletransport: bool = Field(
         default=False,
         description="Start training episodes in any state, not only in initial ones (in the paper's tasks "
-        "these are all).",
+        "these are all); environments have no such choice.",
     )
     truncation: Literal["end", "bootstrap"] = Field(
         default="end",
@@ -141,65 +165,34 @@ class XCSFParameters(Parameters):
     )
     niche_error: bool | None = Field(
         default=None,
-        description="Subtract the niche's least error μ from errors; where the task is stochastic, "
-        "if not given.",
+        description="Subtract the niche's least error μ from errors; where the task is stochastic or an "
+        "environment, if not given.",
     )
 
 
-Settings = Any
-"""A NumPy record of SETTINGS: the parameters that are single numbers, handed on as one pointer."""
-
-_REALS = (
-    "alpha beta beta_epsilon epsilon_0 delta chi p_swap mu epsilon_i f_i error_share fitness_share x0 "
-    "delta_rls lambda_rls forgetting rls_limit eta gamma p_explore epsilon"
-)
-_COUNTS = "pop_limit nu theta_ga theta_del theta_sub t_max"
-_CHOICES = "by_tournament ga_subsumption set_subsumption by_box rls bootstrap niche_error"
-SETTINGS = np.dtype(
-    [(name, np.float64) for name in _REALS.split()]
-    + [(name, np.int64) for name in _COUNTS.split()]
-    + [(name, np.bool_) for name in _CHOICES.split()],
-    align=True,
-)
-
-
-class Reach(NamedTuple):
-    """The parameters that are several numbers."""
-
-    lows: NDArray[np.int32]
-    """`(features,)`: the smallest value of each feature,"""
-    highs: NDArray[np.int32]
-    """`(features,)`: and the largest."""
-    m0: NDArray[np.int32]
-    """`(features,)`: furthest that mutation moves a bound."""
-    r0: NDArray[np.int32]
-    """`(features,)`: furthest that covering reaches."""
-    absent: NDArray[np.float64]
-    """`(N + 2,)`: probability that none of so many microclassifiers enters a tournament."""
-
-
-def fill_parameters(parameters: XCSFParameters, task: TabularTask) -> XCSFParameters:
+def fill_parameters(parameters: XCSFParameters, task: TabularTask | EnvTask) -> XCSFParameters:
     """Return the parameters with those that were left to the task, or raise where they cannot work."""
-    rules = suitable_rules(task)
-    filled = {
+    rules, inputs = suitable_rules(task), len(task.features) + 1
+    in_env = isinstance(task, EnvTask)
+    invocations = INVOCATIONS_IN_ENVIRONMENTS if in_env else min(INVOCATIONS_PER_RULE * rules, MOST)
+    stochastic = isinstance(task, EnvTask) or not task.deterministic
+    filled: dict[str, float] = {
         "pop_limit": parameters.pop_limit or min(MICROS_PER_RULE * rules, MOST),
-        "ga_per_epoch": parameters.ga_per_epoch or min(INVOCATIONS_PER_RULE * rules, MOST),
-        "niche_error": not task.deterministic if parameters.niche_error is None else parameters.niche_error,
+        "ga_per_epoch": parameters.ga_per_epoch or invocations,
+        "niche_error": stochastic if parameters.niche_error is None else parameters.niche_error,
     }
-    limit, states = int(filled["pop_limit"]), len(task.decision_states)
+    if isinstance(task, EnvTask) and parameters.gamma is None:
+        filled["gamma"] = LEARNING_GAMMA if task.gamma == 1 else task.gamma
+    limit = int(filled["pop_limit"])
     if limit < task.n_actions:
         raise ParameterError(
             f"pop_limit must be at least the number of actions ({task.n_actions} in {task.name}), because "
             f"every action needs a rule in each state, not {limit}."
         )
-    inputs, widest = len(task.features) + 1, task.dynamics.widest
-    size = 8 * (states * task.n_actions * words_for(limit + 1) + inputs * (widest + 1) * words_for(states))
-    if size > SIZE_LIMIT:
-        raise ParameterError(
-            f"pop_limit={limit:,} on {states:,} states with up to {widest:,} values per feature would take "
-            f"{size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a "
-            "smaller pop_limit or a smaller task."
-        )
+    if isinstance(task, EnvTask):
+        _check_environment(parameters, task, limit)
+    else:
+        _check_index(task, limit)
     if parameters.delta_rls * inputs > parameters.rls_limit:
         raise ParameterError(
             f"rls_limit must be at least the trace that the covariance starts with, delta_rls times {inputs} "
@@ -208,37 +201,31 @@ def fill_parameters(parameters: XCSFParameters, task: TabularTask) -> XCSFParame
     return parameters.model_copy(update=filled)
 
 
-def kernel_settings(p: XCSFParameters, task: TabularTask) -> Settings:
-    """Return the filled parameters as kernels need them, in a record array of one."""
-    own = {
-        "gamma": task.gamma,
-        "t_max": task.t_max,
-        "forgetting": 1 / p.lambda_rls,
-        "by_tournament": p.selection == "tournament",
-        "by_box": p.equality == "box",
-        "rls": p.prediction == "rls",
-        "bootstrap": p.truncation == "bootstrap",
-    }
-    settings = np.zeros(1, SETTINGS).view(np.recarray)
-    for name in SETTINGS.names or ():
-        settings[name] = own[name] if name in own else getattr(p, name)
-    return settings
+def _check_index(task: TabularTask, limit: int) -> None:
+    """Raise where the masks of all states would take too much memory."""
+    inputs, widest, states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
+    size = 8 * (states * task.n_actions * words_for(limit + 1) + inputs * (widest + 1) * words_for(states))
+    if size > SIZE_LIMIT:
+        raise ParameterError(
+            f"pop_limit={limit:,} on {states:,} states with up to {widest:,} values per feature would take "
+            f"{size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a "
+            "smaller pop_limit or a smaller task."
+        )
 
 
-def kernel_reach(p: XCSFParameters, task: TabularTask) -> Reach:
-    """Return lengths per feature, and the tournament's table."""
-    assert p.pop_limit is not None
-    lows, highs = lows_and_highs(task.features)
-    widths = highs - lows + 1
-    return Reach(
-        lows=lows,
-        highs=highs,
-        m0=reaches(p.m0, np.maximum(1, widths // 4), widths),
-        r0=reaches(p.r0, widths // 2, widths),
-        absent=np.cumprod([1.0] + [1 - p.tau] * (p.pop_limit + 1), dtype=np.float64),
-    )
-
-
-def reaches(given: int | None, suits: NDArray[np.int32], widths: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return how far a bound may move per feature: as given, at most the feature's width, or what suits."""
-    return suits.astype(np.int32) if given is None else np.minimum(given, widths).astype(np.int32)
+def _check_environment(parameters: XCSFParameters, task: EnvTask, limit: int) -> None:
+    """Raise where the rules of an environment would take too much memory, or cannot learn as asked."""
+    if parameters.teletransport:
+        raise ParameterError(
+            f"teletransport needs a task with a list of states; {task.name} is an environment, whose "
+            "episodes begin where it resets to. Leave it out."
+        )
+    inputs = len(task.features) + 1
+    numbers = 3 * inputs + (triangle(inputs) if parameters.prediction == "rls" else 0)
+    size = (limit + 1) * (8 * numbers + RULE.itemsize) + CLOCK.itemsize
+    if size > SIZE_LIMIT:
+        raise ParameterError(
+            f"pop_limit={limit:,} rules over {inputs - 1:,} features would take {size / 2**30:.1f} GiB; at "
+            f"most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a smaller pop_limit, or prediction='nlms', "
+            "which needs no covariance."
+        )

@@ -17,6 +17,8 @@ from ifthen.rules.box import WORD, words_for
 
 Records = Any
 """A NumPy record array: `rules[r].fitness`, `clock[0].steps`. Compiled functions get it as one pointer."""
+Bounds = Any
+"""An array of bounds, or of numbers per feature: int32 on tabular tasks, float64 on environments."""
 
 RULE = np.dtype(
     [
@@ -59,7 +61,7 @@ LARGEST = 1e100
 class Population(NamedTuple):
     """All that XCSF is between two steps, in so many slots as are in use."""
 
-    bounds: NDArray[np.int32]
+    bounds: Bounds
     """`(slots, features, 2)`: conditions as unordered bounds."""
     action: NDArray[np.int32]
     """`(slots,)`."""
@@ -97,7 +99,7 @@ class Classifiers(NamedTuple):
 
     rules: Records
     """`(capacity,)` of RULE."""
-    bounds: NDArray[np.int32]
+    bounds: Bounds
     """`(capacity, features, 2)`."""
     weights: NDArray[np.float64]
     """`(capacity, features + 1)`."""
@@ -112,12 +114,12 @@ def triangle(inputs: int) -> int:
     return inputs * (inputs + 1) // 2
 
 
-def empty_population(features: int, rls: bool, slots: int = 0) -> Population:
-    """Return a population of free slots, before the first step."""
+def empty_population(features: int, rls: bool, slots: int = 0, kind: type = np.int32) -> Population:
+    """Return a population of free slots, before the first step; bounds are numbers of the given kind."""
     clock = np.zeros((), CLOCK)
     clock["state"] = clock["before"] = -1
     return Population(
-        bounds=np.zeros((slots, features, 2), dtype=np.int32),
+        bounds=np.zeros((slots, features, 2), dtype=kind),
         **{name: np.zeros(slots, RULE[name]) for name in KEPT},
         weights=np.zeros((slots, features + 1)),
         covariance=np.zeros((slots, triangle(features + 1) if rls else 0)),
@@ -147,7 +149,7 @@ def unpacked(population: Population, pop_limit: int) -> Classifiers:
     clock[0] = (*population.clock.tolist(), population.pending[0])
     bigger = Classifiers(
         rules.view(np.recarray),
-        np.zeros((capacity, features, 2), dtype=np.int32),
+        np.zeros((capacity, features, 2), dtype=population.bounds.dtype),
         np.zeros((capacity, features + 1)),
         np.zeros((capacity, population.covariance.shape[1])),
         clock.view(np.recarray),

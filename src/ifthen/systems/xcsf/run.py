@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.inference.strength import prediction
-from ifthen.jit import lean_kernel
+from ifthen.jit import inlined_kernel, lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rollout.tabular import outcome
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.xcsf.ga import is_due, run_ga
 from ifthen.systems.xcsf.index import ACTING, HELD, Space, list_members
-from ifthen.systems.xcsf.parameters import Reach, Settings
+from ifthen.systems.xcsf.places import Places
 from ifthen.systems.xcsf.population import Classifiers, Records
+from ifthen.systems.xcsf.settings import Reach, Settings
 from ifthen.systems.xcsf.turnover import cover, subsume_set
 from ifthen.systems.xcsf.update import update_set
 from ifthen.tasks.tabular import Dynamics
@@ -56,7 +57,7 @@ def prediction_array(
 def best_action(
     key: np.uint64,
     s: int,
-    model: Dynamics,
+    model: Places,
     classifiers: Classifiers,
     space: Space,
     settings: Settings,
@@ -83,7 +84,7 @@ def credit(
     which: np.int64,
     s: int,
     payoff: float,
-    model: Dynamics,
+    model: Places,
     classifiers: Classifiers,
     space: Space,
     settings: Settings,
@@ -102,27 +103,21 @@ def credit(
 
 
 @lean_kernel
-def begin_episode(key: np.uint64, starts: NDArray[np.int32], clock: Records, p_explore: float) -> None:
-    """Start an episode, which explores or exploits, in a random state."""
+def begin_episode(key: np.uint64, starts: int, clock: Records, p_explore: float) -> int:
+    """Begin an episode, which explores or exploits; return which of so many starts it has."""
     own = fold(key, clock.episodes)
     clock.explore = uniform(own, 0) < p_explore
-    clock.state = starts[below(own, 1, len(starts))]
     clock.before = -1
     clock.time = 0
     clock.episodes += 1
+    return below(own, 1, starts)
 
 
-@lean_kernel
-def take_step(
-    key: np.uint64,
-    cuts: NDArray[np.float64],
-    model: Dynamics,
-    classifiers: Classifiers,
-    space: Space,
-    settings: Settings,
-    reach: Reach,
-) -> None:
-    """Take one step of the present episode, and learn from it."""
+@inlined_kernel
+def act(
+    key: np.uint64, model: Places, classifiers: Classifiers, space: Space, settings: Settings, reach: Reach
+) -> int:
+    """Begin a step: choose an action in the present state, credit the set before with what is promised."""
     clock = classifiers.clock[0]
     own, s = fold(key, clock.steps), clock.state
     clock.steps += 1
@@ -133,12 +128,28 @@ def take_step(
         a = below(own, 1, len(space.array))
     for word in range(len(space.used)):
         space.sets[ACTING, word] = space.masks[s, a, word]
-    k = outcome(own, cuts, 2)
-    follows, reward = model.next_state[s, a, k], model.reward[s, a, k]
     if clock.before >= 0:
         payoff = clock.pending + settings.gamma * top
         credit(fold(own, 1), HELD, clock.before, payoff, model, classifiers, space, settings, reach)
-    if follows >= 0 and clock.time < settings.t_max:
+    return a
+
+
+@inlined_kernel
+def follow(
+    key: np.uint64,
+    follows: int,
+    truncated: bool,
+    reward: float,
+    model: Places,
+    classifiers: Classifiers,
+    space: Space,
+    settings: Settings,
+    reach: Reach,
+) -> None:
+    """End a step: go on in the state that follows, or end the episode where there is none (−1) or no time."""
+    clock = classifiers.clock[0]
+    own, s = fold(key, clock.steps - 1), clock.state
+    if follows >= 0 and not truncated:
         for word in range(len(space.used)):
             space.sets[HELD, word] = space.sets[ACTING, word]
         clock.before, clock.state, clock.pending = s, follows, reward
@@ -152,6 +163,28 @@ def take_step(
         space.sets[HELD, word] = ZERO
     clock.before = clock.state = -1
     clock.pending = 0.0
+
+
+@lean_kernel
+def take_step(
+    key: np.uint64,
+    cuts: NDArray[np.float64],
+    model: Dynamics,
+    classifiers: Classifiers,
+    space: Space,
+    settings: Settings,
+    reach: Reach,
+) -> None:
+    """Take one step of the present episode of a tabular task, and learn from it."""
+    clock = classifiers.clock[0]
+    s, k = clock.state, outcome(fold(key, clock.steps), cuts, 2)
+    a = act(key, model, classifiers, space, settings, reach)
+    follows, reward, truncated = (
+        model.next_state[s, a, k],
+        model.reward[s, a, k],
+        clock.time >= settings.t_max,
+    )
+    follow(key, follows, truncated, reward, model, classifiers, space, settings, reach)
 
 
 @lean_kernel
@@ -179,7 +212,7 @@ def run_steps(
         if clock.state < 0:
             if clock.episodes >= episodes:
                 break
-            begin_episode(by_episode, starts, clock, settings.p_explore)
+            clock.state = starts[begin_episode(by_episode, len(starts), clock, settings.p_explore)]
         take_step(by_step, cuts, model, classifiers, space, settings, reach)
     rules, weights, x0 = classifiers.rules, classifiers.weights, settings.x0
     for s in range(out_values.shape[0]):

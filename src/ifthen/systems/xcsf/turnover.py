@@ -9,8 +9,9 @@ from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.box import WORD, ZERO, contains
 from ifthen.systems.xcsf.index import Space, enter, equal_rule, free_slot, remove
-from ifthen.systems.xcsf.parameters import Reach, Settings
-from ifthen.systems.xcsf.population import Classifiers, Records
+from ifthen.systems.xcsf.population import Bounds, Classifiers, Records
+from ifthen.systems.xcsf.reals import cover_real
+from ifthen.systems.xcsf.settings import Reach, Settings
 from ifthen.systems.xcsf.update import reset_covariance
 
 
@@ -40,7 +41,7 @@ def cover(
     key: np.uint64,
     s: int,
     missing: int,
-    states: NDArray[np.int32],
+    states: Bounds,
     classifiers: Classifiers,
     space: Space,
     settings: Settings,
@@ -56,6 +57,9 @@ def cover(
             left -= 1
     r = free_slot(space.used)
     for d in range(states.shape[1]):
+        if reach.real[d]:
+            cover_real(key, states[s, d], bounds, r, d, reach)
+            continue
         bounds[r, d, 0] = max(states[s, d] - below(key, 1 + 2 * d, reach.r0[d] + 1), reach.lows[d])
         bounds[r, d, 1] = min(states[s, d] + below(key, 2 + 2 * d, reach.r0[d] + 1), reach.highs[d])
     rules[r].action = action
@@ -81,9 +85,7 @@ def can_subsume(r: int, rules: Records, settings: Settings) -> bool:
 
 
 @lean_kernel
-def subsume_set(
-    n: int, classifiers: Classifiers, space: Space, settings: Settings, lows: NDArray[np.int32]
-) -> int:
+def subsume_set(n: int, classifiers: Classifiers, space: Space, settings: Settings, lows: Bounds) -> int:
     """Let the widest accurate rule of the action set in `space.members` take in those inside it.
 
     The widest is the one whose box contains the one found before it, in the order of slots. Return how many
@@ -214,7 +216,7 @@ def draw_by_votes(
 
 @lean_kernel
 def delete_one(
-    key: np.uint64, classifiers: Classifiers, space: Space, settings: Settings, lows: NDArray[np.int32]
+    key: np.uint64, classifiers: Classifiers, space: Space, settings: Settings, lows: Bounds
 ) -> None:
     """Delete one microclassifier by roulette, if there are more than the population may have."""
     rules, clock = classifiers.rules, classifiers.clock[0]

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ifthen.inference.strength import prediction
 from ifthen.jit import lean_kernel
 from ifthen.systems.xcsf.index import Space
-from ifthen.systems.xcsf.parameters import Settings
+from ifthen.systems.xcsf.places import Places
 from ifthen.systems.xcsf.population import Classifiers
-from ifthen.tasks.tabular import Dynamics
+from ifthen.systems.xcsf.settings import Settings
 
 LEAST = 1e-100  # of accuracy, so that fitness, by which predictions are weighted, is never 0
 
@@ -121,7 +121,7 @@ def update_set(
     n: int,
     s: int,
     payoff: float,
-    model: Dynamics,
+    model: Places,
     classifiers: Classifiers,
     space: Space,
     settings: Settings,

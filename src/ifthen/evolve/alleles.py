@@ -1,0 +1,113 @@
+"""The alleles of conditions: how they are drawn, and how they move.
+
+Those of integer features are drawn evenly and move by geometric steps, as in the paper. Those of real
+features are drawn evenly too, move by Gaussian steps in proportion to the feature's range, and are rounded to
+a readable number of decimals. With probability `p_any` an allele is put at its end of the range, which leaves
+that side of the interval open: without it, conditions on many features at once would match next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.evolve.rounding import decimal_scales, rounded
+from ifthen.jit import kernel
+from ifthen.randomness import below, uniform
+from ifthen.rules.features import Feature, lows_and_highs
+
+DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
+
+
+class Alleles(NamedTuple):
+    """What the alleles of each feature may be, and how they move."""
+
+    lows: NDArray[Any]
+    """`(features,)`: the smallest values,"""
+    highs: NDArray[Any]
+    """`(features,)`: and the largest; int32 where all features are integer, else float64."""
+    tails: NDArray[np.float64]
+    """`(features,)`: 1 − p_geo of integer features."""
+    sigmas: NDArray[np.float64]
+    """`(features,)`: the deviation of a move of real features; 0 for integer ones."""
+    scales: NDArray[np.float64]
+    """`(features,)`: powers of ten to whose inverse alleles are rounded."""
+    p_any: float
+    """Probability that an allele is put at its end of the range."""
+
+
+def alleles_of(features: Sequence[Feature], sigma: float = 0.1, p_any: float = 0.0) -> Alleles:
+    """Return how the alleles of features are drawn and moved.
+
+    Args:
+        features: the features.
+        sigma: the deviation of a move of a real allele, as a share of its feature's range.
+        p_any: probability that an allele is put at its end of the range.
+    """
+    lows, highs = lows_and_highs(tuple(features))
+    real = np.array([not feature.is_integer for feature in features])
+    widths = np.where(real, highs.astype(np.float64) - lows, 0.0)
+    tails = np.array([geometric_tail(feature) if feature.is_integer else 0.0 for feature in features])
+    return Alleles(lows, highs, tails, sigma * widths, decimal_scales(features), float(p_any))
+
+
+def geometric_tail(feature: Feature) -> float:
+    """Return 1 − p_geo of an integer feature: 99 % of Geo(p_geo) lies within half of its width."""
+    return float(0.01 ** (1 / max(1, feature.width // 2)))
+
+
+@kernel
+def random_allele(key: np.uint64, any_key: np.uint64, at: int, d: int, end: int, alleles: Alleles) -> float:
+    """Return a new allele, drawn evenly from its range, or put at its end of it."""
+    low, high = alleles.lows[d], alleles.highs[d]
+    if alleles.p_any > 0.0 and uniform(any_key, at) < alleles.p_any:
+        return float(low if end == 0 else high)
+    if alleles.sigmas[d] == 0.0:
+        return float(low + below(key, at, int(high - low) + 1))
+    drawn = rounded(low + uniform(key, at) * (high - low), alleles.scales[d])
+    return float(min(max(drawn, low), high))
+
+
+@kernel
+def geometric(u: float, tail: float, most: int) -> int:
+    """Return a variate on 1, 2, … whose probability of exceeding k is `tail`**k, at most `most`."""
+    k = 1
+    beyond = tail
+    while u < beyond and k < most:
+        k += 1
+        beyond *= tail
+    return k
+
+
+@kernel
+def gaussian(key: np.uint64, at: int) -> float:
+    """Return a standard normal variate from the draws at `at` + 1 and `at` + 2 (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, at + 1)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, at + 2))
+
+
+@kernel
+def moved(key: np.uint64, at: int, value: float, shift: float, low: float, high: float) -> float:
+    """Return a bound moved by `shift` one way or the other, as far as its range goes."""
+    if uniform(key, at + 1) < 0.5:
+        shift = -shift
+    return min(max(value + shift, low), high)
+
+
+@kernel
+def moved_allele(
+    key: np.uint64, at: int, value: float, d: int, end: int, share: float, alleles: Alleles
+) -> float:
+    """Return a mutated allele: put at its end of the range where `share` in [0, 1) says so, else moved."""
+    low, high = alleles.lows[d], alleles.highs[d]
+    if share < alleles.p_any:
+        return float(low if end == 0 else high)
+    if alleles.sigmas[d] == 0.0:
+        shift = geometric(uniform(key, at + 2), alleles.tails[d], int(high - low) + 1)
+        return float(moved(key, at, value, shift, low, high))
+    shifted = rounded(value + alleles.sigmas[d] * gaussian(key, at), alleles.scales[d])
+    return float(min(max(shifted, low), high))

@@ -1,0 +1,169 @@
+"""Vector environments as lanes: episodes side by side, each begun from its own reset seed.
+
+Gymnasium's vector environments reset a lane by themselves after its episode, with random numbers of their
+own. Here every episode begins from the reset seed that it was given, whenever a lane is free for it, so that
+it is a function of the policy and the seed alone. Environments that do not begin the same way from the same
+seed, or that remember earlier episodes, cannot be helped: their scores depend on what was played before.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+from ifthen.tasks.env_task import EnvTask
+
+SYNC_LANES = 64
+"""Environments in Python take far longer for a step than what is done once for all lanes."""
+
+Step = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]
+"""Points `(m, features)`, rewards `(m,)`, terminated `(m,)` and truncated `(m,)`."""
+
+
+class VectorLanes(Protocol):
+    """Episodes that run side by side."""
+
+    limit: int
+    """The most lanes that are worth having."""
+
+    def open(self, lanes: int, seeds: NDArray[np.int64]) -> None:
+        """Have lanes `0 … lanes - 1` ready; `seeds` are all from which episodes will begin."""
+
+    def start(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Begin episodes from these seeds in these lanes; returns their points `(len(lanes), features)`."""
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        """Take a step in all lanes, by actions counted from 0; lanes with action -1 rest.
+
+        The points of an episode that ended are its last ones. Those of lanes that rest mean nothing.
+        """
+
+    def rest(self, lanes: NDArray[np.int64]) -> None:
+        """Let lanes rest whose episodes have ended: none will begin there."""
+
+    def keep(self, lanes: NDArray[np.int64]) -> None:
+        """Go on with these lanes alone, numbered anew."""
+
+
+class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment that can rest: action -1, and a reset without a seed, leave it as it is.
+
+    Args:
+        task: the task.
+    """
+
+    def __init__(self, task: EnvTask) -> None:
+        super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
+        self._name, self._first_action = task.name, task.action_start
+        self._seed: int | None = None
+        self._steps = 0
+        self._seen: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        """Begin an episode."""
+        if seed is not None or self._seen is None:
+            self._seed, self._steps = seed, 0
+            try:
+                self._seen, _ = self.env.reset(seed=seed)
+            except Exception as problem:
+                raise self._error("reset", problem) from problem
+        return self._seen, {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step by an action counted from 0; infos are left out, as gathering them takes time."""
+        if action < 0:
+            return self._seen, 0.0, False, False, {}
+        self._steps += 1
+        try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
+            seen, reward, terminated, truncated, _ = self.env.step(int(action) + self._first_action)
+        except Exception as problem:
+            raise self._error("step", problem) from problem
+        self._seen = seen
+        return seen, reward, terminated, truncated, {}
+
+    def _error(self, what: str, problem: Exception) -> TaskError:
+        return TaskError(
+            f"{self._name} raised {type(problem).__name__} in {what} (step {self._steps} of the episode with "
+            f"reset seed {self._seed}): {problem}"
+        )
+
+
+def _same(lane: Lane) -> Lane:
+    return lane
+
+
+class SyncLanes:
+    """Lanes of any environment, stepped one after the other by `SyncVectorEnv`; made once and used again.
+
+    Args:
+        task: the task.
+    """
+
+    limit = SYNC_LANES
+
+    def __init__(self, task: EnvTask) -> None:
+        # The task keeps these lanes alive, not they the task: see `lanes_of`.
+        self._task = weakref.ref(task)
+        self._flat = task.flat
+        self._made: list[Lane] = []
+        self._vector: Any = None
+        self._places = np.arange(0)
+
+    def open(self, lanes: int, seeds: NDArray[np.int64]) -> None:
+        """Have lanes ready."""
+        while len(self._made) < lanes:
+            task = self._task()
+            assert task is not None, "whoever plays a task holds it"
+            self._made.append(Lane(task))
+        if self._vector is None or self._vector.num_envs != lanes:
+            makers = [functools.partial(_same, lane) for lane in self._made[:lanes]]
+            try:
+                self._vector = SyncVectorEnv(makers, copy=False, autoreset_mode=AutoresetMode.DISABLED)
+            except RuntimeError as problem:
+                raise TaskError(f"environments of one task must have the same spaces: {problem}") from None
+        self._places = np.arange(lanes)
+
+    def start(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Begin episodes."""
+        places = self._places[lanes]
+        each: list[int | None] = [None] * self._vector.num_envs
+        for place, seed in zip(places, seeds, strict=True):
+            each[place] = int(seed)
+        observations = self._reset(places, each)
+        return self._flat.rows(observations, self._vector.num_envs)[places]
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        """Take a step."""
+        places, n = self._places, self._vector.num_envs
+        every = np.full(n, -1)
+        every[places] = actions
+        observations, rewards, terminated, truncated, _ = self._vector.step(every)
+        points = self._flat.rows(observations, n)
+        return points[places], rewards[places], terminated[places], truncated[places]
+
+    def rest(self, lanes: NDArray[np.int64]) -> None:
+        """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""
+        self._reset(self._places[lanes], [None] * self._vector.num_envs)
+
+    def keep(self, lanes: NDArray[np.int64]) -> None:
+        """Go on with these lanes alone; the others rest, which takes next to no time."""
+        self._places = self._places[lanes]
+
+    def _reset(self, places: NDArray[np.int64], seeds: list[int | None]) -> Any:
+        mask = np.zeros(self._vector.num_envs, dtype=np.bool_)
+        mask[places] = True
+        return self._vector.reset(seed=seeds, options={"reset_mask": mask})[0]
+
+    def close(self) -> None:
+        """Close the environments."""
+        for lane in self._made:
+            lane.close()
+        self._made.clear()
+        self._vector = None

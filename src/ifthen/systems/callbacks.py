@@ -1,0 +1,224 @@
+"""Things to do after every epoch: save, measure, stop, draw curves.
+
+A callback is any function that takes the system; where it returns False, learning stops. `learn` takes one or
+a list of them. Those here remember nothing that learning depends on, so a run that was stopped and resumed
+learns the same with and without them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ifthen.checks import one_of, real_number, whole_number
+from ifthen.errors import ParameterError
+from ifthen.rollout.evaluate import evaluate
+from ifthen.rules.ruleset import RuleSet
+from ifthen.systems.base import EPOCH_LIMIT, Callback, Record, System
+from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.tabular import TabularTask
+
+EPISODE_LIMIT = 100_000
+
+
+def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
+    """Return one callback that calls all of those given, and stops learning where any of them does."""
+    listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    given: list[Any] = [] if callbacks is None else list(listed)
+    for callback in given:
+        if not callable(callback) or isinstance(callback, type):
+            raise ParameterError(
+                f"callback must be a function that takes the system, or a list of them, not {callback!r}."
+            )
+
+    def every(system: System) -> bool:
+        answers = [callback(system) for callback in given]  # all of them, also where one stops learning
+        return not any(answer is False for answer in answers)
+
+    return every
+
+
+class Checkpoint:
+    """Saves the system now and then; `ifthen.load` of the file and `learn` of the rest go on from there.
+
+    Args:
+        path: the file, written anew each time; with `{epoch}` in its name every one is kept.
+        every: epochs between two files.
+    """
+
+    def __init__(self, path: str | Path, every: int = 25) -> None:
+        self.path = str(path)
+        self.every = whole_number("every", every, 1, EPOCH_LIMIT)
+
+    def __call__(self, system: System) -> None:
+        """Save where it is time."""
+        if system.epoch % self.every == 0:
+            system.save(self.path.replace("{epoch}", str(system.epoch)))
+
+
+class Evaluation:
+    """Measures the present ruleset where nothing was learnt, and can keep the best model.
+
+    In an environment, episodes start from reset seeds of their own: those of fitness (z), of the history's
+    `unseen_performance` and of final scores (`EnvTask.unseen`) are others, so that picking the best model by
+    this measurement flatters none of them. A task with a transition table is measured exactly.
+
+    Args:
+        task: a TabularTask or EnvTask to measure in; the system's own where None.
+        episodes: how many episodes; not used where the measurement is exact.
+        every: epochs between two measurements.
+        best: a file for the model with the best score so far; None for none.
+    """
+
+    def __init__(
+        self,
+        task: Any = None,
+        episodes: int = 100,
+        every: int = 10,
+        best: str | Path | None = None,
+    ) -> None:
+        self.task = task
+        self.episodes = whole_number("episodes", episodes, 1, EPISODE_LIMIT)
+        self.every = whole_number("every", every, 1, EPOCH_LIMIT)
+        self.best = None if best is None else Path(best)
+        self.log: list[Record] = []
+        """One row per measurement: epoch, steps and episodes of learning, score, rules."""
+
+    @property
+    def score(self) -> float:
+        """The last score; NaN where nothing was measured yet."""
+        return float(self.log[-1]["score"]) if self.log else math.nan
+
+    @property
+    def best_score(self) -> float:
+        """The best score; NaN where nothing was measured yet."""
+        return max((float(row["score"]) for row in self.log), default=math.nan)
+
+    def __call__(self, system: System) -> None:
+        """Measure where it is time."""
+        if system.epoch % self.every == 0:
+            self.measure(system)
+
+    def measure(self, system: System) -> float:
+        """Measure now, whatever the epoch: log and return the score, and save a model that is the best."""
+        ruleset, task = system.ruleset, system.task if self.task is None else self.task
+        score = measured(ruleset, task, self.episodes, system.threads)
+        is_best = not self.log or score > self.best_score
+        last = system.now.records[-1]
+        learnt: Record = {name: last[name] for name in ("epoch", "steps", "episodes") if name in last}
+        self.log.append({**learnt, "score": score, "rules": len(ruleset)})
+        if is_best and self.best is not None:
+            system.save(self.best)
+        return score
+
+
+def measured(ruleset: RuleSet, task: TabularTask | EnvTask, episodes: int, threads: int = 1) -> float:
+    """Return a ruleset's score where nothing was learnt: exact, or from reset seeds of its own."""
+    if isinstance(task, TabularTask):
+        return evaluate(ruleset, task, "exact", threads=threads).performance
+    first = int(task.validation[-1]) + 1  # after those of the history, on which nothing is ever selected
+    seeds = np.arange(first, first + episodes)
+    return evaluate(ruleset, task, seeds=seeds, threads=threads).performance
+
+
+class StopAt:
+    """Stops learning when a score is reached.
+
+    Args:
+        score: the score.
+        of: whose: a column of the history, or an `Evaluation` that stands before this in the list of
+            callbacks. Where None, the ruleset's performance as the system itself measures it, which is on the
+            episodes that it was selected on, and so a little too good.
+        times: at how many measurements running.
+    """
+
+    def __init__(self, score: float, of: str | Evaluation | None = None, times: int = 1) -> None:
+        self.score = real_number("score", score, -1e300, 1e300)
+        if not (of is None or isinstance(of, (str, Evaluation))):
+            raise ParameterError(f"of must be a column of the history or an Evaluation, not {of!r}.")
+        self.of = of
+        self.times = whole_number("times", times, 1, EPOCH_LIMIT)
+
+    def __call__(self, system: System) -> bool:
+        """Return whether to go on."""
+        return not self.reached(system)
+
+    def reached(self, system: System) -> bool:
+        """Return whether the score was reached at the last measurements."""
+        last = self._scores(system)[-self.times :]
+        return len(last) == self.times and all(score >= self.score for score in last)
+
+    def _scores(self, system: System) -> list[float]:
+        if isinstance(self.of, Evaluation):
+            return [float(row["score"]) for row in self.of.log]
+        name = self.of or ("exact_performance" if system.method == "exact" else "performance")
+        records = system.now.records
+        if not isinstance(records[-1].get(name), (int, float)):
+            known = ", ".join(records[-1])
+            raise ParameterError(f"the history has no column {name!r} of numbers to stop at; it has {known}.")
+        return [float(row[name]) for row in records]
+
+
+class TensorBoard:
+    """Writes every number of the history for TensorBoard, and the parameters as text.
+
+    It needs tensorboardX: `pip install 'ifthen[track]'`. `tensorboard --logdir FOLDER` draws the curves. The
+    first call also writes the rows of the past, and tells TensorBoard to forget those that the folder held,
+    so that the curve of a resumed run is whole and drawn once.
+
+    Args:
+        folder: a folder for this run.
+        by: what stands on the horizontal axis.
+    """
+
+    def __init__(self, folder: str | Path, by: Literal["epoch", "steps", "episodes"] = "epoch") -> None:
+        one_of("by", by, ("epoch", "steps", "episodes"))
+        self.folder, self.by = Path(folder), by
+        self._make_writer = _summary_writer()  # found missing now, not after the first epoch
+        self._writer: Any = None
+        self._written = -1
+
+    def __call__(self, system: System) -> None:
+        """Write the rows that are new."""
+        if self._writer is None:
+            self._writer = self._make_writer(logdir=str(self.folder), purge_step=0)
+            self._writer.add_text("run", _about(system), 0)
+        for row in system.now.records:
+            if row[self.by] > self._written:
+                self._written = int(row[self.by])
+                self._write(row)
+        self._writer.flush()
+
+    def _write(self, row: Record) -> None:
+        """Write the numbers of one row; NaN stands for what was not measured."""
+        for name, value in row.items():
+            if isinstance(value, (int, float)) and math.isfinite(value):
+                self._writer.add_scalar(name, value, self._written)
+
+    def close(self) -> None:
+        """Close the file, which happens at the end of the program anyway."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+def _summary_writer() -> Any:
+    """Return tensorboardX's writer, or raise naming the extra that brings it."""
+    try:
+        return import_module("tensorboardX").SummaryWriter
+    except ImportError:
+        raise ParameterError(
+            "curves for TensorBoard need the package tensorboardX: pip install 'ifthen[track]'."
+        ) from None
+
+
+def _about(system: System) -> str:
+    """Return what a run is, as a table in Markdown."""
+    given = {"system": system.name, "task": system.task.name, "seed": system.seed}
+    rows = {**given, **system.parameters.model_dump()}
+    return "\n".join(["| name | value |", "|---|---|", *(f"| {k} | {v} |" for k, v in rows.items())])

@@ -1,0 +1,42 @@
+"""Parameters that suit tasks which are environments; for tabular tasks they are the paper's.
+
+Conditions on several real features need room to be general, so many bounds are put at the edges of ranges.
+Rules are few and tuned to each other: most children are mutated copies of one parent, the fittest ruleset is
+kept, and the worse half of a generation drops out of its episodes early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ifthen.tasks.env_task import EnvTask
+
+PITTSBURGH = {
+    "p_any": 0.5,
+    "p_mut": 0.1,
+    "p_cross": 0.1,
+    "sigma": 0.2,
+    "elites": 1,
+    "pop_size": 200,
+    "racing": True,
+}
+ANY: Mapping[str, Mapping[str, Any]] = {
+    "PPL-DL": PITTSBURGH,
+    "PPL-ST": PITTSBURGH,
+    "XCSF": {"epsilon": 0.1, "truncation": "bootstrap"},
+}
+"""For all environments, by system."""
+OWN: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("PPL-DL", "CartPole-v1"): {"p_any": 0.7},
+    ("PPL-DL", "MountainCar-v0"): {"p_any": 0.3, "sigma": 0.3, "idv_size": 15, "pop_size": 600},
+    ("XCSF", "CartPole-v1"): {"epsilon_0": 0.5, "gamma": 0.9},
+}
+"""For some, by system and environment."""
+
+
+def preset(system: str, task: Any) -> dict[str, Any]:
+    """Return the parameters that suit a task, where the user gives no others."""
+    if not isinstance(task, EnvTask):
+        return {}
+    return {**ANY.get(system, {}), **OWN.get((system, task.environment), {})}

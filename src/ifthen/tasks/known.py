@@ -1,0 +1,114 @@
+"""What is known of Gymnasium's own environments: names of features and actions, and the least reward.
+
+Everything here can be had by arguments too; other environments have features f0, f1, … and actions named by
+their numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+RADIANS, PER_SECOND = "rad", "rad/s"
+
+
+class KnownFeature(NamedTuple):
+    """A feature under its name; unit and range where they are known better than the space says."""
+
+    name: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    is_integer: bool = False
+
+
+class Known(NamedTuple):
+    """What is known of an environment."""
+
+    features: tuple[KnownFeature, ...]
+    actions: tuple[str, ...]
+    least_reward: float | None
+    """The least reward of a step; None where there is no such number."""
+    episodes: int | None = None
+    """How many episodes make a fair measure, where that is not the usual number."""
+
+
+def known(env: Any) -> Known | None:
+    """Return what is known of an environment, by the classes that it is of; None for all others.
+
+    Nothing is known of one in a wrapper that may change observations, actions or rewards.
+    """
+    core = env.unwrapped
+    while env is not core:
+        if type(env).__name__ not in HARMLESS or not type(env).__module__.startswith("gymnasium.wrappers."):
+            return None
+        env = env.env
+    for kind in type(core).__mro__:
+        if kind.__name__ in KNOWN and kind.__module__.startswith("gymnasium.envs."):
+            found = KNOWN[kind.__name__]
+            punished = getattr(core, "_sutton_barto_reward", False)
+            return found._replace(least_reward=-1.0) if punished else found
+    return None
+
+
+SHOWING = {"RecordEpisodeStatistics", "RecordVideo", "RenderCollection", "HumanRendering"}
+"""Gymnasium's wrappers that only record or show what happens."""
+HARMLESS = {"PassiveEnvChecker", "OrderEnforcing", "TimeLimit"} | SHOWING
+"""Those that leave observations, actions and rewards as they are."""
+
+
+KNOWN = {
+    "CartPoleEnv": Known(
+        (
+            KnownFeature("cart position", low=-2.4, high=2.4),
+            KnownFeature("cart velocity"),
+            KnownFeature("pole angle", RADIANS, low=-0.21, high=0.21),
+            KnownFeature("pole velocity", PER_SECOND),
+        ),
+        ("push left", "push right"),
+        0.0,
+        100,
+    ),
+    "MountainCarEnv": Known(
+        (KnownFeature("position"), KnownFeature("velocity")),
+        ("push left", "coast", "push right"),
+        -1.0,
+        50,
+    ),
+    "AcrobotEnv": Known(
+        (
+            KnownFeature("cos θ1"),
+            KnownFeature("sin θ1"),
+            KnownFeature("cos θ2"),
+            KnownFeature("sin θ2"),
+            KnownFeature("velocity θ1", PER_SECOND),
+            KnownFeature("velocity θ2", PER_SECOND),
+        ),
+        ("torque −1", "torque 0", "torque +1"),
+        -1.0,
+        50,
+    ),
+    "LunarLander": Known(
+        (
+            KnownFeature("x", low=-1.0, high=1.0),
+            KnownFeature("y", low=0.0, high=1.5),
+            KnownFeature("x velocity", low=-1.5, high=1.5),
+            KnownFeature("y velocity", low=-1.5, high=0.5),
+            KnownFeature("angle", RADIANS, low=-1.0, high=1.0),
+            KnownFeature("angular velocity", low=-2.0, high=2.0),
+            KnownFeature("left leg", low=0, high=1, is_integer=True),
+            KnownFeature("right leg", low=0, high=1, is_integer=True),
+        ),
+        ("no engine", "left engine", "main engine", "right engine"),
+        None,
+    ),
+    "BlackjackEnv": Known(
+        (
+            KnownFeature("own sum", low=4, high=21, is_integer=True),
+            KnownFeature("dealer shows", low=1, high=10, is_integer=True),
+            KnownFeature("usable ace", low=0, high=1, is_integer=True),
+        ),
+        ("stick", "hit"),
+        -1.5,
+        5000,
+    ),
+}

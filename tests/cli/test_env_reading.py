@@ -1,0 +1,69 @@
+"""The commands show and explain, for policies in environments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ifthen import read_ruleset, trace
+from ifthen.explain.visited import met_shares
+from ifthen.tasks.from_gymnasium import env_task
+from tests.commands import Runner
+
+RULES = """
+task: MountainCar-v0
+IF velocity >= 0.0003 THEN push right
+IF velocity <= -0.002 THEN push left
+OTHERWISE coast
+"""
+
+
+@pytest.fixture
+def car(tmp_path: Path) -> Path:
+    (tmp_path / "car.txt").write_text(RULES)
+    return tmp_path / "car.txt"
+
+
+def test_show_prints_rules_with_shares_of_the_states_met_and_draws_them(ifthen: Runner, car: Path) -> None:
+    picture = car.with_name("car.png")
+    shown = ifthen("show", car, "--png", picture)
+    assert shown.code == 0
+    ruleset, _ = read_ruleset(car)
+    for r, share in enumerate(met_shares(ruleset, env_task("MountainCar-v0")).tolist()):
+        line = next(
+            line for line in shown.out.splitlines() if ruleset.rule_in_words(r).split(" ", 1)[1] in line
+        )
+        assert f"({share:.0%})" in line
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "drawn to" in shown.out
+    assert "no grid" not in shown.out
+
+
+def test_explain_prints_an_episode(ifthen: Runner, car: Path) -> None:
+    shown = ifthen("explain", car, "--episode", "2")
+    assert shown.code == 0
+    ruleset, _ = read_ruleset(car)
+    found = trace(ruleset, env_task("MountainCar-v0"), episode=1)
+    assert found.to_text(200) in shown.out
+    assert ifthen("explain", car, "--episode", "51").code != 0
+
+
+def test_explain_writes_page_words_pictures_and_an_episode(ifthen: Runner, car: Path) -> None:
+    folder = car.parent / "explained"
+    shown = ifthen("explain", car, "--out", folder)
+    assert shown.code == 0
+    assert f"open {folder / 'explain.html'}" in shown.out.replace("\n", "")
+    assert "3 rules on MountainCar-v0" in (folder / "explain.html").read_text()
+    assert (folder / "episode.txt").read_text().startswith("Episode 1 of z in MountainCar-v0, reset seed 0:")
+    names = {path.name for path in (folder / "pictures").iterdir()}
+    assert names == {
+        f"{name}.{form}" for name in ("policy", "usage", "episode") for form in ("png", "pdf", "svg")
+    }
+    assert read_ruleset(folder / "rules.txt")[0] == read_ruleset(car)[0]
+
+
+def test_what_needs_a_table_of_states_is_refused(ifthen: Runner, car: Path) -> None:
+    shown = ifthen("show", car, "--compact", "greedy")
+    assert shown.code != 0
+    assert "table of states" in shown.err

@@ -1,0 +1,208 @@
+"""The command line on Gymnasium environments: train, resume, evaluate, show, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from ifthen import ModelFileError, cli, evaluate, load, read_ruleset
+from ifthen.rollout.env_fitness import EnvFitness
+from ifthen.store import read_archive, write_archive
+from ifthen.study import run_folder as files
+from ifthen.study.settings import read_settings
+from ifthen.tasks.env_task import EnvTask
+from tests.commands import Finished, Runner
+
+SMALL = ("--set", "pop_size=8", "--set", "idv_size=4", "--task-set", "episodes=3")
+CART = ("train", "PPL-DL", "CartPole-v1", *SMALL)
+
+
+def refused(finished: Finished, *parts: str) -> None:
+    """Assert that a command ended with one clear error that holds all `parts`."""
+    assert finished.code == 2
+    words = " ".join(finished.err.split())
+    assert words.startswith("error: ")
+    for part in parts:
+        assert part in words
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a small run that has finished."""
+    folder = tmp_path_factory.mktemp("runs") / "cart"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["ifthen", *CART, "--epochs", "3", "--out", str(folder)])
+        with pytest.raises(SystemExit, match="0"):
+            cli.run()
+    return folder
+
+
+def test_train_writes_every_file_but_a_map(run: Path) -> None:
+    written = {path.name for path in run.iterdir()}
+    assert written == set(files.FILES) - {files.CHECKPOINT, files.POLICY}
+    trained = load(run / files.MODEL)
+    assert isinstance(trained.task, EnvTask)
+    assert (trained.task.environment, trained.task.episodes, trained.epoch) == ("CartPole-v1", 3, 3)
+    assert read_ruleset(run / files.RULESET) == (trained.ruleset, "CartPole-v1")
+    assert "unseen_performance" in (run / files.HISTORY).read_text().splitlines()[0]
+    assert read_settings(run / files.SETTINGS)["task"] == {"environment": "CartPole-v1", "episodes": 3}
+
+
+def test_the_report_tells_unseen_seeds_ranges_and_the_command(run: Path) -> None:
+    page = (run / files.REPORT).read_text(encoding="utf-8")
+    trained = load(run / files.MODEL)
+    for rule in range(len(trained.ruleset)):
+        assert trained.ruleset.condition_in_words(rule).split(" AND ")[0].split("≤")[0].split("≥")[0] in page
+    assert "2,000,000 to 2,000,099" in page
+    assert "probed: met by random play" in page
+    assert "Rules see a value beyond a range as its edge" in page
+    assert "ifthen train --config run.toml" in page
+    assert "<svg" in page
+    for nonsense in ("optimum", "exact", "nan"):
+        assert nonsense not in page.split("</style>")[1].split("<svg")[0].lower()
+
+
+def test_evaluate_shows_z_beside_unseen_seeds(ifthen: Runner, run: Path) -> None:
+    trained = load(run / files.MODEL)
+    done = ifthen("evaluate", run, "--episodes", "7")
+    assert done.code == 0, done.err
+    rows = {line.split("│")[1].strip(): line.split("│")[2:4] for line in done.out.splitlines() if "│" in line}
+    unseen = evaluate(trained, trained.task, seeds=trained.task.unseen(7))
+    assert [cell.strip() for cell in rows["episodes"]] == ["3", "7"]
+    assert rows["steps"][1].strip() == f"{unseen.steps:,}"
+    assert "on unseen seeds" in done.out
+    chosen = ifthen("evaluate", run, "--seeds", "5000-5004")
+    assert "on seeds 5000-5004" in chosen.out
+
+
+def test_evaluate_refuses_what_makes_no_sense(ifthen: Runner, run: Path, tmp_path: Path) -> None:
+    refused(ifthen("evaluate", run, "--noise", "stream"), "leave --noise out")
+    refused(ifthen("evaluate", run, "--seeds", "9-1"), "such as 5000-5099", "'9-1'")
+    refused(ifthen("evaluate", run, "--seeds", "1-5", "--episodes", "3"), "leave --episodes out")
+    rules = tmp_path / "list.txt"
+    rules.write_text("# ifthen rules\nkind: decision-list\ntask: FrozenLake-4-0\n\n1. ALWAYS Left\n")
+    refused(ifthen("evaluate", rules, "--episodes", "3"), "are for environments")
+
+
+def test_show_prints_the_rules_with_what_they_decide_on_z(ifthen: Runner, run: Path) -> None:
+    done = ifthen("show", run)
+    assert done.code == 0, done.err
+    assert "Rules of PPL-DL on CartPole-v1" in done.out
+    assert "%)" in done.out
+
+
+@pytest.mark.parametrize("system", ["PPL-DL", "PPL-ST"])
+def test_a_run_that_was_interrupted_is_resumed_to_the_bytes_of_one_go(
+    ifthen: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    command = ("train", system, "CartPole-v1", *SMALL, "--epochs", "4")
+    assert ifthen(*command, "--out", whole, "--threads", "1").code == 0
+    measured = EnvFitness.measure
+    calls: list[Any] = []
+
+    def interrupted(self: EnvFitness, *arguments: Any) -> Any:
+        calls.append(self)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return measured(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EnvFitness, "measure", interrupted)
+        stopped = ifthen(*command, "--out", part)
+    assert stopped.code == 130
+    assert "saved at epoch 2" in stopped.err
+    resumed = ifthen("resume", part)
+    assert resumed.code == 0, resumed.err
+    assert "2 of 4 epochs are done" in resumed.out
+    for name in set(files.FILES) - {files.CHECKPOINT, files.POLICY}:
+        assert (whole / name).read_bytes() == (part / name).read_bytes(), name
+
+
+def test_settings_of_a_task_are_checked_before_training(ifthen: Runner, tmp_path: Path) -> None:
+    def train(*settings: str) -> Finished:
+        given = [part for setting in settings for part in ("--task-set", setting)]
+        return ifthen("train", "PPL-DL", "CartPole-v1", *given, "--out", tmp_path / "no")
+
+    refused(train("epsodes=3"), "task.epsodes", "Did you mean 'episodes'?")
+    refused(train("default_action=left"), "Did you mean 'push left'?")
+    refused(train("ranges.speed=[0, 1]"), "'speed', which is no feature")
+    refused(train("ranges.cart velocity=[0]"), "least and its largest")
+    refused(train("episodes"), "--task-set takes name=value")
+    refused(ifthen("train", "PPL-DL", "Taxi-v4", "--task-set", "episodes=3"), "has a transition table")
+    refused(ifthen("train", "PPL-DL", "Pendulum-v1"), "Discrete", "Box(-2.0, 2.0")
+    refused(ifthen("train", "PPL-DL", "CartPole-v0000"), "unknown task", "CartPole-v1")
+    assert not (tmp_path / "no").exists()
+
+
+def test_a_missing_package_is_named_with_what_installs_it(
+    ifthen: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any, **__: Any) -> None:
+        raise gymnasium.error.DependencyNotInstalled("Box2D is not installed")
+
+    monkeypatch.setattr(gymnasium, "make", missing)
+    refused(ifthen("train", "PPL-DL", "LunarLander-v3"), 'pip install "ifthen[box2d]"')
+    listed = ifthen("tasks")
+    assert listed.code == 0
+    assert 'pip install "ifthen[box2d]"' in listed.out
+
+
+def test_tasks_lists_environments_with_ranges_and_twins(ifthen: Runner) -> None:
+    listed = ifthen("tasks").out
+    assert "CartPole-v1: |z| = 100, t_max = 500, has a twin" in listed
+    assert "Blackjack-v1: |z| = 5000, t_max = 1,000" in listed
+    assert any("cart velocity" in line and "probed" in line for line in listed.splitlines())
+    assert any("position" in line and "declared" in line for line in listed.splitlines())
+    assert "actions: push left, push right" in listed
+
+
+def test_what_needs_a_table_says_so(ifthen: Runner) -> None:
+    refused(ifthen("shortest", "CartPole-v1"), "CartPole-v1")
+
+
+OWN = """
+import gymnasium
+from tests.envs import Walk
+
+gymnasium.register("OwnWalk-v0", entry_point=Walk, max_episode_steps=20)
+"""
+
+
+def test_a_package_of_ones_own_is_imported_where_the_user_names_it_and_only_then(
+    ifthen: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_walks.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    rules = {"task": "own_walks:OwnWalk-v0", "kind": "decision-list"}
+    rules["features"] = [{"name": "f0", "low": 0, "high": 1}]  # type: ignore[assignment]
+    rules["action_names"] = ["a", "b"]  # type: ignore[assignment]
+    rules["rules"] = [{"condition": {}, "action": "a"}]  # type: ignore[assignment]
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    assert ifthen("show", tmp_path / "rules.json").code != 0
+    assert "own_walks" not in sys.modules
+    try:
+        command = ("train", "PPL-DL", "own_walks:OwnWalk-v0", *SMALL, "--epochs", "2")
+        done = ifthen(*command, "--out", tmp_path / "run", "--threads", "1")
+        assert done.code == 0, done.err
+        assert load(tmp_path / "run" / files.MODEL).task.environment == "OwnWalk-v0"
+        again = ifthen("resume", tmp_path / "run", "--threads", "1")
+        assert again.code == 0, again.err
+    finally:
+        gymnasium.registry.pop("OwnWalk-v0", None)
+        sys.modules.pop("own_walks", None)
+    refused(ifthen("evaluate", tmp_path / "run"), "OwnWalk-v0", "cannot be made")
+
+
+def test_a_model_file_cannot_have_a_package_imported(run: Path, tmp_path: Path) -> None:
+    manifest, arrays = read_archive(run / files.MODEL)
+    manifest["task"]["environment"] = "antigravity:CartPole-v1"
+    write_archive(tmp_path / "bad.zip", manifest, arrays)
+    with pytest.raises(ModelFileError, match="without a module"):
+        load(tmp_path / "bad.zip")
+    assert "antigravity" not in sys.modules

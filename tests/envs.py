@@ -1,0 +1,138 @@
+"""Small environments, and tasks of them: every kind of observation, and everything that can go wrong.
+
+All are one walk on a line that chance disturbs: from its middle to an end, or until its time is over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from ifthen.inference.rulebook import LIST, Rulebook
+from ifthen.rules.features import Feature
+from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.spaces import FlatSpace
+
+WALK, ENDLESS = "ifthen_tests/Walk-v0", "ifthen_tests/EndlessWalk-v0"
+LIMIT = 30
+KINDS: dict[str, spaces.Space[Any]] = {
+    "box": spaces.Box(-np.inf, np.inf, (2,), np.float64),
+    "integers": spaces.Box(-20, 20, (2,), np.int32),
+    "state": spaces.Discrete(41, start=-20),
+    "multi": spaces.MultiDiscrete([41, 2], start=[-20, 0]),
+    "bits": spaces.MultiBinary((2, 2)),
+    "tuple": spaces.Tuple((spaces.Discrete(41, start=-20), spaces.Box(-30, 30, (), np.float32))),
+    "dict": spaces.Dict(
+        {
+            "walker": spaces.Dict(
+                {"place": spaces.Box(-30, 30, (1,), np.float64), "far": spaces.Discrete(2)}
+            ),
+            "bits": spaces.MultiBinary(2),
+        }
+    ),
+}
+
+
+class Walk(gymnasium.Env[Any, Any]):
+    """A walk that ends beyond ±5; the reward is the distance from the middle, negative.
+
+    Args:
+        kind: of observation, one of KINDS.
+        start: the number of the first of three actions: left, stay, right.
+        endless: whether it goes on beyond ±5, from the other side.
+        wrong: what goes wrong at a step: "nan" or "infinite" (observations), "reward", "crash", "reset".
+        wrong_at: the step; 0 is the reset.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+
+    def __init__(
+        self, kind: str = "box", start: int = 0, endless: bool = False, wrong: str = "", wrong_at: int = 5
+    ) -> None:
+        self.observation_space = KINDS[kind]
+        self.action_space = spaces.Discrete(3, start=start)
+        self.first_action = start
+        self.kind, self.endless, self.wrong, self.wrong_at = kind, endless, wrong, wrong_at
+        self.place, self.time, self.over = 0.0, 0, True
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        assert options is None, "lanes give no options"
+        if self.wrong == "reset":
+            raise RuntimeError("no way to begin")
+        self.place, self.time, self.over = float(self.np_random.uniform(-1, 1)), 0, False
+        return self.observation(), {"place": self.place}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert not self.over, "a step after the end"
+        assert self.action_space.contains(action), f"no such action: {action}"
+        if self.wrong == "crash" and self.time + 1 == self.wrong_at:
+            raise RuntimeError("a wheel came off")
+        self.time += 1
+        self.place += int(action) - self.first_action - 1 + float(self.np_random.normal(0, 0.7))
+        self.over = abs(self.place) > 5 and not self.endless
+        if abs(self.place) > 5 and self.endless:
+            self.place = -self.place / 5
+        reward = -abs(self.place) + 0.1
+        if self.wrong == "reward" and self.time == self.wrong_at:
+            reward = np.inf
+        return self.observation(), reward, self.over, False, {"place": self.place}
+
+    def observation(self) -> Any:
+        place, whole = self.place, int(np.clip(round(self.place), -20, 20))
+        if self.time == self.wrong_at and self.wrong in ("nan", "infinite"):
+            place = np.nan if self.wrong == "nan" else np.inf
+        return {
+            "box": np.array([place, self.time % 3], dtype=np.float64),
+            "integers": np.array([whole, self.time % 3], dtype=np.int32),
+            "state": whole,
+            "multi": np.array([whole, self.time % 2]),
+            "bits": np.array([[place > 0, place > 2], [place < -2, self.time % 2]], dtype=np.int8),
+            "tuple": (whole, np.array(place, dtype=np.float32)),
+            "dict": {
+                "walker": {"place": np.array([place]), "far": int(abs(place) > 2)},
+                "bits": np.array([place > 0, self.time % 2], dtype=np.int8),
+            },
+        }[self.kind]
+
+
+gymnasium.register(WALK, entry_point="tests.envs:Walk", max_episode_steps=LIMIT)
+gymnasium.register(ENDLESS, entry_point="tests.envs:Walk", kwargs={"endless": True})
+
+
+def task_of(environment: str = WALK, **given: Any) -> EnvTask:
+    """Return a task of an environment; given are fields of the task, and options of the environment."""
+    fields = {name: given.pop(name) for name in list(given) if name in EnvTask.__dataclass_fields__}
+    made: Any = fields["factory"]() if "factory" in fields else gymnasium.make(environment, **given)
+    leaves = FlatSpace.of(made.observation_space).leaves
+    features = tuple(
+        Feature(
+            leaf.name,
+            leaf.low if np.isfinite(leaf.low) else -5.0,
+            leaf.high if np.isfinite(leaf.high) else 5.0,
+            leaf.kind,
+        )
+        for leaf in leaves
+    )
+    names = tuple(f"a{i}" for i in range(int(made.action_space.n)))
+    limit = made.spec.max_episode_steps if made.spec else None
+    made.close()
+    usual = {"episodes": 5, "t_max": limit or 50, "floor": -1e6}
+    return EnvTask(environment, features, names, environment, options=given, **{**usual, **fields})
+
+
+def random_lists(
+    task: EnvTask, n: int, rules: int = 4, seed: int = 0, gaps: bool = True, default: int | None = None
+) -> Rulebook:
+    """Return n random decision lists; the last rule of every second one, or of all, matches everywhere."""
+    draws = np.random.default_rng(seed)
+    lows, highs = task.ranges
+    bounds = lows[:, None] + draws.random((n, rules, len(lows), 2)) * (highs - lows)[:, None]
+    wide = draws.random((n, rules, len(lows))) < 0.5
+    bounds[wide] = np.broadcast_to(np.stack([lows, highs], -1), bounds.shape)[wide]
+    bounds[:: 2 if gaps else 1, -1] = np.stack([lows, highs], -1)
+    actions = draws.integers(0, task.n_actions, (n, rules)).astype(np.int32)
+    return Rulebook.of(LIST, bounds, actions, np.zeros((n, rules, 0)), task.features, default=default)
