@@ -26,6 +26,10 @@ pictures: demo $(VENV)/installed-dev  ## the pictures in the README and the docu
 	$(BIN)/ifthen explain runs/demo --ladder --out runs/demo-explained
 	$(BIN)/ifthen prune runs/demo --ladder --plot docs/images/ladder.png
 	$(BIN)/python docs/screenshot.py runs/demo-explained/explain.html docs/images/explain-page.png
+	$(BIN)/ifthen train PPL-DL CartPole-v1 --epochs 60 --seed 0 --out runs/pole --overwrite
+	$(BIN)/ifthen prune runs/pole --out runs/pole.txt
+	$(BIN)/ifthen explain runs/pole.txt --out runs/pole-explained
+	$(BIN)/python docs/screenshot.py runs/pole-explained/explain.html docs/images/explain-environment.png
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ifthen needs Python 3.11 or later: make PYTHON=python3.11 …")'

@@ -115,7 +115,9 @@ def swap_bounds(key: int, p_swap: float, one: list[list[int]], other: list[list[
             one[d][end], other[d][end] = other[d][end], one[d][end]
 
 
-def geometric(u: float, p_geo: float) -> int:
+def geometric(u: float, p_geo: float, width: int = 0) -> int:
+    if width > 10_000:
+        return max(1, math.ceil(math.log(u) / math.log(1 - p_geo))) if u > 0 else width
     k = 1
     while u < (1 - p_geo) ** k:
         k += 1
@@ -150,7 +152,8 @@ def moved_allele(
     if share < p_any:
         return float((low, high)[end])
     if isinstance(low, int):
-        far = geometric(naive.uniform(key, at + 2), p_geo(high - low + 1))
+        width = high - low + 1
+        far = geometric(naive.uniform(key, at + 2), p_geo(width), width)
         return moved(key, at, value, far, low, high)
     shifted = value + sigma * (high - low) * gaussian(key, at)
     return float(max(low, min(high, rounded(shifted, decimal_scale(low, high)))))

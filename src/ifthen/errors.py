@@ -34,11 +34,11 @@ class EngineError(IfthenError, RuntimeError):
     """Processes or a cluster for a study that cannot be had, or cannot run its trials."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a ` Did you mean 'X'?` hint, or the known names when nothing is near."""
+def nearest(name: str, known: Iterable[str], others: bool = True) -> str:
+    """Return a ` Did you mean 'X'?` hint, or the known names, unless others=False, when nothing is near."""
     names = list(known)
     folded = {candidate.lower(): candidate for candidate in names}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
     if close:
         return f" Did you mean {folded[close[0]]!r}?"
-    return " Known: " + ", ".join(names) + "."
+    return " Known: " + ", ".join(names) + "." if others else ""

@@ -67,3 +67,22 @@ def test_what_needs_a_table_of_states_is_refused(ifthen: Runner, car: Path) -> N
     shown = ifthen("show", car, "--compact", "greedy")
     assert shown.code != 0
     assert "table of states" in shown.err
+
+
+@pytest.mark.parametrize("settings", [[], ["--task-set", "gamma=0.9"]], ids=["stock", "changed"])
+@pytest.mark.parametrize("file", ["ruleset.json", "rules.txt"])
+def test_rules_of_a_task_with_settings_are_not_measured_in_another(
+    ifthen: Runner, tmp_path: Path, settings: list[str], file: str
+) -> None:
+    small = ["--set", "pop_size=4", "--set", "idv_size=3", "--task-set", "episodes=3", "--epochs", "1"]
+    trained = ifthen("train", "PPL-DL", "CartPole-v1", *small, *settings, "--out", tmp_path / "run")
+    assert trained.code == 0, trained.err
+    done = ifthen("evaluate", tmp_path / "run" / file)
+    said = " ".join(done.err.split())
+    if not settings:
+        assert done.code == 0, said
+        return
+    assert done.code == 2
+    assert "no name makes the task 'CartPole-v1 with other gamma" in said
+    assert "give the run's folder to have it" in said
+    assert ifthen("evaluate", tmp_path / "run").code == 0

@@ -56,6 +56,15 @@ def test_single_alleles_are_those_of_the_oracle(key: int, at: int, d: int, end: 
     assert after == naive_evolve.moved_allele(key, at, new, end, 0.5, RANGES[d], 0.1, p_any)
 
 
+@given(KEYS, st.integers(0, 99), st.integers(-(2**31) + 1, 2**31 - 1))
+def test_alleles_of_the_widest_integers_move_at_once_and_as_by_the_oracle(
+    key: int, at: int, value: int
+) -> None:
+    widest = Feature("n", -(2**31) + 1, 2**31 - 1)
+    after = moved_allele(np.uint64(key), at, value, 0, 0, 0.5, alleles_of([widest]))
+    assert after == naive_evolve.moved_allele(key, at, value, 0, 0.5, (widest.low, widest.high), 0.1, 0.0)
+
+
 def test_gaussian_moves_have_mean_0_and_deviation_1() -> None:
     key = stream(0, "test")
     numbers = np.array([gaussian(key, 3 * i) for i in range(20_000)])

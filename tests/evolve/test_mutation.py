@@ -148,6 +148,20 @@ def test_geometric_variates_equal_their_oracle_up_to_the_cap(u: float, feature: 
     assert geometric(u, 1 - p_geo, most) == min(expected, most)
 
 
+@given(st.floats(0, 1, exclude_max=True), st.sampled_from([10_001, 10**6, 2**31, 2**32 - 1]))
+def test_moves_of_wide_features_equal_their_oracle(u: float, width: int) -> None:
+    p_geo = naive_evolve.p_geo(width)
+    assert geometric(u, 1 - p_geo, width) == min(naive_evolve.geometric(u, p_geo, width), width)
+
+
+@pytest.mark.parametrize("u", [1e-4, 0.02, 0.3, 0.77, 0.99999])
+def test_moves_by_logarithms_are_those_that_are_counted(u: float) -> None:
+    p_geo = naive_evolve.p_geo(10_001)
+    assert abs(geometric(u, 1 - p_geo, 10_001) - naive_evolve.geometric(u, p_geo)) <= 1
+    assert geometric(0.0, 1 - p_geo, 10_001) == 10_001
+    assert geometric(1 - 2**-53, 1 - p_geo, 10_001) == 1
+
+
 @pytest.mark.parametrize("width", [4, 8, 12, 100])
 def test_99_percent_of_the_geometric_mass_lies_within_half_of_the_width(width: int) -> None:
     tail = geometric_tail(Feature("x", 0, width - 1))

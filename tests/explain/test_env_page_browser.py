@@ -166,6 +166,36 @@ def test_an_episode_can_be_stepped_through(tmp_path: Path) -> None:
 
 @needs_browser
 @pytest.mark.browser
+def test_no_action_is_asked_where_an_episode_has_ended(tmp_path: Path) -> None:
+    for t_max, why in ((None, "terminated"), (20, "truncated")):
+        ruleset, task = a_policy("MountainCar-v0", 4, t_max)
+        with opened(written(tmp_path, explain_page(ruleset, task))) as page:
+            page.fill("#time", str(len(trace(ruleset, task, episode=0).steps)))
+            said = page.inner_text("#why")
+            assert f"The episode has ended; no action is asked here ({why})." in said
+            assert "no rule matches" not in said.lower()
+            assert "Other rules that match" not in said
+            assert lit(page, "decided") == lit(page, "match") == []
+            page.click("#back")
+            assert "by rule" in page.inner_text("#why")
+
+
+@needs_browser
+@pytest.mark.browser
+def test_an_episode_that_meets_a_state_without_a_rule_says_so_at_its_end(tmp_path: Path) -> None:
+    ruleset, task = holey()
+    found = trace(ruleset, task, episode=0)
+    assert found.ending == "no rule"
+    with opened(written(tmp_path, explain_page(ruleset, task))) as page:
+        page.fill("#time", str(len(found.steps)))
+        said = page.inner_text("#why")
+        assert "No action: no rule matches." in said
+        assert "has ended" not in said
+        assert "Other rules that match" not in said
+
+
+@needs_browser
+@pytest.mark.browser
 def test_the_picture_follows_the_episode_where_it_is_asked_to(tmp_path: Path) -> None:
     ruleset, task = a_policy("CartPole-v1")
     found = trace(ruleset, task, episode=0)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import (
+    PPLDL,
     DecisionList,
     ParameterError,
     RuleError,
@@ -32,6 +33,8 @@ from ifthen.explain.met import states_met
 from ifthen.explain.verify.requirements import OF_ENVIRONMENTS
 from ifthen.explain.why import explain
 from ifthen.explain.words import read_rules, readable, rules_in_words
+from tests.envs import task_of
+from tests.explain.env_policies import some_rules
 from tests.explain.test_played import blackjack, cart_pole, random_list, random_strengths, votes
 from tests.worlds import small_lake
 
@@ -261,3 +264,46 @@ def test_rules_about_something_else_are_refused() -> None:
             ask(rules, cart_pole())
     with pytest.raises(TaskError, match="the ruleset speaks of x"):
         export(rules, "json", cart_pole())
+
+
+def test_a_system_takes_features_by_name_and_shows_values_beyond_a_range_as_given() -> None:
+    system = PPLDL(cart_pole(), pop_size=4, idv_size=3).learn(1)
+    values = {"cart position": 2.5, "cart velocity": 0.1, "pole angle": 0.02, "pole velocity": 0.3}
+    by_name, by_row = system.explain(values), system.explain(np.array(list(values.values()), np.float32))
+    assert (by_name.action, by_name.rule) == (by_row.action, by_row.rule)
+    for said in map(str, (by_name, by_row)):
+        assert said.startswith(
+            "At cart position = 2.5 (counts as 2.4), cart velocity = 0.1, pole angle = 0.02 "
+        )
+    with pytest.raises(RuleError, match="Did you mean 'cart position'"):
+        system.explain({**values, "cart positon": 1.0})
+    with pytest.raises(RuleError, match="leaves out pole velocity"):
+        system.explain({name: values[name] for name in list(values)[:3]})
+
+
+def test_a_dictionary_of_the_environments_own_is_still_an_observation() -> None:
+    task = task_of(kind="dict")
+    system = PPLDL(task, pop_size=4, idv_size=3).learn(1)
+    env = task.make()
+    observation, _ = env.reset(seed=3)
+    env.close()
+    expected = dict(zip((f.name for f in task.features), task.features_of(observation).tolist(), strict=True))
+    assert system.explain(observation).observation == expected
+    assert system.explain(expected).observation == expected
+
+
+def test_only_rules_that_are_proven_idle_are_said_never_to_decide() -> None:
+    rules = rules_of(
+        "1. IF pole angle >= -0.15 THEN push right\n"
+        "2. IF pole angle >= 0.1 THEN push left\n"  # behind rule 1
+        "3. IF cart position >= 2.3 AND pole angle <= -0.2 THEN push left\n"  # where no episode gets
+        "4. OTHERWISE push left\n"
+    )
+    said = [rule.decides_in_words for rule in read_rules(rules, cart_pole()).rules]
+    assert said[1:3] == ["never decides", "not met"]
+    n = 60
+    many = some_rules("prediction-array", cart_pole(), n)
+    reading = read_rules(many, cart_pole())
+    assert not any(rule.never for rule in reading.rules)
+    assert "in none of the states met (but may vote)" in reading.to_text()
+    assert "never decide" not in reading.to_text(everything=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 from ifthen import ParameterError, TaskError, evaluate
+from ifthen.explain.page.env_data import episodes_data
 from ifthen.explain.trace import EnvTrace, trace
 from ifthen.explain.trace.env_episode import SHOWN_FIRST, SHOWN_LAST, Stretch, stretches_of
 from ifthen.explain.words import rule_for_reading
+from ifthen.tasks.from_gymnasium import env_task
+from tests.envs import Walk
 from tests.explain.env_policies import a_policy, a_task, holey, some_rules
 
 
@@ -64,9 +68,25 @@ def test_how_it_ended_is_said_in_words() -> None:
     assert trace(ruleset, task, max_steps=0).last == kept_up.start
 
 
-def test_discounting_is_that_of_the_task() -> None:
-    from ifthen.tasks.from_gymnasium import env_task
+def test_who_cut_an_episode_is_said_truly() -> None:
+    class Tired(Walk):
+        def step(self, action: Any) -> Any:
+            seen, reward, _, _, infos = super().step(action)
+            return seen, reward, False, self.time == 7, infos
 
+    task = env_task(partial(Tired, endless=True), episodes=2, t_max=20)
+    rules = some_rules("decision-list", task)
+    found = trace(rules, task, episode=0)
+    assert found.ending == "truncated"
+    assert "After 7 steps: truncated by the environment; return" in found.ending_in_words
+    shown = episodes_data(rules, task)[0]["ended"]
+    assert shown == "The environment has cut the episode here."
+    short = env_task(partial(Tired, endless=True), episodes=2, t_max=7)
+    assert "truncated, t_max = 7 is reached" in trace(rules, short, episode=0).ending_in_words
+    assert "the largest number of steps" in episodes_data(rules, short)[0]["ended"]
+
+
+def test_discounting_is_that_of_the_task() -> None:
     task = env_task("MountainCar-v0", episodes=2, gamma=0.9)
     rules = some_rules("decision-list", task)
     found = trace(rules, task, episode=1)

@@ -155,9 +155,10 @@ def test_clipping_changes_no_rule_and_no_choice_inside_the_ranges(rules: RuleSet
     points = telling_points(rules, 500)
     assert clips.predict(points).tolist() == rules.predict(points).tolist()
     assert clips.choose(points)[1].tolist() == rules.choose(points)[1].tolist()
-    assert [clips.rule_in_words(r) for r in range(len(clips))] == [
-        rules.rule_in_words(r) for r in range(len(rules))
-    ]
+    texts = [rules_text(given) for given in (clips, rules)]
+    read = [parse_rules(text) for text in texts]
+    assert read == [clips, rules]
+    assert read[0].bounds.tolist() == read[1].bounds.tolist()
 
 
 @given(real_rules())

@@ -252,12 +252,25 @@ def test_bounds_are_rounded_where_nothing_is_lost() -> None:
     assert not np.isin([0.012345678, -0.3141592], found.ruleset.bounds).any()
 
 
+def test_a_rule_that_rounding_makes_needless_goes() -> None:
+    task = env_task("MountainCar-v0", episodes=4)
+    text = """1. IF velocity ≥ 0.0004 THEN push right
+2. IF velocity ≤ 0.0003 THEN push left
+3. IF position ≤ 0 THEN push right
+4. OTHERWISE push left
+"""
+    found = prune_by_playing(parse_rules(text, task=task), task, loss=10.0)
+    assert len(found.ruleset) == 2
+    assert found.ruleset.verify(require="no-dead-rules")
+
+
 def test_a_list_that_fails_gets_the_best_rule_for_the_rest() -> None:
     task = cart_pole()
     rules = parse_rules("IF pole angle >= 0 THEN push right", task=task)
     assert evaluate(rules, task, seeds=SEEDS).failed
     found = prune_by_playing(rules, task, seeds=SEEDS)
-    assert found.performance_given == task.floor
+    assert (found.performance_given, found.failed_given) == (task.floor, True)
+    assert "a state without a rule before" in str(found)
     assert [str(found.ruleset.rule_in_words(r)) for r in range(2)] == [
         "IF pole angle ≥ 0 rad THEN push right",
         "ALWAYS push left",

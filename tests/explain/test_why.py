@@ -29,6 +29,7 @@ from ifthen import (
 from ifthen.explain.why import counterfactual as search
 from ifthen.explain.why import explain, explain_all
 from ifthen.explain.why.explanation import SHOWN
+from ifthen.explain.why.one_feature import nearest_alone
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, learnt_of, rules, rulesets, voting_rules
 from tests.tables import table_named
@@ -147,11 +148,64 @@ def test_a_search_that_gives_up_says_what_it_knows() -> None:
     assert note == "given up after 2 boxes: no state nearer than 0.3 changes the action"
 
 
-def test_rules_with_strength_over_real_features_make_no_claim() -> None:
-    ruleset = StrengthRules([[[0, 1], [0, 3]]], [0], REALS, ("Up", "Down"), [[1, 0, 0]], [0])
-    found = explain(ruleset, [0.5, 1])
+def test_strength_rules_over_real_features_are_asked_one_feature_at_a_time_and_say_so() -> None:
+    names = ("Up", "Down")
+    alone = StrengthRules([[[0, 1], [0, 3]]], [0], REALS, names, [[1, 0, 0]], [0])
+    found = explain(alone, [0.5, 1])
     assert found.counterfactual is None
-    assert "not looked for" in found.counterfactual_note
+    assert found.counterfactual_note.startswith("no change of one feature alone was found")
+    assert "give a task" not in str(found)
+    bounds: Any = [[[0, 1], [0, 3]], [[0.75, 1], [0, 3]]]
+    two = StrengthRules(bounds, [0, 1], REALS, names, [[1, 0, 0], [2, 0, 0]], [0, 0])
+    changed = explain(two, [0.5, 1]).counterfactual
+    assert changed is not None
+    assert (changed.changes, changed.action) == ({"h": (0.5, 0.75)}, "Down")
+    assert "only changes of one feature alone were looked at" in str(explain(two, [0.5, 1]))
+
+
+def test_rules_that_change_places_between_their_ends_are_found() -> None:
+    whole = [[0, 1], [0, 3]]
+    crossing = StrengthRules(
+        [whole, whole], [0, 1], REALS, ("Up", "Down"), [[0, 0, 0], [-1, 2, 0]], [0, 0], 1.0
+    )
+    changed = explain(crossing, [0.2, 1]).counterfactual
+    assert changed is not None
+    assert changed.action == "Down"
+    assert changed.observation["h"] == pytest.approx(0.505)  # the first of 200 steps beyond 0.5
+
+
+@given(voting_rules(), st.data())
+def test_what_is_found_for_one_feature_alone_does_change_the_action(
+    ruleset: RuleSet, data: st.DataObject
+) -> None:
+    start = [data.draw(st.integers(f.low, f.high)) for f in ruleset.features]
+    (action,) = ruleset.choose(np.array([start], dtype=np.float64))[0].tolist()
+    grid = all_states().astype(np.float64)
+    alone = grid[(grid != start).sum(axis=1) == 1]
+    spans = np.array([f.high - f.low for f in ruleset.features])
+    far = (np.abs(alone - start) / spans).sum(axis=1)[ruleset.choose(alone)[0] != action]
+    found = nearest_alone(ruleset, start, action)
+    assert (found is None) == (len(far) == 0)
+    if found is not None:  # of whole numbers all are tried, so that the nearest is found
+        assert (np.abs(np.array(found) - start) / spans).sum() == pytest.approx(far.min())
+
+
+def test_a_value_beyond_a_range_is_shown_with_what_it_counts_as() -> None:
+    place = Feature("place", -2.4, 2.4, "real", "m", clips=True)
+    ruleset = DecisionList([[[0.3, 2.4]], [[-2.4, 2.4]]], [0, 1], [place], ("Up", "Down"))
+    found = explain(ruleset, {"place": 2.5})
+    assert str(found).startswith("At place = 2.5 m (counts as 2.4 m) the action is Up")
+    assert found.observation == {"place": 2.4}
+    assert str(explain(ruleset, [2.4])).startswith("At place = 2.4 m the action is Up")
+
+
+def test_values_have_as_few_digits_as_no_rule_can_tell_apart() -> None:
+    place = Feature("place", -2.4, 2.4, "real")
+    ruleset = DecisionList([[[0.3, 2.4]], [[-2.4, 2.4]]], [0, 1], [place], ("Up", "Down"))
+    assert "At place = 0.4123 " in str(explain(ruleset, [0.41231231231231]))
+    below = float(np.float32(0.29999998))
+    assert "At place = 0.29999998 the action is Down" in str(explain(ruleset, [below]))
+    assert "At place = -0.0003 the" in str(explain(ruleset, [-0.0003]))
 
 
 @given(rules(), st.data())

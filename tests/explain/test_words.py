@@ -245,6 +245,9 @@ def test_latex_is_escaped() -> None:
     )
     assert latex_interval(Feature("x", 0, 9), 0, 9) == ""
     assert latex_interval(Feature("x", 0, 9), 3, 9) == r"$x \ge 3$"
+    assert latex_interval(Feature("x", 0, 9), 9, 9) == r"$x = 9$"
+    assert latex_interval(Feature("x", 0, 9, clips=True), 9, 9) == r"$x \ge 9$"
+    assert latex_interval(Feature("x", 0, 9, clips=True), 0, 0) == r"$x \le 0$"
     assert latex_interval(Feature("t%", 0, 1, kind="real", unit="°"), 1e-7, 0.5) == (
         r"$\text{t\%} \in [1 \cdot 10^{-7}, 0.5]$\,°"
     )

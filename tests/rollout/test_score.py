@@ -136,3 +136,10 @@ def test_environments_cannot_be_measured_exactly_and_tables_have_no_seeds() -> N
     lake = frozen_lake(4)
     with pytest.raises(TaskError, match="reset seeds are for environments"):
         evaluate(np.zeros(16, dtype=int), lake, seeds=[1])  # type: ignore[call-overload]  # is refused
+
+
+def test_a_score_is_printed_without_its_arrays() -> None:
+    task = TASKS["walk"]
+    said = repr(score(rulesets(task)["list"][0], task))
+    assert said.startswith("Score(performance=")
+    assert "array" not in said

@@ -296,3 +296,10 @@ def test_other_kernels_can_take_steps_in_a_lane_of_their_own() -> None:
     assert points[1].tolist() == real.points[-1]
     assert rewards.tolist() == [0, 1, 0, 0]
     np.testing.assert_array_equal(np.delete(states, 1, 0), np.delete(before, 1, 0))
+
+
+@pytest.mark.parametrize("answer", [np.zeros(3, dtype=np.int64), np.full(4, 2), np.full(4, -2), np.zeros(4)])
+def test_a_policy_that_returns_no_actions_is_refused(answer: NDArray[Any]) -> None:
+    task = task_of("CartPole-v1")
+    with pytest.raises(TaskError, match="must return 4 whole numbers from -1"):
+        play_twin_policy(task, twin(task), lambda points: answer, SEEDS)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature, RuleError
+from ifthen.explain.read.rule import read_rule
 from ifthen.rules.features import lows_and_highs, number_in_words
 
 
@@ -52,6 +53,24 @@ def test_intervals_name_only_the_bounds_that_are_not_the_features_edge(
 ) -> None:
     assert Feature("x", 0, 9, unit="m").interval_in_words(low, high) == words
     assert Feature("x", 0, 9, "real", "m").interval_in_words(low, high) == words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(-1, -1, "v ≤ -1 m"), (1, 1, "v ≥ 1 m"), (0, 0, "v = 0 m"), (-1, 1, ""), (-1, 0, "v ≤ 0 m")],
+)
+def test_an_edge_that_values_beyond_count_as_is_said_as_an_open_side(low: int, high: int, words: str) -> None:
+    assert Feature("v", -1, 1, "real", "m", clips=True).interval_in_words(low, high) == words
+    assert Feature("v", -1, 1, "integer", "m", clips=True).interval_in_words(low, high) == words
+    if words:
+        (read,) = read_rule(
+            f"IF {words} THEN a", [Feature("v", -1, 1, "real", "m", clips=True)], ["a"]
+        ).bounds
+        assert read == [low, high]
+
+
+def test_a_yes_or_no_stays_one_value() -> None:
+    assert Feature("ace", 0, 1, clips=True).interval_in_words(1, 1) == "ace = 1"
 
 
 @given(st.floats(-1e300, 1e300))

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import math
+import sys
 from pathlib import Path
 
 import polars
@@ -17,7 +18,7 @@ from ifthen.study.histories import read_log
 from ifthen.study.pack import HISTORIES, write_pack
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
-from ifthen.study.run import LOG, PACK, claim, write_log
+from ifthen.study.run import LOG, PACK, PLAN, claim, write_log
 from ifthen.study.tables import all_tables
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import contents, small_plan
@@ -191,3 +192,14 @@ def test_half_lines_of_the_log_are_passed_over(results: Results, tmp_path: Path)
     assert "10" in named["system"].to_list()  # names stay texts
     path.write_text("nothing,of,the,kind\n1,2,3,4\n")
     assert read_log(path) is None
+
+
+@pytest.mark.parametrize("task", ["antigravity:Cart-v0", {"environment": "antigravity:Cart-v0", "name": "x"}])
+def test_reading_a_packed_study_imports_no_package(results: Results, tmp_path: Path, task: object) -> None:
+    write_pack(tmp_path / "packed", results)
+    plan = json.loads((tmp_path / "packed" / PLAN).read_text())
+    plan["tasks"] = [task]
+    (tmp_path / "packed" / PLAN).write_text(json.dumps(plan))
+    with pytest.raises(OutputError, match=r"would import the package 'antigravity', and to read results"):
+        read_results(tmp_path / "packed")
+    assert "antigravity" not in sys.modules

@@ -78,6 +78,7 @@ def test_curves_are_means_and_deviations(results: Results) -> None:
     )
     values = rows["exact_fraction"].to_list()
     assert line.sd is not None
+    assert line.mean[4] is not None
     assert (line.mean[4], line.sd[4]) == pytest.approx((mean(values), stdev(values)), abs=1e-4)
     x, y = map(float, line.path.removeprefix("M").split("L")[4].split(","))
     assert x == pytest.approx(WIDTH * 4 / 5)

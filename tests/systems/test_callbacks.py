@@ -14,6 +14,7 @@ import ifthen
 from ifthen import ParameterError, System, TaskError, evaluate, frozen_lake, load
 from ifthen.systems.base import Callback
 from ifthen.systems.callbacks import Checkpoint, Evaluation, StopAt, TensorBoard
+from ifthen.tasks.from_gymnasium import env_task
 from tests.systems.contract import every_system, make, meadow, saved_bytes
 
 
@@ -268,3 +269,18 @@ def test_an_axis_that_tensorboard_cannot_have_is_refused(writers: list[FakeWrite
     with pytest.raises(ParameterError, match="by must be 'epoch' or 'steps' or 'episodes', not 'hours'"):
         TensorBoard("curves", by="hours")  # type: ignore[arg-type]  # that is what is tested
     assert writers == []
+
+
+@every_system
+def test_tensorboard_has_a_gap_where_an_environment_gave_no_return(
+    name: str, writers: list[FakeWriter]
+) -> None:
+    task = env_task("CartPole-v1", episodes=3, t_max=20, floor=-1e12)
+    system = make(name, task=task).learn(2, callback=TensorBoard("curves"))
+    (writer,) = writers
+    low = [row["epoch"] for row in system.now.records if row["performance"] == -1e12]
+    drawn = [step for column, _, step in writer.scalars if column == "performance"]
+    assert drawn == [epoch for epoch in range(3) if epoch not in low]
+    assert min(value for _, value, _ in writer.scalars) > -1e12
+    if name == "XCSF":  # which has no rule before its first step
+        assert 0 in low

@@ -23,7 +23,8 @@ from ifthen import (
     paper_suite,
 )
 from ifthen.evolve.alleles import alleles_of
-from ifthen.systems.pittsburgh import HISTORY, Population, breed, empty_population, random_rules
+from ifthen.systems.pittsburgh import Population, breed, empty_population, random_rules
+from ifthen.systems.pittsburgh_history import HISTORY
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, N_ACTIONS, RANGES, random_population
 from tests.naive_evolve import individuals

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from gymnasium import spaces, wrappers
 
+from ifthen import parse_rules
 from ifthen.errors import TaskError
+from ifthen.explain.trace import trace
 from ifthen.rules.features import Feature
 from ifthen.tasks import probe
 from ifthen.tasks.env_task import EnvTask
@@ -127,10 +129,23 @@ def test_names_and_ranges_can_be_given() -> None:
 
 
 def test_whole_features_can_be_given() -> None:
-    features = (Feature("a", 0.0, 1.0, "real"), Feature("b", -3, 3))
+    features = (Feature("a", 0.0, 1.0, "real"), Feature("b", -3.0, 3.0, "real", "m", clips=True))
     task = env_task("MountainCar-v0", features=features)
-    assert task.features == features
+    assert task.features == (Feature("a", 0.0, 1.0, "real", clips=True), features[1])
     assert task.origin["ranges"] == "given given"
+    ruleset = parse_rules("IF a <= 0.5 THEN push left\nOTHERWISE coast", task=task)
+    assert ruleset.predict(task.features_of(np.array([-9, 0], dtype=np.float32))) == 0
+    assert len(trace(ruleset, task).steps) == 200
+
+
+def test_features_of_whole_numbers_are_for_numbers_that_are_whole() -> None:
+    with pytest.raises(TaskError, match="feature 'b' is of whole numbers, but f1 is a real number"):
+        env_task("MountainCar-v0", features=(Feature("a", 0.0, 1.0, "real"), Feature("b", -3, 3)))
+    names: Any = ("a", "b")
+    with pytest.raises(TaskError, match="must be of the class Feature"):
+        env_task("MountainCar-v0", features=names)
+    wide = steady(spaces.Box(0, 2**40, (1,), np.int64), features=[Feature("n", 0, 7)])
+    assert wide.features == (Feature("n", 0, 7, clips=True),)
 
 
 # The probe
@@ -211,6 +226,21 @@ def test_a_declared_end_is_kept_and_only_the_other_probed(
         assert feature.low < feature.high
         assert feature.low == kept[0] or (kept[0] is None and -4 < feature.low < 1)
         assert feature.high == kept[1] or (kept[1] is None and 0 < feature.high < 9)
+
+
+@pytest.mark.parametrize(
+    ("space", "inside"),
+    [
+        (spaces.Box(-3e6, 2e6, (2,), np.float64), (-3e6, 2e6)),
+        (spaces.Box(0, 2**31 - 2, (2,), np.int32), (0, 2**31 - 2)),
+        (spaces.Box(-1_000_002, -1_000_001, (1,), np.int32), (-1_000_002, -1_000_001)),
+    ],
+)
+def test_a_probed_range_does_not_exceed_the_declared_one(
+    space: spaces.Space[Any], inside: tuple[float, float]
+) -> None:
+    for feature in steady(space).features:
+        assert inside[0] <= feature.low < feature.high <= inside[1]
 
 
 @pytest.mark.parametrize("value", [0.0, -7.5, 1e-310, 1e305, -3e307])

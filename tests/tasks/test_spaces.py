@@ -79,6 +79,36 @@ def test_a_batch_of_a_vector_environment_becomes_the_rows_of_its_observations(
     np.testing.assert_array_equal(flat.points(batch), rows)
 
 
+@pytest.mark.parametrize(
+    ("space", "given", "row"),
+    [
+        (
+            spaces.Box(-1, 1, (2,), np.float32),
+            np.array([0.1, 1 / 3]),
+            [float(np.float32(0.1)), 0.3333333432674408],
+        ),
+        (spaces.Box(-1, 1, (2,), np.float16), [0.1, 0.2], [float(np.float16(0.1)), float(np.float16(0.2))]),
+        (spaces.Box(-1, 1, (1,), np.float32), np.array([1e300]), [np.inf]),
+        (spaces.Box(0, 9, (2,), np.uint8), np.array([3.0, 9.0]), [3.0, 9.0]),
+        (spaces.Discrete(3), np.float32(2), [2.0]),
+    ],
+)
+def test_numbers_are_first_of_the_type_that_their_space_says(
+    space: spaces.Space[Any], given: Any, row: list[float]
+) -> None:
+    flat = FlatSpace.of(space)
+    assert flat.row(given).tolist() == row
+    assert flat.points(given).tolist() == row
+    assert flat.points(np.array([given, given])).tolist() == [row, row]
+
+
+@pytest.mark.parametrize("given", [0.5, -1, 300, np.nan])
+def test_numbers_that_a_type_does_not_have_are_refused(given: float) -> None:
+    flat = FlatSpace.of(spaces.Dict({"a": spaces.Box(0, 255, (1,), np.uint8)}))
+    with pytest.raises(TaskError, match="must have numbers of type uint8 at a, not array"):
+        flat.row({"a": np.array([given])})
+
+
 def test_rows_are_the_callers_own() -> None:
     batch = np.zeros((3, 2))
     FlatSpace.of(spaces.Box(0, 1, (2,), np.float64)).rows(batch, 3)[:] = 7

@@ -15,6 +15,7 @@ from ifthen.errors import ParameterError, TaskError
 from ifthen.tasks.twins import Twin, check_twin, register_twin, registered_twin, twin_of, twin_step
 from ifthen.tasks.twins.cart_pole import CART_POLE
 from ifthen.tasks.twins.equal import Checked
+from ifthen.tasks.twins.find import unlike
 from ifthen.tasks.twins.twin import PROTOTYPE, StepFunction, replay
 from tests import naive_envs
 from tests.envs import task_of
@@ -153,6 +154,8 @@ def test_checking_needs_a_twin_an_environment_and_a_number() -> None:
         check_twin("NoSuchThing-v0", 10, twin=CART_POLE)
     with pytest.raises(ParameterError, match="steps"):
         check_twin("CartPole-v1", 0)
+    with pytest.raises(TaskError, match=r"cannot be made: .*nonsense"):
+        check_twin("CartPole-v1", 10, nonsense=3)
     with pytest.raises(TaskError, match=r"state of 3 numbers.*shape \(1,\)"):
         check_twin(drift_id("Sizes"), 10, twin=Twin("Drift", 3, drift, where))
 
@@ -180,6 +183,17 @@ def test_changed_attributes_rule_a_twin_out(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(AcrobotEnv, "book_or_nips", "book")
     monkeypatch.setattr(AcrobotEnv, "torque_noise_max", 0.1)
     assert twin_of(task_of("Acrobot-v1")) is None
+
+
+def test_arrays_that_a_twin_assumes_are_compared_too() -> None:
+    env: Any = gymnasium.make("CartPole-v1")
+    env.unwrapped.masses = np.array([1.0, 2.0])
+    assumed = {"masses": np.array([1.0, 2.0])}
+    assert not unlike(env, Twin("Drift", 1, drift, where, assumes=assumed))
+    env.unwrapped.masses = np.array([1.0, 2.5])
+    assert "masses of its environment is" in unlike(env, Twin("Drift", 1, drift, where, assumes=assumed))
+    scalar = Twin("Drift", 1, drift, where, assumes={"masses": 1.0})
+    assert "where the twin assumes 1.0" in unlike(env, scalar)
 
 
 def test_wrappers_and_other_classes_rule_a_twin_out() -> None:

@@ -9,6 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from ifthen.cli.packages import typed_task
+from ifthen.cli.parameters import values_for
 from ifthen.cli.terminal import out
 from ifthen.errors import TaskError
 
@@ -72,23 +74,34 @@ def _print_environment(name: str) -> None:
     out.print(table)
 
 
-def systems() -> None:
+def systems(
+    task: Annotated[
+        str | None, typer.Option("--task", help="Also tell what would be used for this task.")
+    ] = None,
+) -> None:
     """List the learners and their parameters.
 
     For example:
 
     - `ifthen systems`
+    - `ifthen systems --task CartPole-v1`
     """
     from ifthen.study.settings import toml_value
     from ifthen.systems.registry import SYSTEMS
 
+    wanted = None if task is None else typed_task(task)
     for name, system in SYSTEMS.items():
         table = Table(title=Text(f"{name}: {system.summary}"), title_justify="left")
-        for heading in ("parameter", "default", "meaning"):
+        suited = {} if wanted is None else values_for(system, wanted)
+        for heading in ("parameter", "default", *([f"for {task}"] if wanted else []), "meaning"):
             table.add_column(heading, overflow="fold")
         for parameter, default, meaning in system.list_parameters():
-            table.add_row(parameter, "by task" if default is None else toml_value(default), Text(meaning))
+            own = [Text(suited[parameter])] if wanted else []
+            said = "by task" if default is None else toml_value(default)
+            table.add_row(parameter, said, *own, Text(meaning))
         out.print(table)
+    if wanted is not None:
+        out.print(f"Values with a * are not the default, but what suits {task}.")
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")
 
 

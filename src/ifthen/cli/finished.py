@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from ifthen.cli.packages import task_option
 from ifthen.cli.terminal import measured_table, out, print_rules, scores_table
 
 if TYPE_CHECKING:
@@ -27,14 +28,16 @@ def report(run_folder: RunFolder, settings: RunSettings, learner: System) -> Non
     task, ruleset, played = learner.task, learner.ruleset, isinstance(learner.task, EnvTask)
     shown = readable(ruleset, task)
     _write_files(run_folder, settings, learner, shown)
-    print_rules(learner.name, shown, task, len(ruleset))
+    more = f"'ifthen show {run_folder.path}{task_option(settings.task)} --all' shows them"
+    print_rules(learner.name, shown, task, len(ruleset), more)
     if len(shown) < len(ruleset):
         where = "in every state met on z" if played else "in every state"
         out.print(f"(these make the same choice {where} as all {len(ruleset)} in {RULES})")
     title = f"{learner.name} on {task.name}"
     if isinstance(task, EnvTask):
         out.print(z_and_unseen(title, ruleset, task, learner.threads))
-        out.print(f"('ifthen prune {run_folder.path}' looks for fewer rules that do as well)")
+        option = task_option(settings.task)
+        out.print(f"('ifthen prune {run_folder.path}{option}' looks for fewer rules that do as well)")
     else:
         sampled = evaluate(learner, task, "sampled", learner.parameters.noise)
         out.print(measured_table(title, sampled, evaluate(learner, task, "exact")))
@@ -66,7 +69,7 @@ def _print_fewer(run_folder: RunFolder, learner: System, shown: RuleSet) -> None
 
 def _write_files(run_folder: RunFolder, settings: RunSettings, learner: System, shown: RuleSet) -> None:
     """Write the rules, the pictures and the report, which lists the rules `shown`."""
-    from ifthen.explain.export.data import to_json
+    from ifthen.explain.export.data import to_json, written_name
     from ifthen.explain.export.text import rules_text
     from ifthen.explain.page import report_page
     from ifthen.explain.pictures.grid import has_grid
@@ -78,7 +81,7 @@ def _write_files(run_folder: RunFolder, settings: RunSettings, learner: System, 
     from ifthen.tasks.tabular import TabularTask
 
     ruleset, task = learner.ruleset, learner.task
-    write_text(run_folder / files.RULES, rules_text(ruleset, task.name))
+    write_text(run_folder / files.RULES, rules_text(ruleset, written_name(task)))
     write_text(run_folder / files.RULESET, to_json(ruleset, task))
     curve = learning_curve(learner)
     write_png(run_folder / files.CURVE, curve)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from ifthen.cli.packages import kept_task, typed_task
 from ifthen.cli.terminal import err
 from ifthen.errors import ModelFileError, ParameterError, TaskError
 
@@ -25,7 +26,11 @@ PolicyPath = Annotated[
 ]
 TaskName = Annotated[
     str | None,
-    typer.Option("--task", help="The task, where MODEL does not say or another one is meant."),
+    typer.Option(
+        "--task",
+        help="The task, where MODEL does not say or another one is meant; package:Id-v0 imports the package "
+        "of one's own environment, and a model of it keeps its settings.",
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
@@ -63,16 +68,16 @@ def read_policy(path: Path, task: str | None = None) -> Policy:
     from ifthen.explain.domain import table_of
     from ifthen.explain.read import read_ruleset
     from ifthen.explain.read.files import SUFFIXES
-    from ifthen.tasks.names import task_by_name
 
-    wanted = task_by_name(task) if task else None
+    wanted = typed_task(task) if task else None
     if path.suffix.lower() in SUFFIXES and not path.is_dir():
         ruleset, written = read_ruleset(path, wanted)
         policy = Policy(str(path), path.name, ruleset, wanted or _named_task(written, path))
     else:
         learner = load_model(path)
         name = f"{learner.name} in {path}"
-        policy = Policy(name, learner.name, learner.ruleset, wanted or learner.task, learner.parameters.noise)
+        played = kept_task(learner.task, wanted, task, path)
+        policy = Policy(name, learner.name, learner.ruleset, played, learner.parameters.noise)
     if policy.task is not None:
         table_of(policy.ruleset, policy.task)  # raises where the rules are about something else
     return policy

@@ -1,24 +1,28 @@
-"""Pruning in environments, for the command `prune`: fewer rules that play as well."""
+"""Policies in environments, for the commands prune and evaluate: fewer rules, and scores."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from ifthen.cli.finished import z_and_unseen
 from ifthen.cli.models import Policy
-from ifthen.cli.terminal import err, out
+from ifthen.cli.terminal import err, out, scores_table
 from ifthen.digits import in_units
 from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
     from ifthen.explain.fewer.played import Played
+    from ifthen.rollout.score import Score
     from ifthen.rules.ruleset import RuleSet
     from ifthen.tasks.env_task import EnvTask
 
 UNSEEN = 100
+MOST_EPISODES = 100_000
 
 
 def refuse_options(policy: Policy, tabular: Mapping[str, bool], played: Mapping[str, bool]) -> bool:
@@ -90,5 +94,45 @@ def before_and_after(found: Played, task: EnvTask) -> Table:
     for place, name in enumerate(("rules", "conditions")):
         table.add_row(name, *(f"{size_of(rules)[place]:,}" for rules in both))
     for name, seeds in lists.items():
-        table.add_row(name, *(in_units(score(rules, task, seeds).performance) for rules in both))
+        table.add_row(name, *(mean_in_words(score(rules, task, seeds)) for rules in both))
     return table
+
+
+def mean_in_words(own: Score) -> str:
+    """Return the mean return of rules, or in how many episodes they met a state without one."""
+    if not own.failed:
+        return in_units(own.performance)
+    failed = round(own.failed_share * own.episodes)
+    return f"a state without a rule in {failed:,} of {own.episodes:,} episodes"
+
+
+def evaluate_env(
+    policy: Policy, task: EnvTask, episodes: int | None, seeds: str | None, threads: int | None
+) -> None:
+    """Print the scores of rules in an environment, on z and on other reset seeds."""
+    from ifthen.rollout.score import score
+    from ifthen.systems.base import checked_threads
+
+    title, workers = f"{policy.title} on {task.name}", checked_threads(threads)
+    if seeds is None:
+        out.print(z_and_unseen(title, policy.ruleset, task, workers, episodes or 100))
+        return
+    if episodes is not None:
+        raise ParameterError("--seeds says which episodes are played: leave --episodes out.")
+    first, last = _ends(seeds)
+    scores = {
+        "on z": score(policy.ruleset, task, threads=workers),
+        f"on seeds {seeds}": score(policy.ruleset, task, range(first, last + 1), workers),
+    }
+    out.print(scores_table(title, scores))
+
+
+def _ends(seeds: str) -> tuple[int, int]:
+    """Return the first and the last of `5000-5099`."""
+    found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", seeds.strip())
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if not first <= last < first + MOST_EPISODES:
+        raise ParameterError(
+            f"--seeds takes the first and the last reset seed, such as 5000-5099, not {seeds!r}."
+        )
+    return first, last

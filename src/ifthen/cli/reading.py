@@ -66,7 +66,7 @@ def show(
         ruleset: RuleSet = compacted(policy.ruleset, policy.table_task("--compact"), method, share)
     else:
         ruleset = policy.ruleset if everything else readable(policy.ruleset, played)
-    print_rules(policy.title, ruleset, played, len(policy.ruleset))
+    print_rules(policy.title, ruleset, played, len(policy.ruleset), "" if everything else "--all shows them")
     if json_file is not None:
         write_text(json_file, to_json(ruleset, played))
         out.print(f"written to {json_file}")

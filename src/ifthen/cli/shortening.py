@@ -9,6 +9,7 @@ import typer
 
 from ifthen.checks import one_of, real_number
 from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
+from ifthen.cli.packages import typed_task
 from ifthen.cli.terminal import err, out
 from ifthen.cli.writing import write_rules
 from ifthen.errors import ParameterError
@@ -184,11 +185,10 @@ def shortest(
     """
     from ifthen.explain.domain import tabular
     from ifthen.explain.shortest import shortest_decision_list
-    from ifthen.tasks.names import task_by_name
 
     if file is not None and file.suffix.lower() not in (".json", ".txt"):
         raise ParameterError(f"--out writes .json or .txt, not {file.name}.")
-    wanted, how = tabular(task_by_name(task), "the shortest list of an optimal policy"), cast(Any, effort)
+    wanted, how = tabular(typed_task(task), "the shortest list of an optimal policy"), cast(Any, effort)
     with err.status("searching") as status:
         found = shortest_decision_list(
             wanted,

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from ifthen.tasks.env_task import EnvTask
     from ifthen.tasks.tabular import TabularTask
 
+MOST_RULES = 20
+"""How many of an XCSF's rules for an environment are printed, unless all are asked for."""
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 
-def print_rules(name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everything: int) -> None:
+def print_rules(
+    name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everything: int, more: str = ""
+) -> None:
     """Print rules with the share of states each decides; in an environment, of those met on z.
 
     Args:
@@ -31,15 +35,21 @@ def print_rules(name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everyt
         ruleset: its rules, or those picked from them.
         task: its task.
         everything: how many rules it has in all.
+        more: how to see all; where that is said, of the many rules that an XCSF has in an environment only
+            those that decide most are printed.
     """
     from ifthen.explain.words import rules_in_words
+    from ifthen.tasks.env_task import EnvTask
 
     title = f"Rules of {name} on {task.name}"
     if len(ruleset) < everything:
         title += f": {len(ruleset)} of {everything}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("#", justify="right")
-    rules = rules_in_words(ruleset, task)
+    rules, left_out = rules_in_words(ruleset, task), 0
+    if more and ruleset.kind == "prediction-array" and isinstance(task, EnvTask) and len(rules) > MOST_RULES:
+        left_out = len(rules) - MOST_RULES
+        rules = sorted(rules, key=lambda rule: -rule.decides)[:MOST_RULES]
     table.add_column("rule", overflow="fold")
     notes = any(rule.notes for rule in rules)
     if notes:
@@ -50,6 +60,8 @@ def print_rules(name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everyt
         decides = f"{rule.decides} ({rule.share:.0%})"
         table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
     out.print(table)
+    if left_out:
+        out.print(f"… {left_out:,} more, each of which decides no more of the states met ({more})")
 
 
 def measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ifthen.cli.finished import report, z_and_unseen
-from ifthen.cli.models import Policy, PolicyPath, TaskName, Threads, read_policy
-from ifthen.cli.terminal import Stop, after_epoch, err, measured_table, out, scores_table
+from ifthen.cli.finished import report
+from ifthen.cli.models import PolicyPath, TaskName, Threads, read_policy
+from ifthen.cli.packages import allow_package, packaged, reach, task_option
+from ifthen.cli.parameters import suited_parameters
+from ifthen.cli.playing import evaluate_env
+from ifthen.cli.terminal import Stop, after_epoch, err, measured_table, out
 from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
     from ifthen.study.run_folder import RunFolder
     from ifthen.study.settings import RunSettings
     from ifthen.systems.base import Callback, System
-    from ifthen.tasks.env_task import EnvTask
 
-MOST_EPISODES = 100_000
 Curves = Annotated[
     Path | None,
     typer.Option("--tensorboard", metavar="FOLDER", help="Also write curves for TensorBoard here."),
@@ -80,7 +81,9 @@ def train(
         noise = "stream"
 
     Any Gymnasium environment with Discrete actions is a task, by its id, or by `package:Id-v0` where a
-    package of yours registers it. Its settings, by --task-set or in place of the line `task = …`:
+    package of yours registers it, such as a module in the current folder. Runs of such an environment are
+    opened again with `--task package:Id-v0`, as files never have packages imported. Its settings, by
+    --task-set or in place of the line `task = …`:
 
         [task]
         environment = "CartPole-v1"
@@ -106,6 +109,7 @@ def train(
         task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments)
         given["task"] = with_settings(given.get("task"), task_changes)
     settings = checked_settings(given)
+    reach(settings.task)
     changes = dict(parse_assignment(text) for text in assignments or [])
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     rules = None if start is None else read_policy(start).ruleset
@@ -115,11 +119,20 @@ def train(
     default = Path("runs") / name
     run_folder = RunFolder(folder or default)
     run_folder.claim(settings, overwrite, rules)
+    if suited := suited_parameters(learner, settings.parameters):
+        named = packaged(settings.task) or learner.task.environment
+        out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
     _learn_and_report(run_folder, settings, learner, curves)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task", help="package:Id-v0, where the run is one of an environment in a package of your own."
+        ),
+    ] = None,
     tensorboard: Curves = None,
     threads: Threads = None,
 ) -> None:
@@ -133,6 +146,7 @@ def resume(
 
     run_folder = RunFolder(folder)
     settings = run_folder.settings()
+    allow_package(settings.task, task)
     learner = run_folder.system(settings, threads)
     goal = settings.goal
     done = goal.count(learner.now.records[-1]) if learner.started else 0
@@ -180,7 +194,7 @@ def evaluate(
     if isinstance(played, EnvTask):
         if noise is not None:
             raise ParameterError(f"{played.name} draws its own numbers from reset seeds: leave --noise out.")
-        _evaluate_env(policy, played, episodes, seeds, threads)
+        evaluate_env(policy, played, episodes, seeds, threads)
         return
     if episodes is not None or seeds is not None:
         raise ParameterError(
@@ -189,38 +203,6 @@ def evaluate(
     sampled = measure(policy.ruleset, played, "sampled", how)
     exact = measure(policy.ruleset, played, "exact")
     out.print(measured_table(f"{policy.title} on {played.name}", sampled, exact))
-
-
-def _evaluate_env(
-    policy: Policy, task: EnvTask, episodes: int | None, seeds: str | None, threads: int | None
-) -> None:
-    """Print the scores of rules in an environment, on z and on other reset seeds."""
-    from ifthen.rollout.score import score
-    from ifthen.systems.base import checked_threads
-
-    title, workers = f"{policy.title} on {task.name}", checked_threads(threads)
-    if seeds is None:
-        out.print(z_and_unseen(title, policy.ruleset, task, workers, episodes or 100))
-        return
-    if episodes is not None:
-        raise ParameterError("--seeds says which episodes are played: leave --episodes out.")
-    first, last = _ends(seeds)
-    scores = {
-        "on z": score(policy.ruleset, task, threads=workers),
-        f"on seeds {seeds}": score(policy.ruleset, task, range(first, last + 1), workers),
-    }
-    out.print(scores_table(title, scores))
-
-
-def _ends(seeds: str) -> tuple[int, int]:
-    """Return the first and the last of `5000-5099`."""
-    found = re.fullmatch(r"(\d{1,15})(?:-(\d{1,15}))?", seeds.strip())
-    first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-    if not first <= last < first + MOST_EPISODES:
-        raise ParameterError(
-            f"--seeds takes the first and the last reset seed, such as 5000-5099, not {seeds!r}."
-        )
-    return first, last
 
 
 def _learn_and_report(
@@ -235,6 +217,8 @@ def _learn_and_report(
             finished = False
     if not finished:
         at = f" and saved at epoch {learner.epoch}" if learner.started else ""
-        err.print(f"stopped{at}; 'ifthen resume {run_folder.path}' goes on from there")
+        err.print(
+            f"stopped{at}; 'ifthen resume {run_folder.path}{task_option(settings.task)}' goes on from there"
+        )
         raise typer.Exit(130)
     report(run_folder, settings, learner)

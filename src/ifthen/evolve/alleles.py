@@ -20,6 +20,8 @@ from ifthen.jit import kernel
 from ifthen.randomness import below, uniform
 from ifthen.rules.features import Feature, lows_and_highs
 
+WIDE = 10_000
+"""Moves of integer features with more values than this are not counted up, but come by logarithms."""
 DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
 
 
@@ -75,6 +77,8 @@ def random_allele(key: np.uint64, any_key: np.uint64, at: int, d: int, end: int,
 @kernel
 def geometric(u: float, tail: float, most: int) -> int:
     """Return a variate on 1, 2, … whose probability of exceeding k is `tail`**k, at most `most`."""
+    if most > WIDE:
+        return most if u <= 0.0 else int(min(max(math.ceil(math.log(u) / math.log(tail)), 1), most))
     k = 1
     beyond = tail
     while u < beyond and k < most:

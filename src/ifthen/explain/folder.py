@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ifthen.errors import OutputError
 from ifthen.explain.export import rules_text
+from ifthen.explain.export.data import written_name
 from ifthen.explain.words import read_rules
 from ifthen.store import write_text
 
@@ -77,7 +78,7 @@ def explain_to(
         old.unlink(missing_ok=True)  # what another policy had and this one has not must not stay beside it
     ruleset, task = policy.ruleset, policy.task
     reading = read_rules(ruleset, task)
-    write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else task.name))
+    write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else written_name(task)))
     write_text(folder / "rules.md", reading.to_markdown())
     write_text(folder / "rules.tex", reading.to_latex())
     write_text(folder / "rules.csv", reading.to_table().write_csv())

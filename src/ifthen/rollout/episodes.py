@@ -7,10 +7,12 @@ z, a fixed list of reset seeds, is common to all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
 
 TERMINATED, TRUNCATED, NULL = 0, 1, 2
 Choose = Callable[[NDArray[np.float64]], NDArray[np.int64]]
@@ -37,3 +39,15 @@ class Episodes(NamedTuple):
     def some(self, seeds: slice) -> Episodes:
         """Return what was got from some of the seeds."""
         return Episodes(self.returns[:, seeds], self.steps[:, seeds], self.endings[:, seeds])
+
+
+def checked_actions(given: Any, n: int, n_actions: int) -> NDArray[np.int64]:
+    """Return what a policy chose at n points, or raise TaskError where these are not actions."""
+    actions = np.asarray(given)
+    whole = actions.shape == (n,) and actions.dtype.kind in "iu"
+    if not whole or (n and (actions.min() < -1 or actions.max() >= n_actions)):
+        raise TaskError(
+            f"a policy must return {n} whole numbers from -1 (no action) to {n_actions - 1}, one per point, "
+            f"not {actions!r}."
+        )
+    return actions.astype(np.int64)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import one_of
 from ifthen.errors import TaskError
-from ifthen.rollout.score import Score, score
+from ifthen.rollout.score import Score, described, score
 from ifthen.rollout.tabular import play
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.env_task import EnvTask
@@ -132,7 +132,7 @@ def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
     if isinstance(ruleset, RuleSet):
         if ruleset.features != task.features or ruleset.action_names != task.action_names:
             raise TaskError(
-                f"the ruleset speaks of {_described(ruleset)}, but task {task.name} has {_described(task)}."
+                f"the ruleset speaks of {described(ruleset)}, but task {task.name} has {described(task)}."
             )
         return np.asarray(ruleset.predict(task.dynamics.points), dtype=np.int16)
     table = np.asarray(ruleset)
@@ -155,9 +155,3 @@ def optimal_performance(task: TabularTask, method: Method = "exact", noise: Nois
         return float(solution.values[task.initial_states].mean())
     table = solution.policy[task.decision_states].astype(np.int16)
     return float(play(task, table[None], noise).performance[0])
-
-
-def _described(owner: RuleSet | TabularTask) -> str:
-    """Return features and actions in short, for error messages."""
-    features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features)
-    return f"{features} and actions {', '.join(owner.action_names)}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import TaskError
 from ifthen.inference.rulebook import Rulebook
-from ifthen.rollout.episodes import Choose, Episodes
+from ifthen.rollout.episodes import Choose, Episodes, checked_actions
 from ifthen.rollout.game import Actions, play
 from ifthen.rollout.trajectories import Log, Trajectory
 from ifthen.rollout.workers import actions_of, play_jobs
@@ -61,14 +60,7 @@ def _checked(task: EnvTask, choose: Choose) -> Actions:
     """Return how a policy chooses; raises where what it returns are not actions."""
 
     def write(_: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
-        actions = np.asarray(choose(points))
-        whole = actions.shape == out.shape and actions.dtype.kind in "iu"
-        if not whole or actions.min() < -1 or actions.max() >= task.n_actions:
-            raise TaskError(
-                f"a policy must return {len(out)} whole numbers from -1 (no action) to {task.n_actions - 1}, "
-                f"one per point, not {actions!r}."
-            )
-        out[:] = actions
+        out[:] = checked_actions(choose(points), len(out), task.n_actions)
 
     return write
 

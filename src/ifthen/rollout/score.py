@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ifthen.rollout.episodes import NULL, TRUNCATED, Episodes
 from ifthen.rollout.players import play_policy, play_rules
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.tabular import TabularTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +47,8 @@ class Score:
     truncated_share: float
     failed_share: float
     failed: bool
-    returns: NDArray[np.float64]
-    seeds: NDArray[np.int64]
+    returns: NDArray[np.float64] = field(repr=False)
+    seeds: NDArray[np.int64] = field(repr=False)
 
 
 def score(policy: Any, task: EnvTask, seeds: ArrayLike | None = None, threads: int = 1) -> Score:
@@ -103,7 +104,7 @@ def checked_ruleset(policy: Any, task: EnvTask) -> RuleSet:
         raise TaskError(f"a policy in {task.name} must be a RuleSet or a trained system, not {policy!r}.")
     if ruleset.features != task.features or ruleset.action_names != task.action_names:
         raise TaskError(
-            f"the ruleset speaks of {_described(ruleset)}, but task {task.name} has {_described(task)}."
+            f"the ruleset speaks of {described(ruleset)}, but task {task.name} has {described(task)}."
         )
     return ruleset
 
@@ -117,7 +118,7 @@ def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _described(owner: RuleSet | EnvTask) -> str:
+def described(owner: RuleSet | TabularTask | EnvTask) -> str:
     """Return features and actions in short, for error messages."""
     features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features)
     return f"{features} and actions {', '.join(owner.action_names)}"

@@ -16,7 +16,7 @@ from ifthen.inference.blocks import Blocks, chosen_by_blocks, fill_blocks, new_b
 from ifthen.inference.rulebook import Rulebook, choose_lanes
 from ifthen.jit import inlined_kernel, kernel, lean_kernel
 from ifthen.parallel import for_slices
-from ifthen.rollout.episodes import NULL, TERMINATED, TRUNCATED, Episodes
+from ifthen.rollout.episodes import NULL, TERMINATED, TRUNCATED, Episodes, checked_actions
 from ifthen.rollout.twin_starts import Beginnings, beginnings, starts
 from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.twins.twin import Twin, call_step
@@ -98,7 +98,7 @@ def play_twin_policy(
     states, points, lanes = begin.states.copy(), begin.points.copy(), np.arange(k)
     played = Episodes(np.zeros((1, k)), np.zeros((1, k), np.int64), np.full((1, k), TRUNCATED, np.int8))
     for t in range(begin.t_max):
-        actions = np.asarray(choose(np.clip(points, *task.ranges)), dtype=np.int64)
+        actions = checked_actions(choose(np.clip(points, *task.ranges)), len(points), task.n_actions)
         rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
         step_lanes(twin.step, states, actions, points, rewards, ends)
         null = actions < 0

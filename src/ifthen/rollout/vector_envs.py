@@ -14,11 +14,14 @@ from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
+from ifthen.tasks.answers import reset_answer, step_answer
 from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.spaces import FlatSpace
 
 SYNC_LANES = 64
 """Environments in Python take far longer for a step than what is done once for all lanes."""
@@ -55,6 +58,8 @@ class VectorLanes(Protocol):
 class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment that can rest: action -1, and a reset without a seed, leave it as it is.
 
+    Its observations are rows of numbers `(features,)`, checked and of the types that their space says.
+
     Args:
         task: the task.
     """
@@ -62,18 +67,30 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, task: EnvTask) -> None:
         super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
         self._name, self._first_action = task.name, task.action_start
+        self._flat = FlatSpace.of(self.env.observation_space)
+        if self._flat != task.flat:
+            self.env.close()
+            raise TaskError(
+                f"environments of one task must have the same spaces, but one of {task.name} observes "
+                f"{self.env.observation_space}, another something else."
+            )
+        self.observation_space = Box(-np.inf, np.inf, (len(task.features),), np.float64)
         self._seed: int | None = None
         self._steps = 0
-        self._seen: Any = None
+        self._seen: NDArray[np.float64] | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Begin an episode."""
         if seed is not None or self._seen is None:
             self._seed, self._steps = seed, 0
             try:
-                self._seen, _ = self.env.reset(seed=seed)
+                answer = self.env.reset(seed=seed)
             except Exception as problem:
                 raise self._error("reset", problem) from problem
+            try:
+                self._seen = self._flat.row(reset_answer(answer))
+            except TaskError as problem:
+                raise self._refusal(problem) from None
         return self._seen, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -82,16 +99,25 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             return self._seen, 0.0, False, False, {}
         self._steps += 1
         try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
-            seen, reward, terminated, truncated, _ = self.env.step(int(action) + self._first_action)
+            answer = self.env.step(int(action) + self._first_action)
         except Exception as problem:
             raise self._error("step", problem) from problem
-        self._seen = seen
-        return seen, reward, terminated, truncated, {}
+        try:
+            observation, reward, terminated, truncated = step_answer(answer)
+            self._seen = self._flat.row(observation)
+        except TaskError as problem:
+            raise self._refusal(problem) from None
+        return self._seen, reward, terminated, truncated, {}
 
     def _error(self, what: str, problem: Exception) -> TaskError:
         return TaskError(
             f"{self._name} raised {type(problem).__name__} in {what} (step {self._steps} of the episode with "
             f"reset seed {self._seed}): {problem}"
+        )
+
+    def _refusal(self, problem: TaskError) -> TaskError:
+        return TaskError(
+            f"{self._name} at step {self._steps} of the episode with reset seed {self._seed}: {problem}"
         )
 
 
@@ -111,7 +137,6 @@ class SyncLanes:
     def __init__(self, task: EnvTask) -> None:
         # The task keeps these lanes alive, not they the task: see `lanes_of`.
         self._task = weakref.ref(task)
-        self._flat = task.flat
         self._made: list[Lane] = []
         self._vector: Any = None
         self._places = np.arange(0)
@@ -137,7 +162,8 @@ class SyncLanes:
         for place, seed in zip(places, seeds, strict=True):
             each[place] = int(seed)
         observations = self._reset(places, each)
-        return self._flat.rows(observations, self._vector.num_envs)[places]
+        rows: NDArray[np.float64] = observations[places]
+        return rows
 
     def step(self, actions: NDArray[np.int64]) -> Step:
         """Take a step."""
@@ -145,8 +171,7 @@ class SyncLanes:
         every = np.full(n, -1)
         every[places] = actions
         observations, rewards, terminated, truncated, _ = self._vector.step(every)
-        points = self._flat.rows(observations, n)
-        return points[places], rewards[places], terminated[places], truncated[places]
+        return observations[places], rewards[places], terminated[places], truncated[places]
 
     def rest(self, lanes: NDArray[np.int64]) -> None:
         """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""

@@ -74,18 +74,27 @@ class Feature:
     def interval_in_words(self, low: float, high: float) -> str:
         """Return the closed interval as a condition: "x ≤ 3" where it begins at the feature's edge.
 
-        Nothing is said of an interval that leaves nothing out.
+        Nothing is said of an interval that leaves nothing out. "x ≤ 0" is said of the lower edge alone where
+        values beyond count as it.
         """
         unit = f" {self.unit}" if self.unit else ""
         if low <= self.low and high >= self.high:
             return ""
-        if low == high:
+        if self.is_one_value(low, high):
             return f"{self.name} = {number_in_words(low)}{unit}"
         if low <= self.low:
             return f"{self.name} ≤ {number_in_words(high)}{unit}"
         if high >= self.high:
             return f"{self.name} ≥ {number_in_words(low)}{unit}"
         return f"{self.name} in [{number_in_words(low)}, {number_in_words(high)}]{unit}"
+
+    def is_one_value(self, low: float, high: float) -> bool:
+        """Return whether only one value is in a closed interval, the values that count as an edge with it.
+
+        A feature of two whole numbers is a yes or no, which has nothing beyond.
+        """
+        beyond = self.clips and not (self.is_integer and self.width <= 2)
+        return low == high and not (beyond and (high <= self.low or low >= self.high))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""

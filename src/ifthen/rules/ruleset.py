@@ -320,7 +320,9 @@ class RuleSet(ABC):
 
     # What follows reads a ruleset in ways that know tasks, which rules do not: hence imports inside.
 
-    def explain(self, observation: ArrayLike, task: AnyTask | None = None) -> Explanation:
+    def explain(
+        self, observation: ArrayLike | Mapping[str, float], task: AnyTask | None = None
+    ) -> Explanation:
         """Say which rule decides at an observation, why the others lost, and what would change the action.
 
         See `ifthen.explain.why.explain`.

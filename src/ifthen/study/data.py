@@ -31,7 +31,7 @@ def _summaries(results: Results) -> list[dict[str, Any]]:
             for one in performances(results, task, measure):
                 numbers = _flat(asdict(one.summary))
                 paper = dict(zip(("paper_mean", "paper_sd"), one.paper or (None, None), strict=True))
-                own = {"measure": measure, "task": task, "system": one.system}
+                own = {"measure": measure, "task": task, "system": one.system, "no_rule": one.no_rule}
                 rows.append({**own, **numbers, **paper, "standard_errors_apart": one.apart})
     return rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ifthen.study.results import Results
 
 NOTHING = "–"
+NO_RULE = "Trials with such an episode are counted (no rule: n) and in no mean: they have no return."
 PAPERS_COLUMNS = ("paper", "s.e. apart")
 
 

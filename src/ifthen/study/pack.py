@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import json
+import sys
 import tempfile
 import zlib
 from functools import lru_cache
@@ -120,6 +121,7 @@ def _rulesets_path(folder: Path, system: str, task: str) -> Path:
 
 def read_pack(folder: Path, plan: StudyPlan) -> Results:
     """Return the results of a packed study, or raise where its files are not those that were packed."""
+    _check_imports(folder, plan)
     pack, trials = _pack_of(folder), plan.trials_to_run()
     for name, packed in pack.sha256.items():
         path = folder / name
@@ -136,6 +138,19 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
     ruleset = (lambda trial: _packed_ruleset(folder, trial)) if pack.rulesets else None
     log = read_log(folder / LOG)
     return Results(plan, histories, tuple(sorted(failed)), tuple(missing), ruleset, log, pack.versions)
+
+
+def _check_imports(folder: Path, plan: StudyPlan) -> None:
+    """Raise where making a task would import a package: somebody else may have packed the study."""
+    for given in plan.tasks:
+        environment = given if isinstance(given, str) else getattr(given, "environment", "")
+        package, colon, _ = environment.rpartition(":")
+        if colon and package not in sys.modules:
+            raise OutputError(
+                f"the study packed in {folder} has the task {environment!r}: to make it would import the "
+                f"package {package!r}, and to read results must not. If you trust that package, import it "
+                "first in Python and call ifthen.study.read.read_results there."
+            )
 
 
 def _pack_of(folder: Path) -> Pack:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -62,6 +63,18 @@ class Results:
     def environments(self) -> set[str]:
         """The names of the tasks that are environments: their optimum is not known."""
         return {name for name, task in self.plan.tasks_by_name().items() if isinstance(task, EnvTask)}
+
+    def floor(self, task: str) -> float:
+        """Return the performance that stands for rules which met a state with no rule, and is no return.
+
+        It is −inf for tables of states: what stands there for such rules is as good a number as any.
+        """
+        made = self.plan.tasks_by_name()[task]
+        return made.floor if isinstance(made, EnvTask) else -math.inf
+
+    def counted(self, task: str, values: list[float]) -> list[float]:
+        """Return the performances in a task without those of rules that met a state with no rule."""
+        return [value for value in values if value > self.floor(task)]
 
     @property
     def only_environments(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ifthen.digits import in_units, mean_and_sd
 from ifthen.study.grid import Grid
-from ifthen.study.notes import NOTHING, PAPERS_COLUMNS, notes_on
+from ifthen.study.notes import NO_RULE, NOTHING, PAPERS_COLUMNS, notes_on
 from ifthen.study.paper import TRIALS, is_papers, papers_performance
 from ifthen.study.results import Results
 from ifthen.study.sizes import sizes_table, times_table
@@ -80,26 +80,31 @@ class Performance:
         summary: of our trials.
         paper: mean and sd; None where the paper did not do the same.
         apart: how many standard errors lie between the means; None where there is no such unit.
+        no_rule: how many trials met a state of an environment with no rule: they are not in the summary.
     """
 
     system: str
     summary: Summary
     paper: tuple[float, float] | None
     apart: float | None
+    no_rule: int = 0
 
 
 def performances(results: Results, task: str, measure: Measure) -> list[Performance]:
     """Return the final performance of every system on a task."""
     found = []
     for system, values in samples_of(results, task, measure).items():
-        summary = summarise(values, results.failures(system, task))
+        counted = results.counted(task, values)
+        summary, no_rule = summarise(counted, results.failures(system, task)), len(values) - len(counted)
+        if no_rule and not counted:
+            summary = replace(summary, why="Where all trials met a state with no rule there is no mean.")
         paper = apart = None
         if measure == "fraction" and is_papers(results.plan, system, task):
             mean, sd, _ = papers_performance()[system, task]
             paper = (mean, sd)
             if summary.mean is not None and summary.sd is not None:
                 apart = standard_errors_apart(summary.mean, summary.sd, summary.n, mean, sd, TRIALS)
-        found.append(Performance(system, summary, paper, apart))
+        found.append(Performance(system, summary, paper, apart, no_rule))
     return found
 
 
@@ -110,27 +115,35 @@ def performance_table(results: Results, measure: Measure = "fraction") -> Grid:
         results: the study's.
         measure: performance on z as a fraction of OTP, or exact as a fraction of the optimum.
     """
-    rows = []
+    rows, found = [], []
     for task in results.plan.tasks_by_name():
         for one in performances(results, task, measure):
+            found.append(one)
             paper = NOTHING if one.paper is None else "{:.3f} ± {:.3f}".format(*one.paper)
             same = one.paper is not None and one.summary.sd is not None and one.apart is None
             apart = "0" if same else NOTHING if one.apart is None else f"{one.apart:.1f}"
-            rows.append((task, one.system, _count(one.summary), shown_spread(one.summary), paper, apart))
+            rows.append((task, one.system, _count(one), shown_spread(one.summary), paper, apart))
     return Grid(
         f"Final performance {words(results, measure)}, mean ± sd over trials",
         ("task", "system", "n", "mean ± sd", *PAPERS_COLUMNS),
         tuple(rows),
-        notes_on(results),
+        (*_on_no_rule(found), *notes_on(results)),
     )
+
+
+def _on_no_rule(found: list[Performance]) -> tuple[str, ...]:
+    """Return a sentence on trials that are in no mean, where there are any."""
+    told = f"In environments an episode may meet a state with no rule. {NO_RULE}"
+    return (told,) if any(one.no_rule for one in found) else ()
 
 
 def spread_table(results: Results, measure: Measure = "fraction") -> Grid:
     """Return medians, interquartile means with bootstrap intervals, and tests of normality."""
-    rows, whys = [], []
+    rows, whys, found = [], [], []
     for task in results.plan.tasks_by_name():
         for one in performances(results, task, measure):
             summary = one.summary
+            found.append(one)
             low, high = summary.iqm_interval or (None, None)
             interval = (
                 NOTHING if low is None or high is None else f"{shown_number(low)} … {shown_number(high)}"
@@ -143,7 +156,7 @@ def spread_table(results: Results, measure: Measure = "fraction") -> Grid:
         f"Final performance {words(results, measure)}: medians and interquartile means",
         ("task", "system", "median", "IQM", "95 % interval", "Shapiro–Wilk p"),
         tuple(rows),
-        (*dict.fromkeys(whys), *notes_on(results)),
+        (*dict.fromkeys(whys), *_on_no_rule(found), *notes_on(results)),
     )
 
 
@@ -202,8 +215,10 @@ def _comparison_grid(
     )
 
 
-def _count(summary: Summary) -> str:
-    return f"{summary.n} ({summary.failed} failed)" if summary.failed else str(summary.n)
+def _count(one: Performance) -> str:
+    beside = [f"{one.summary.failed} failed"] if one.summary.failed else []
+    beside += [f"no rule: {one.no_rule}"] if one.no_rule else []
+    return f"{one.summary.n} ({', '.join(beside)})" if beside else str(one.summary.n)
 
 
 def shown_spread(summary: Summary) -> str:

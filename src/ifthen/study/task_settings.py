@@ -77,15 +77,17 @@ class EnvironmentSettings(BaseModel):
             env: Any = gymnasium.make(self.environment, **options)
         except Exception as problem:
             raise TaskError(cannot_make(self.environment, problem)) from problem
-        tabular = has_table(env)
-        for setting in (OF_PLAYED if tabular else OF_TABLES) & set(given):
-            has = "a" if tabular else "no"
-            raise ParameterError(
-                f"{setting} is no setting of {self.environment}, which has {has} transition table."
-            )
-        if tabular:
-            return task_from_env(env, **given)
-        env.close()
+        try:
+            tabular = has_table(env)
+            for setting in (OF_PLAYED if tabular else OF_TABLES) & set(given):
+                has = "a" if tabular else "no"
+                raise ParameterError(
+                    f"{setting} is no setting of {self.environment}, which has {has} transition table."
+                )
+            if tabular:
+                return task_from_env(env, **given)
+        finally:
+            env.close()
         if self.ranges is not None:
             given["ranges"] = {name: _ends(name, ends) for name, ends in self.ranges.items()}
         return env_task(self.environment, options=options, **given)

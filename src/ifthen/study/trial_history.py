@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars
 
-from ifthen.errors import RuleError
 from ifthen.explain.best_actions import best_action_map
-from ifthen.explain.fewer.played import prune_by_playing
+from ifthen.explain.fewer.played import NothingToPruneError, prune_by_playing
 from ifthen.rollout.score import score
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import atomic_file
@@ -93,7 +92,7 @@ def _pruned(ruleset: RuleSet, task: EnvTask) -> RuleSet | None:
     """Return pruned rules; None for those that meet a state with no rule: they have nothing to lose."""
     try:
         return prune_by_playing(ruleset, task, threads=1).ruleset
-    except RuleError:
+    except NothingToPruneError:
         return None
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ifthen.digits import in_units, mean_and_sd
 from ifthen.study.grid import Grid
-from ifthen.study.notes import NOTHING
+from ifthen.study.notes import NO_RULE, NOTHING
 from ifthen.study.results import Results
 from ifthen.study.trial_history import UNSEEN
 
@@ -18,11 +18,8 @@ def unseen_table(results: Results) -> Grid:
         f"Mean returns. On z and unseen: mean ± sd over trials; unseen are {UNSEEN} reset seeds that nothing "
         "was learnt or selected on. Best and worst: of trials, unseen.",
     ]
-    if any(row[-1] not in ("0 %", NOTHING) for row in rows):
-        notes.append(
-            "No rule: share of unseen episodes that met a state with no rule; one of them makes a trial's "
-            "performance the task's floor."
-        )
+    if any(row[-1] not in ("0 %", NOTHING) or "no rule" in row[3] for row in rows):
+        notes.append(f"No rule: share of unseen episodes that met a state with no rule. {NO_RULE}")
     return Grid(
         "Final performance in environments",
         ("task", "system", "n", "on z", "unseen", "best", "worst", "worst episode", "no rule"),
@@ -38,9 +35,10 @@ def pruned_table(results: Results) -> Grid:
         sizes, scores = (results.values(system, task, name) for name in ("pruned_rules", "pruned_score"))
         if sizes:
             before = sizes_of(results.values(system, task, "rules"))
-            unseen = spread(results.values(system, task, "unseen_score"))
+            floor = results.floor(task)
+            unseen = spread(results.values(system, task, "unseen_score"), floor)
             few = sizes_of(sizes), f"{min(sizes):.0f} to {max(sizes):.0f}"
-            rows.append((task, system, str(len(sizes)), before, unseen, *few, spread(scores)))
+            rows.append((task, system, str(len(sizes)), before, unseen, *few, spread(scores, floor)))
     return Grid(
         "Rules in environments, before and after pruning",
         ("task", "system", "n", "rules", "unseen", "pruned", "from, to", "unseen, pruned"),
@@ -63,21 +61,30 @@ def _cells(results: Results, task: str, system: str) -> tuple[str, ...]:
     unseen, failed = (results.values(system, task, f"unseen_{name}") for name in ("score", "failed_share"))
     if not unseen:
         return ("0", *(NOTHING,) * 6)
-    share = sum(failed) / len(failed)
+    share, floor = sum(failed) / len(failed), results.floor(task)
     return (
         str(len(unseen)),
-        spread(results.values(system, task, "performance")),
-        spread(unseen),
-        in_units(max(unseen)),
-        in_units(min(unseen)),
+        spread(results.values(system, task, "performance"), floor),
+        spread(unseen, floor),
+        _one(max(unseen), floor),
+        _one(min(unseen), floor),
         in_units(min(results.values(system, task, "unseen_least"))),
         f"{100 * share:.1f} %" if share else "0 %",
     )
 
 
-def spread(values: list[float]) -> str:
-    """Return mean ± sd of performances."""
-    return mean_and_sd(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
+def spread(values: list[float], floor: float) -> str:
+    """Return mean ± sd of performances, and how many are the floor, which is no return and in no mean."""
+    counted = [value for value in values if value > floor]
+    no_rule = f"no rule: {len(values) - len(counted)}" if len(counted) < len(values) else ""
+    if not counted:
+        return no_rule
+    sd = float(np.std(counted, ddof=1)) if len(counted) > 1 else None
+    return mean_and_sd(float(np.mean(counted)), sd) + (f" ({no_rule})" if no_rule else "")
+
+
+def _one(value: float, floor: float) -> str:
+    return in_units(value) if value > floor else "no rule"
 
 
 def sizes_of(values: list[float]) -> str:

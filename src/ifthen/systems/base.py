@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
-from ifthen.errors import ModelFileError, ParameterError, nearest
+from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
 from ifthen.parallel import available_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
@@ -117,13 +117,22 @@ class System(ABC):
         start: RuleSet | None = None,
         **parameters: Any,
     ) -> None:
-        self.task: Any = as_task(task)  # a TabularTask or an EnvTask: systems ask which where it matters
+        self._task = as_task(task)
         self.seed = check_seed(seed)
         suited = {**preset(self.name, self.task), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
         self._now: Moment | None = None
+
+    @property
+    def task(self) -> Any:
+        """The TabularTask or EnvTask that is learnt: systems ask which where it matters.
+
+        A system keeps its task. `ifthen.load(path, factory=…)` says how the environment of a saved one is
+        made where only a function of one's own can.
+        """
+        return self._task
 
     @classmethod
     def list_parameters(cls) -> list[tuple[str, Any, str]]:
@@ -248,29 +257,51 @@ class System(ABC):
             deterministic: not used; rules are deterministic.
 
         Actions are numbered as the environment numbers them. Where no rule matches the action is
-        `ifthen.NULL_ACTION` (−1).
+        `ifthen.NULL_ACTION` (−1), which says that there is none: do not hand it on, as not every environment
+        checks its actions. Where −1 is an action of the environment, RuleError is raised instead.
         """
         if self.observes_otherwise:
             observation = self.task.features_of(observation)
         action = self.ruleset.predict(observation)
         if isinstance(self.task, EnvTask) and self.task.action_start:
-            action = np.where(np.less(action, 0), action, action + self.task.action_start)[()]
+            action = self._numbered_by_env(action)
         return action, state
+
+    def _numbered_by_env(self, action: Any) -> Any:
+        """Return actions as the environment numbers them, or raise where none could be taken for one."""
+        start, none = self.task.action_start, np.less(action, 0)
+        if start < 0 and none.any():
+            raise RuleError(
+                f"no rule matches the observation, and in {self.task.name}, whose actions begin at {start}, "
+                "-1 cannot say so. Train longer, or give the task a default_action (PPL-DL)."
+            )
+        return np.where(none, action, action + start)[()]
 
     @property
     def observes_otherwise(self) -> bool:
         """Whether the environment's observations are not features yet, but numbers of states, say."""
         return isinstance(self.task, EnvTask) or self.task.observes == "state"
 
-    def explain(self, observation: ArrayLike) -> Explanation:
+    def explain(self, observation: ArrayLike | Mapping[str, Any]) -> Explanation:
         """Say which rule decides at an observation, why the others lost, and what would change the action.
 
         Args:
-            observation: one, as `predict` takes it.
+            observation: one, as `predict` takes it, or the features by name, such as {"x": 3, "y": 2}.
         """
-        if self.observes_otherwise:
-            observation = self.task.features_of(observation)
+        if self.observes_otherwise and not self._is_by_name(observation):
+            env = isinstance(self.task, EnvTask)  # whose values are not clipped here: they are shown as given
+            observation = self.task.flat.points(observation) if env else self.task.features_of(observation)
         return self.ruleset.explain(observation, self.task)
+
+    def _is_by_name(self, observation: Any) -> bool:
+        """Return whether features are given by name, and not an environment's own dictionary."""
+        if not isinstance(observation, Mapping):
+            return False
+        names, values = {feature.name for feature in self.task.features}, observation.values()
+        if set(observation) == names and not any(np.ndim(value) for value in values):
+            return True
+        nested = isinstance(self.task, EnvTask) and self.task.flat.parts[0].path
+        return not nested  # an array of numbers has no names of its own: what is wrong is said by the rules
 
     @property
     def started(self) -> bool:
@@ -325,11 +356,17 @@ class System(ABC):
         return system
 
     @classmethod
-    def load(cls, path: str | Path, *, threads: int | None = None) -> Self:
-        """Read a system of this kind back from `save`'s file."""
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        threads: int | None = None,
+        factory: Callable[[], Any] | None = None,
+    ) -> Self:
+        """Read a system of this kind back from `save`'s file; see `ifthen.load`."""
         from ifthen.systems.registry import load
 
-        system = load(path, threads=threads)
+        system = load(path, threads=threads, factory=factory)
         if not isinstance(system, cls):
             raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
         return system

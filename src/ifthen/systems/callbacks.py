@@ -24,6 +24,7 @@ from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
 
 EPISODE_LIMIT = 100_000
+RETURNS = ("best_fitness", "mean_fitness", "median_fitness", "performance", "unseen_performance")
 
 
 def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
@@ -191,13 +192,18 @@ class TensorBoard:
         for row in system.now.records:
             if row[self.by] > self._written:
                 self._written = int(row[self.by])
-                self._write(row)
+                self._write(row, system.task.floor if isinstance(system.task, EnvTask) else -math.inf)
         self._writer.flush()
 
-    def _write(self, row: Record) -> None:
-        """Write the numbers of one row; NaN stands for what was not measured."""
+    def _write(self, row: Record, floor: float) -> None:
+        """Write the numbers of one row; NaN stands for what was not measured.
+
+        So does the floor of an environment, for rules that met a state with no rule: it is no return, and
+        would hide the curve. `failed_share` says how many there are.
+        """
         for name, value in row.items():
-            if isinstance(value, (int, float)) and math.isfinite(value):
+            known = isinstance(value, (int, float)) and math.isfinite(value)
+            if known and not (name in RETURNS and value <= floor):
                 self._writer.add_scalar(name, value, self._written)
 
     def close(self) -> None:

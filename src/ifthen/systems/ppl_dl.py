@@ -19,17 +19,9 @@ from ifthen.rules.features import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
-from ifthen.systems.pittsburgh import (
-    PittsburghParameters,
-    Population,
-    budget_of,
-    fill_sizes,
-    first_population,
-    history_row,
-    measured_in_env,
-    next_generation,
-    population_of,
-)
+from ifthen.systems.pittsburgh import Population, first_population, next_generation
+from ifthen.systems.pittsburgh_history import history_row, measured_in_env, population_of
+from ifthen.systems.pittsburgh_parameters import PittsburghParameters, budget_of, fill_sizes
 from ifthen.systems.start import check_size, put_first
 from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import Method

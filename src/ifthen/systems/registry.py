@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
 from ifthen.systems import model_file
@@ -10,6 +13,7 @@ from ifthen.systems.base import System, checked_threads
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.xcsf.system import XCSF
+from ifthen.tasks.env_task import EnvTask
 
 SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF)}
 
@@ -22,12 +26,14 @@ def system_by_name(name: str) -> type[System]:
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
 
 
-def load(path: str | Path, *, threads: int | None = None) -> System:
+def load(path: str | Path, *, threads: int | None = None, factory: Callable[[], Any] | None = None) -> System:
     """Read a trained system back from a model file; nothing in the file is ever executed.
 
     Args:
         path: the file that `save` wrote.
         threads: how many threads further learning may use, all cores where None.
+        factory: a function that makes the task's environment; needed to play or learn where the task was made
+            from one, which files do not hold.
     """
     checked_threads(threads)
     if Path(path).is_dir():
@@ -37,7 +43,21 @@ def load(path: str | Path, *, threads: int | None = None) -> System:
     if Path(path).suffix.lower() in (".json", ".txt", ".md"):
         raise ModelFileError(f"{path} is no model file. Rules in a file are read by ifthen.read_ruleset.")
     model = model_file.read(Path(path))
+    if factory is not None:
+        model = _with_factory(model, factory)
     try:
         return system_by_name(model.system).from_model(model, threads)
     except (ParameterError, RuleError) as problem:
         raise ModelFileError(f"{path} holds an impossible model: {problem}") from None
+
+
+def _with_factory(model: model_file.Model, factory: Callable[[], Any]) -> model_file.Model:
+    """Return a model whose environment is made by a function."""
+    if not callable(factory):
+        raise ParameterError(f"factory must be a function that makes the environment, not {factory!r}.")
+    if not isinstance(model.task, EnvTask):
+        raise ParameterError(
+            f"{model.path} was trained on {model.task.name}, which is a table of states and needs no "
+            "environment: leave factory out."
+        )
+    return dataclasses.replace(model, task=dataclasses.replace(model.task, factory=factory))

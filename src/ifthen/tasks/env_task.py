@@ -62,7 +62,8 @@ class EnvTask:
         gamma: the discount factor γ; 1 for the plain sum of rewards.
         t_max: the number of steps after which an episode is truncated.
         floor: the performance of a policy that meets a state without a rule; below any real return.
-        default_action: the action of a decision list where no rule matches; None for none.
+        default_action: what the lists of PPL-DL do where no rule matches: it becomes their last rule. Other
+            systems refuse it, and other rules that are played here do not get it. None for none.
         noise_seed: another number gives other reset seeds.
         player: how episodes are played: by a compiled twin, by the environment's own vector form, by
             `SyncVectorEnv`, or by the fastest of these that fits ("auto").
@@ -168,7 +169,7 @@ class EnvTask:
         if self.factory is None and not self.environment:
             raise TaskError(
                 f"{self.name} is made by a function, which files do not hold. Give it again: "
-                "system.task = dataclasses.replace(system.task, factory=…), or register the environment."
+                "ifthen.load(path, factory=…), or dataclasses.replace(task, factory=…)."
             )
         try:
             if self.factory is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ifthen.rules.features import REAL_LIMIT, Feature
 from ifthen.tasks.env_task import LEAST_GAMMA, EnvTask, Option, Player
 from ifthen.tasks.known import Known, KnownFeature, known
 from ifthen.tasks.making import limit_of, made_from
-from ifthen.tasks.probe import is_open, probed_ranges
+from ifthen.tasks.probe import is_open, probed_ranges, try_out
 from ifthen.tasks.spaces import FlatSpace, Leaf, check_actions
 
 DEFAULT_EPISODES = 20
@@ -45,6 +46,7 @@ def env_task(
             MultiDiscrete, MultiBinary, or Tuple and Dict of these; actions must be Discrete.
         name: the task's name; the environment's id where none is given.
         features: name, range and kind of every number observed, instead of all that follows on features.
+            Values beyond a range count as its edge, whatever `clips` says.
         feature_names: one name per number observed.
         ranges: `{name: (low, high)}`, the ranges that conditions are drawn from. Where neither these nor the
             environment give one, it comes from a probe (see `ifthen.tasks.probe`). Values beyond a range
@@ -56,7 +58,7 @@ def env_task(
             the environment's own: give options={"max_episode_steps": …} for that.
         floor: the performance of rules that leave a state without an action; it must be below any return.
             It is known for Gymnasium's own environments, and −1e12 for others.
-        default_action: what decision lists do where no rule matches; by number or name.
+        default_action: what the lists of PPL-DL do where no rule matches, by number or name; see `EnvTask`.
         noise_seed: another number gives other reset seeds.
         player: "auto", "twin", "native" or "sync"; see `EnvTask`.
         options: keyword arguments for making the environment, where `env` is its id.
@@ -66,16 +68,15 @@ def env_task(
     try:
         check_actions(made.action_space)
         flat, about = FlatSpace.of(made.observation_space), known(made)
+        try_out(made, flat)
         described = (
             _described(made, flat, about, feature_names, ranges or {})
             if features is None
-            else tuple(features)
+            else _as_given(flat, about, features)
         )
         n_actions, spec = int(made.action_space.n), made.spec
     finally:
         made.close()
-    if len(described) != len(flat.leaves):
-        raise TaskError(f"{len(described)} features were given for {len(flat.leaves)} numbers observed.")
     sources = _sources(flat, about, described, None if features is not None else ranges or ())
     limit = limit_of(t_max, spec)
     names = _action_names(action_names, about, n_actions)
@@ -108,8 +109,7 @@ def _described(
     ranges: Mapping[str, Sequence[float]],
 ) -> tuple[Feature, ...]:
     """Return the features of an environment: as given, as known, as declared, as probed."""
-    fits = about is not None and len(about.features) == len(flat.leaves)
-    told = about.features if about and fits else tuple(KnownFeature(leaf.name) for leaf in flat.leaves)
+    told = _told(flat, about)
     labels = [feature.name for feature in told] if names is None else [str(name) for name in names]
     if len(labels) != len(flat.leaves):
         raise TaskError(f"{len(labels)} feature names {labels} for {len(flat.leaves)} numbers observed.")
@@ -133,6 +133,29 @@ def _described(
     )
 
 
+def _as_given(flat: FlatSpace, about: Known | None, given: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return features that were given, checked; values beyond their ranges count as the edges."""
+    features = tuple(given)
+    if not all(isinstance(feature, Feature) for feature in features):
+        raise TaskError(f"features must be of the class Feature, not {given!r}.")
+    if len(features) != len(flat.leaves):
+        raise TaskError(f"{len(features)} features were given for {len(flat.leaves)} numbers observed.")
+    for i, (feature, told) in enumerate(zip(features, _told(flat, about), strict=True)):
+        if feature.is_integer and not flat.is_whole(i) and not told.is_integer:
+            raise TaskError(
+                f"feature {feature.name!r} is of whole numbers, but {flat.leaves[i].name} is a real number "
+                'in the observation space: give kind="real".'
+            )
+    return tuple(replace(feature, clips=True) for feature in features)
+
+
+def _told(flat: FlatSpace, about: Known | None) -> tuple[KnownFeature, ...]:
+    """Return what is known of each number observed: its name at least."""
+    if about is not None and len(about.features) == len(flat.leaves):
+        return about.features
+    return tuple(KnownFeature(leaf.name) for leaf in flat.leaves)
+
+
 def _sources(
     flat: FlatSpace, about: Known | None, features: Sequence[Feature], given: Container[str] | None
 ) -> tuple[str, ...]:
@@ -144,13 +167,11 @@ def _sources(
         features: its features.
         given: names of those whose ranges were given; None for all.
     """
-    fits = about is not None and len(about.features) == len(flat.leaves)
-    told = about.features if about and fits else (None,) * len(flat.leaves)
     found = []
-    for leaf, own, feature in zip(flat.leaves, told, features, strict=True):
+    for leaf, own, feature in zip(flat.leaves, _told(flat, about), features, strict=True):
         if given is None or feature.name in given:
             found.append("given")
-        elif own is not None and own.low is not None:
+        elif own.low is not None:
             found.append("known")
         else:
             found.append("probed" if is_open(leaf) else "declared")

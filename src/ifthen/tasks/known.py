@@ -35,19 +35,30 @@ class Known(NamedTuple):
 def known(env: Any) -> Known | None:
     """Return what is known of an environment, by the classes that it is of; None for all others.
 
-    Nothing is known of one in a wrapper that may change observations, actions or rewards.
+    Nothing is known of one in a wrapper that may change observations, actions or rewards, and only names and
+    units of subclasses, which may have other rewards and ranges.
     """
     core = env.unwrapped
-    while env is not core:
-        if type(env).__name__ not in HARMLESS or not type(env).__module__.startswith("gymnasium.wrappers."):
-            return None
-        env = env.env
+    if not is_plain(env):
+        return None
     for kind in type(core).__mro__:
         if kind.__name__ in KNOWN and kind.__module__.startswith("gymnasium.envs."):
             found = KNOWN[kind.__name__]
+            if type(core) is not kind:
+                return Known(tuple(KnownFeature(f.name, f.unit) for f in found.features), found.actions, None)
             punished = getattr(core, "_sutton_barto_reward", False)
             return found._replace(least_reward=-1.0) if punished else found
     return None
+
+
+def is_plain(env: Any) -> bool:
+    """Return whether no wrapper of an environment may change observations, actions or rewards."""
+    core = getattr(env, "unwrapped", env)
+    while env is not core:
+        if type(env).__name__ not in HARMLESS or not type(env).__module__.startswith("gymnasium.wrappers."):
+            return False
+        env = env.env
+    return True
 
 
 SHOWING = {"RecordEpisodeStatistics", "RecordVideo", "RenderCollection", "HumanRendering"}

@@ -11,10 +11,13 @@ import gymnasium
 
 from ifthen.checks import whole_number
 from ifthen.errors import TaskError
+from ifthen.tasks.changed import refuse_changed
 from ifthen.tasks.env_task import T_MAX_LIMIT, Option, cannot_make
 from ifthen.tasks.known import SHOWING
 
 DEFAULT_T_MAX = 1000
+UNCHECKED = {"disable_env_checker": True}
+"""Answers are checked here, where Gymnasium's checker only warns or raises errors of its own."""
 
 
 def made_from(
@@ -22,7 +25,7 @@ def made_from(
 ) -> tuple[Any, str, dict[str, Option], Callable[..., Any] | None]:
     """Return an environment of its own, its id and options, and what makes it where an id cannot."""
     if isinstance(env, str):
-        keywords: dict[str, Any] = dict(given)
+        keywords: dict[str, Any] = {**given, **UNCHECKED}
         try:
             made = gymnasium.make(env, **keywords)
         except Exception as problem:
@@ -65,10 +68,15 @@ def _copied(env: Any) -> tuple[Any, str, dict[str, Option], Callable[..., Any] |
     plain = all(isinstance(value, bool | int | float | str) for value in options.values())
     wrapped = bool(spec.additional_wrappers)
     try:
-        made = gymnasium.make(spec)
+        made = gymnasium.make(spec, **UNCHECKED)
     except Exception as problem:
         hint = " Give a function that makes it: ifthen.env_task(lambda: …)." if wrapped else ""
         raise TaskError(cannot_make(spec.id, problem) + hint) from problem
+    try:
+        refuse_changed(env, made, functools.partial(gymnasium.make, spec, **UNCHECKED))
+    except TaskError:
+        made.close()
+        raise
     if wrapped or not plain:
         return made, "", {}, functools.partial(gymnasium.make, spec)
     return made, spec.id, options, _factory(spec)

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from ifthen.errors import TaskError
 from ifthen.randomness import below, stream
 from ifthen.rules.features import INTEGER_LIMIT, REAL_LIMIT
+from ifthen.tasks.answers import reset_answer, step_answer
 from ifthen.tasks.spaces import FlatSpace, Leaf
 
 EPISODES, STEPS, FIRST_SEED = 20, 5000, 4_000_000
+TRIAL_STEPS = 5
 QUANTILES, WIDER = (0.01, 0.99), 0.25
 MOST_DIGITS = 300
 UNBOUNDED = 1e6
@@ -46,37 +48,57 @@ def met_by_chance(env: Any, flat: FlatSpace) -> NDArray[np.float64]:
     """Return the rows of numbers that a random policy meets, `(n, features)`."""
     rows: list[NDArray[np.float64]] = []
     for episode in range(EPISODES):
-        key, seed = stream(0, "probe", episode), FIRST_SEED + episode
-        step, ended = 0, False
-        while step <= STEPS // EPISODES and not ended:
-            try:
-                if step == 0:
-                    observation, _ = env.reset(seed=seed)
-                else:
-                    action = int(env.action_space.start) + below(key, step - 1, int(env.action_space.n))
-                    observation, _, terminated, truncated, _ = env.step(action)
-                    ended = terminated or truncated
-            except Exception as problem:
-                raise TaskError(f"the environment raised {problem!r} at {_place(step, seed)}.") from problem
-            rows.append(_finite_row(observation, flat, _place(step, seed)))
-            step += 1
+        rows += _episode(env, flat, episode, STEPS // EPISODES)
     return np.array(rows)
 
 
-def _place(step: int, seed: int) -> str:
-    return f"step {step} after reset(seed={seed})"
+def try_out(env: Any, flat: FlatSpace) -> None:
+    """Play a few random steps, and raise TaskError where an environment does not keep to its own spaces."""
+    _episode(env, flat, 0, TRIAL_STEPS)
 
 
-def _finite_row(observation: Any, flat: FlatSpace, place: str) -> NDArray[np.float64]:
-    """Return an observation as a row of numbers, or raise where one is not finite."""
-    row = flat.row(observation)
+def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[NDArray[np.float64]]:
+    """Return the rows of numbers that at most so many random steps meet."""
+    key, seed = stream(0, "probe", episode), FIRST_SEED + episode
+    rows: list[NDArray[np.float64]] = []
+    step, ended, reward = 0, False, 0.0
+    while step <= most and not ended:
+        place = f"at step {step} after reset(seed={seed})"
+        try:
+            if step == 0:
+                answer = env.reset(seed=seed)
+            else:
+                answer = env.step(int(env.action_space.start) + below(key, step - 1, int(env.action_space.n)))
+        except Exception as problem:
+            raise TaskError(f"the environment raised {problem!r} {place}.") from problem
+        try:
+            if step == 0:
+                observation = reset_answer(answer)
+            else:
+                observation, reward, terminated, truncated = step_answer(answer)
+                ended = terminated or truncated
+            row = flat.row(observation)
+        except TaskError as problem:
+            raise TaskError(f"{str(problem).rstrip('.')} ({place}).") from None
+        _check_finite(row, reward, flat, place)
+        rows.append(row)
+        step += 1
+    return rows
+
+
+def _check_finite(row: NDArray[np.float64], reward: float, flat: FlatSpace, place: str) -> None:
+    """Raise where a number observed, or the reward, is not finite."""
+    if not math.isfinite(reward):
+        raise TaskError(
+            f"the environment gave the reward {reward} {place}; returns need finite numbers. Mend it, or "
+            "wrap it so that it gives some."
+        )
     for leaf, number in zip(flat.leaves, row.tolist(), strict=True):
         if not math.isfinite(number):
             raise TaskError(
-                f"the environment observed {number} for {leaf.name} at {place}; rules need finite numbers. "
+                f"the environment observed {number} for {leaf.name} {place}; rules need finite numbers. "
                 "Mend it, or wrap it so that it gives some."
             )
-    return row
 
 
 def _range(leaf: Leaf, values: NDArray[np.float64]) -> tuple[float, float]:
@@ -88,6 +110,9 @@ def _range(leaf: Leaf, values: NDArray[np.float64]) -> tuple[float, float]:
         low, high = leaf.low, max(high, leaf.low + 1)
     if abs(leaf.high) <= UNBOUNDED:
         low, high = min(low, leaf.high - 1), leaf.high
+    low, high = max(low, leaf.low), min(high, leaf.high)
+    if low >= high:  # what was met is not what was declared
+        low, high = max(leaf.low, -REAL_LIMIT), min(leaf.high, REAL_LIMIT)
     if leaf.kind == "integer":
         low, high = max(math.floor(low), -INTEGER_LIMIT), min(math.ceil(high), INTEGER_LIMIT)
     return low, high

@@ -16,7 +16,7 @@ import numpy as np
 from ifthen.errors import ParameterError, RuleError, nearest
 from ifthen.explain.domain import AnyTask, ruleset_of, table_of
 from ifthen.explain.export.c_code import to_c
-from ifthen.explain.export.data import schema, to_json
+from ifthen.explain.export.data import schema, to_json, written_name
 from ifthen.explain.export.diagrams import to_dot, to_mermaid
 from ifthen.explain.export.dmn import to_dmn, to_dmn_priority
 from ifthen.explain.export.python_code import to_python
@@ -37,7 +37,7 @@ class Format(NamedTuple):
 
 
 def _to_text(ruleset: RuleSet, task: AnyTask | None) -> str:
-    return rules_text(ruleset, None if task is None else task.name)
+    return rules_text(ruleset, None if task is None else written_name(task))
 
 
 FORMATS: dict[str, Format] = {

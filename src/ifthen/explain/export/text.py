@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from ifthen.rules.features import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
@@ -71,7 +72,7 @@ def _rule_line(ruleset: RuleSet, rule: int) -> str:
     """Return one rule without its number. Units are left to the head, where they cannot be misread."""
     conditions = []
     for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
-        plain = Feature("_", feature.low, feature.high, feature.kind).interval_in_words(low, high)
+        plain = replace(feature, name="_", unit="").interval_in_words(low, high)
         if plain:
             conditions.append(quoted(feature.name) + plain.removeprefix("_"))
     action = quoted(ruleset.action_names[ruleset.actions[rule]])

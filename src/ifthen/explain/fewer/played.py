@@ -40,6 +40,10 @@ from ifthen.tasks.env_task import EnvTask
 Progress = Callable[[RuleSet], None]
 
 
+class NothingToPruneError(RuleError):
+    """Rules that cannot be pruned: they meet a state in which none of them matches, and get the floor."""
+
+
 @dataclass(frozen=True)
 class Played:
     """Rules that were pruned by playing.
@@ -48,7 +52,8 @@ class Played:
         ruleset: the rules that are left.
         given: the rules before.
         performance: their mean return over the seeds.
-        performance_given: that of the given rules.
+        performance_given: that of the given rules; the task's floor where they met a state without a rule.
+        failed_given: whether they did.
         seeds: the reset seeds that were played from, `(k,)`.
         states: how many states the given rules met there.
         changed: in how many of these another action is chosen now.
@@ -58,6 +63,7 @@ class Played:
     given: RuleSet
     performance: float
     performance_given: float
+    failed_given: bool
     seeds: NDArray[np.int64]
     states: int
     changed: int
@@ -66,8 +72,9 @@ class Played:
         before, after = (f"{counted(rules)}" for rules in (self.given, self.ruleset))
         met = f"the {self.states:,} states met in {len(self.seeds):,} episodes"
         same = f"the same on {met}" if not self.changed else f"another action in {self.changed:,} of {met}"
+        first = "a state without a rule" if self.failed_given else f"mean return {self.performance_given:.6g}"
         return (
-            f"{before} became {after}: mean return {self.performance_given:.6g} before, "
+            f"{before} became {after}: {first} before, mean return "
             f"{self.performance:.6g} now over {len(self.seeds):,} episodes; {same}. "
             "Of other states and other seeds nothing is guaranteed."
         )
@@ -114,9 +121,10 @@ def prune_by_playing(
         rules: RuleSet = compact_at(given, met.points)
     else:
         rules, met = _pruned(given, task, chosen, used, loss, told)
-    before, after = (score(each, task, chosen, used).performance for each in (given, rules))
+    before, after = (score(each, task, chosen, used) for each in (given, rules))
     changed = int((actions_at(given, met.points) != actions_at(rules, met.points)).sum())
-    return Played(rules, given, after, before, chosen, len(met.points), changed)
+    means = after.performance, before.performance, before.failed
+    return Played(rules, given, *means, chosen, len(met.points), changed)
 
 
 def _pruned(
@@ -134,11 +142,16 @@ def _pruned(
     rules = without_needless(rules, states_met(rules, task, seeds))
     told(rules)
     size = None
-    while size != size_of(rules):  # a condition less can make a rule needless
+    while size != size_of(rules):  # a condition less, or a rounder bound, can make a rule needless
         size = size_of(rules)
         for fewer in (a_rule_less, a_condition_less):
             rules = _down(rules, fewer, contest, told)
-    return rounded_bounds(rules, contest), met
+        rules = rounded_bounds(rules, contest)
+        if isinstance(rules, DecisionList):
+            rules = simplify(rules, intervals="keep").ruleset
+        rules = without_needless(rules, states_met(rules, task, seeds))
+        told(rules)
+    return rules, met
 
 
 def _completed(given: RuleSet, contest: Contest) -> RuleSet:
@@ -146,7 +159,7 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
     if contest.performances([given])[0] > contest.task.floor:
         return given
     if not isinstance(given, DecisionList):
-        raise RuleError(
+        raise NothingToPruneError(
             f"{given!r} meets states of {contest.task.name} in which no rule matches: its performance is the "
             "floor, and there is nothing to lose. Train it longer, or give other seeds."
         )

@@ -129,11 +129,12 @@
     const what = subject(), lit = policies.map(() => new Map());
     if (what?.rule !== undefined) lit[what.policy].set(what.rule, "decided");
     else if (what?.finding !== undefined) findings[what.finding].rules.forEach(rule => lit[0].set(rule, "decided"));
-    else if (what?.point) {
+    else if (what?.point && !what.over) {
       for (const i of view.shown) {
         const winner = what.rules?.[i] ?? decider(policies[i], what.point);
+        if (winner < 0) continue;
         for (const rule of allRules(policies[i])) if (inside(policies[i], rule, what.point)) lit[i].set(rule, "match");
-        if (winner >= 0) lit[i].set(winner, "decided");
+        lit[i].set(winner, "decided");
       }
     }
     for (const list of lists.querySelectorAll(".rules")) markList(list, lit[list.dataset.policy], what);
@@ -202,7 +203,8 @@
     return task.features[d].whole ? Math.round(middle) : Number(middle.toPrecision(4));
   }
 
-  function aboutPoint({ point, rules }) {
+  function aboutPoint({ point, rules, over }) {
+    if (over) return [make("h2", {}, placeOf(point)), make("p", {}, `The episode has ended; no action is asked here (${over}).`)];
     const parts = view.shown.flatMap(i => pointParts(policies[i], clip(task.features, point), rules?.[i]));
     return [make("h2", {}, placeOf(point)), ...parts];
   }
@@ -211,7 +213,7 @@
     const rule = known ?? decider(policy, point), action = actionAt(policy, rule), mark = compared ? `${policy.name}: ` : "";
     const parts = [make("p", {}, `${mark}`, make("b", {}, capital(nameOf(action))), rule < 0 ? ": no rule matches." : `, by rule ${rule + 1}. ${reason(policy, rule, point)}`)];
     if (rule >= 0) parts.push(make("p", {}, make("q", {}, ...ruleText(policy.rules[rule].words))));
-    const others = allRules(policy).filter(other => other !== rule && inside(policy, other, point));
+    const others = rule < 0 ? [] : allRules(policy).filter(other => other !== rule && inside(policy, other, point));  // stored points are rounded
     if (others.length) parts.push(make("h3", {}, "Other rules that match"), otherRules(policy, others, point));
     const changes = task.features.map((_, d) => [d, nearestChange(policy, task.features, point, d)]).filter(([, change]) => change);
     changes.sort((a, b) => a[1].distance - b[1].distance);
@@ -298,10 +300,10 @@
   }
 
   // Begin.
-  function visit(trail, rule) {
+  function visit(trail, rule, over) {
     plane.trail(trail);
     const point = trail.at(-1), rules = { [view.shown[0]]: rule };
-    [chosen, pinned, pointed] = [{ point, rules }, false, null];
+    [chosen, pinned, pointed] = [{ point, rules, over }, false, null];
     if (byId("follow").checked) setFixed(point);
     else explain();
   }

@@ -33,6 +33,9 @@ ENDED = {
     TRUNCATED: "The episode is cut here: it has reached the largest number of steps.",
     NULL: "No rule matches: nothing can be done.",
 }
+OVER = {TERMINATED: "terminated", TRUNCATED: "truncated", NULL: ""}
+"""Why no action is asked for in an episode's last state; where no rule matches, one was."""
+CUT_EARLY = "The environment has cut the episode here."
 
 
 def env_task_data(task: EnvTask) -> dict[str, Any]:
@@ -126,7 +129,8 @@ def episode_data(episode: Trajectory, ruleset: RuleSet, task: EnvTask) -> dict[s
         "actions": episode.actions[kept].tolist(),
         "rewards": numbers(episode.rewards[kept]),
         "returns": numbers(returns[[*kept, n]]),
-        "ended": ENDED[episode.ending],
+        "over": OVER[episode.ending],
+        "ended": CUT_EARLY if episode.ending == TRUNCATED and n < task.t_max else ENDED[episode.ending],
     }
 
 

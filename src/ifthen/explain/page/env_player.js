@@ -114,7 +114,7 @@ function makePlayer({ task, policy, colourOf, visit, announce }) {
   function goTo(at) {
     now.at = Math.max(0, Math.min(last(), at));
     show();
-    visit(now.episode.points.slice(Math.max(0, now.at - TRAIL), now.at + 1), rule());
+    visit(now.episode.points.slice(Math.max(0, now.at - TRAIL), now.at + 1), rule(), now.at === last() ? now.episode.over : "");
     if (now.timer === null) announce(byId("said").textContent);
     if (now.at === last()) pause();
   }

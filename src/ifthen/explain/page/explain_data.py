@@ -20,7 +20,7 @@ from ifthen.explain.page.explain_cells import cells_data
 from ifthen.explain.pictures.grid import has_grid
 from ifthen.explain.trace import trace
 from ifthen.explain.why import Explanation, explain_all
-from ifthen.explain.why.explanation import changed_value
+from ifthen.explain.why.values import changed_value
 from ifthen.rollout.evaluate import policy_table
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.solve import policy_values, value_iteration

@@ -81,7 +81,11 @@ def ending_in_words(ending: EnvEnding, task: EnvTask, steps: int, total: float) 
     """Return how an episode ended as a sentence."""
     said = {
         "terminated": "the environment ended the episode",
-        "truncated": f"truncated, t_max = {task.t_max:,} is reached",
+        "truncated": (
+            f"truncated, t_max = {task.t_max:,} is reached"
+            if steps >= task.t_max
+            else "truncated by the environment"
+        ),
         "stopped": "stopped, the episode goes on",
         "no rule": "no rule matches, nothing can be done",
     }

@@ -8,6 +8,9 @@ Where the states can be listed, they are looked at in order of distance. Elsewhe
 answered, over real features too. A list chooses another action than a in each box of another action, less
 the earlier boxes of action a. The nearest point of a box is unique; where an earlier box holds it, the box is
 cut into the pieces around that one, and the piece with the nearest point is looked at next.
+
+Other rules over such spaces compare numbers that change from point to point. There changes of one feature
+alone are looked at (`why.one_feature`): what is found changes the action, but something nearer may too.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 
 from ifthen.explain.domain import all_vectors, points_of
 from ifthen.explain.points import BLOCK, Number, values_by_name
+from ifthen.explain.why.one_feature import nearest_alone
 from ifthen.inference.decision_list import DecisionList
 from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -34,6 +38,9 @@ LISTED = 200_000
 BUDGET = 50_000
 """How many boxes the search looks at before it gives up: a few seconds."""
 SAME = "every state gets the same answer"
+ALONE = "only changes of one feature alone were looked at, so that a nearer one may exist"
+NONE_ALONE = "no change of one feature alone was found that does; others were not looked at"
+"""What is said where the search is not exact."""
 DECIMALS = 10_000
 NEAR = 1e-9  # relative: floats so near to each other are compared as fractions
 
@@ -111,7 +118,7 @@ def rank(features: Sequence[Feature], start: Sequence[float], point: Sequence[fl
 def counterfactual(
     ruleset: RuleSet, start: Sequence[float], action: int, domain: Domain
 ) -> tuple[Counterfactual | None, str]:
-    """Return the nearest state with another action than `action`, and a note where there is none to show.
+    """Return the nearest state with another action than `action`, and why there is none, or perhaps a nearer.
 
     Args:
         ruleset: the rules.
@@ -125,8 +132,9 @@ def counterfactual(
     elif isinstance(ruleset, DecisionList):
         found, note = nearest_in_list(ruleset, start, action)
     else:
-        what = "real features" if not all(f.is_integer for f in ruleset.features) else "so large a space"
-        note = f"not looked for: over {what} the search is exact for decision lists only; give a task"
+        found, note = nearest_alone(ruleset, start, action), NONE_ALONE
+        if found is not None:
+            return described(ruleset, start, found), ALONE
     return (None, note) if found is None else (described(ruleset, start, found), "")
 
 

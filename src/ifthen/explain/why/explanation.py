@@ -20,13 +20,13 @@ from ifthen.explain.points import Number, values_by_name
 from ifthen.explain.why.counterfactual import Counterfactual, counterfactual, domain_of
 from ifthen.explain.why.reasons import Lost, judge_of
 from ifthen.explain.why.standing import Ground, Standing
+from ifthen.explain.why.values import changed_value, shown_values
 from ifthen.explain.words import rule_for_reading
-from ifthen.rules.features import Feature, number_in_words
+from ifthen.rules.features import Feature
 from ifthen.rules.ruleset import RuleSet
 
 SHOWN = 5
 """How many of the rules that lost are shown in the text."""
-LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Explanation:
     """Why a ruleset does what it does in one state.
 
     Args:
-        observation: the value of every feature.
+        observation: the value of every feature, as it counts: beyond a range that clips it is the edge.
         action: what is done; None where no rule matches.
         rule: the rule that decides, from 0.
         words: that rule in words; "" where there is none.
@@ -43,10 +43,11 @@ class Explanation:
         scores: what each action had for it: its strongest rule's strength, or its predicted payoff; nothing
             in a decision list.
         counterfactual: the nearest state with another action.
-        counterfactual_note: why there is none.
+        counterfactual_note: why there is none, or why there may be a nearer one.
         features: the features, for their units.
         counterfactual_words: the words of the rule that decides there.
         standing: whether the policy is ever asked there, and whether its action is optimal; see `Standing`.
+        shown: the value of every feature as it is printed, such as "2.5 (counts as 2.4)".
     """
 
     observation: dict[str, Number]
@@ -61,6 +62,7 @@ class Explanation:
     features: tuple[Feature, ...]
     counterfactual_words: str
     standing: Standing
+    shown: dict[str, str]
 
     @property
     def asked(self) -> bool:
@@ -88,7 +90,7 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        at = ", ".join(f"{f.name} = {_value(f, self.observation[f.name])}" for f in self.features)
+        at = ", ".join(f"{f.name} = {self.shown[f.name]}" for f in self.features)
         if not self.asked:
             lines = [f"At {at} is {self.standing.place}: the policy is never asked there."]
             done = "do nothing" if self.rule is None else f"say {self.action}"
@@ -111,13 +113,14 @@ class Explanation:
         if there is None:
             return [f"What would change it: {self.counterfactual_note}."]
         changes = " and ".join(
-            f"{f.name} = {changed_value(f, *there.changes[f.name])} instead of "
-            f"{_value(f, self.observation[f.name])}"
+            f"{f.name} = {changed_value(f, *there.changes[f.name])} instead of {self.shown[f.name]}"
             for f in self.features
             if f.name in there.changes
         )
         then = "no rule would match" if there.rule is None else f"the action would be {there.action}"
-        lines = [f"What would change it: with {changes}, {then} (distance {there.distance:.3g})."]
+        near = f"distance {there.distance:.3g}"
+        near += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
+        lines = [f"What would change it: with {changes}, {then} ({near})."]
         if there.rule is not None:
             lines.append(f"  {there.rule + 1}. {self.counterfactual_words}")
         return lines
@@ -160,6 +163,7 @@ def explain_all(ruleset: Any, points: ArrayLike, task: AnyTask | None = None) ->
     """
     rules = ruleset_of(ruleset)
     batch = checked_points(rules, points)
+    given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
     table = table_of(rules, task)
     domain, words = domain_of(rules, table), cache(partial(rule_for_reading, rules))
     ground = None if table is None else Ground(table)
@@ -184,6 +188,7 @@ def explain_all(ruleset: Any, points: ArrayLike, task: AnyTask | None = None) ->
                 features=rules.features,
                 counterfactual_words=words(other.rule) if other and other.rule is not None else "",
                 standing=Standing() if ground is None else ground.standing(tuple(point), action),
+                shown=shown_values(rules, point, given[i].tolist()),
             )
         )
     return explanations
@@ -199,18 +204,6 @@ def checked_points(ruleset: RuleSet, points: ArrayLike) -> NDArray[np.float64]:
                 f"{feature.name} is an integer feature: its value must be whole, not {batch[broken, d][0]:g}."
             )
     return batch
-
-
-def changed_value(feature: Feature, before: float, after: float) -> str:
-    """Return the value after a change; "just above 0.3" where it is the next number after a short one."""
-    neighbour = float(np.nextafter(after, before))
-    if not feature.is_integer and len(number_in_words(after)) > LONG > len(number_in_words(neighbour)):
-        return f"{'just above' if after > before else 'just below'} {_value(feature, neighbour)}"
-    return _value(feature, after)
-
-
-def _value(feature: Feature, value: float) -> str:
-    return number_in_words(value) + (f" {feature.unit}" if feature.unit else "")
 
 
 def _numbered(rule: Explanation | Lost) -> str:

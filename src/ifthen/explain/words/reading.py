@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MANY_TERMS = 4
 MANY_IDLE = 20
-"""Of more rules that never decide than this, only the number is shown."""
+"""Of more rules that decide nothing than this, only the number is shown."""
 HOW = {
     "decision-list": "the first that matches decides",
     "strength": "the strongest that matches decides",
@@ -46,8 +46,9 @@ class ShownRule:
         share: the same as a share of all states, or of the whole space where these cannot be listed; None
             where it is not known.
         group: number of the group that it is read in, from 0: neighbours with the same action.
-        never: whether it decides nowhere at all; False where it is not known. One that decides only where a
-            real feature has a single value has no share of the space, but decides.
+        never: whether it decides nowhere at all; False where it is not known, as in an environment of a rule
+            that decides none of the states met. One that decides only where a real feature has a single value
+            has no share of the space, but decides.
     """
 
     rule: int
@@ -66,10 +67,18 @@ class ShownRule:
         return " ".join([self.head, *(["THEN"] if self.head.startswith("IF ") else []), self.action])
 
     @property
+    def idle(self) -> bool:
+        """Whether it decides nowhere, or in none of the states met."""
+        return self.never or self.decides == 0
+
+    @property
     def decides_in_words(self) -> str:
-        """The share of states it decides; "never decides" for none, "?" where it is not known."""
-        if self.never:
-            return "never decides"
+        """The share of states it decides; "never decides" for none, "not met" for none of those met.
+
+        "?" is said where it is not known.
+        """
+        if self.idle:
+            return "never decides" if self.never else "not met"
         return "?" if self.share is None else percent(self.share) if self.share else "<1%"
 
 
@@ -127,7 +136,7 @@ class Reading:
 
         Args:
             width: of the terminal.
-            everything: show rules that never decide even where they are many and the order of rules means
+            everything: show rules that decide nothing even where they are many and the order of rules means
                 nothing; otherwise they are counted.
         """
         ordered = isinstance(self.ruleset, DecisionList)
@@ -146,13 +155,13 @@ class Reading:
             lines += ["", self._about_group(group)]
             lines += [row for rule, row in zip(rules, rows, strict=True) if rule.group == group]
             hidden = [rule for rule in self.rules if rule.group == group and rule not in rules]
-            lines += [self._about_hidden(len(hidden))] if hidden else []
+            lines += [self._about_hidden(hidden)] if hidden else []
         return "\n".join(lines)
 
     @property
     def _worth_showing(self) -> tuple[ShownRule, ...]:
-        """The rules less those that never decide where these are many."""
-        deciding = tuple(rule for rule in self.rules if not rule.never)
+        """The rules less those that decide nothing where these are many."""
+        deciding = tuple(rule for rule in self.rules if not rule.idle)
         return self.rules if len(self.rules) - len(deciding) <= MANY_IDLE else deciding
 
     def _about_group(self, group: int) -> str:
@@ -161,9 +170,14 @@ class Reading:
         share = f", decided in {percent(sum(decided) / self.states)} of the states" if self.states else ""
         return f"{rules[0].action}: {_counted(len(rules))}{share}"
 
-    def _about_hidden(self, n: int) -> str:
-        votes = " (but may vote)" if self.ruleset.kind == "prediction-array" else ""
-        return f"and {_counted(n)} that never decide{'s' if n == 1 else ''}{votes}"
+    def _about_hidden(self, hidden: list[ShownRule]) -> str:
+        votes, s = (
+            " (but may vote)" if self.ruleset.kind == "prediction-array" else "",
+            "s" * (len(hidden) == 1),
+        )
+        proven = all(rule.never for rule in hidden)
+        what = f"never decide{s}" if proven else f"decide{s} in none of the states met"
+        return f"and {_counted(len(hidden))} that {what}{votes}"
 
     def to_markdown(self) -> str:
         """Return the reading as Markdown: a sentence and a table."""

@@ -113,6 +113,8 @@ def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
     if isinstance(task, EnvTask) and points is not None:
         where = f"{Met(points, len(task.z)).in_words()} of {task.name}"
     decided = known_shares(ruleset, points)
+    if isinstance(task, EnvTask):
+        decided = decided._replace(never=proven_idle(ruleset, decided))
     weights, order = weights_of(ruleset), np.arange(len(ruleset))
     if not isinstance(ruleset, DecisionList):
         counts = np.zeros(len(ruleset)) if decided.counts is None else decided.counts
@@ -145,7 +147,7 @@ class Decided(NamedTuple):
     shares: list[float | None]
     """The share of the states, or of the space where they cannot be listed."""
     never: list[bool]
-    """Whether it is proven that the rule decides nowhere."""
+    """Whether the rule decides nowhere, as far as that is proven."""
     uncovered: float | None
     """The share in which no rule matches."""
 
@@ -166,6 +168,16 @@ def known_shares(ruleset: RuleSet, points: NDArray[np.float64] | None) -> Decide
     if rest.complete is False and uncovered == 0:
         uncovered = sys.float_info.min  # a hole that is flat along a real feature has no share, but is there
     return Decided(None, [rule.share for rule in found], [rule.decides is False for rule in found], uncovered)
+
+
+def proven_idle(ruleset: RuleSet, decided: Decided) -> list[bool]:
+    """Return for every rule whether it is proven that it decides nowhere: states not met may yet be.
+
+    Of decision lists that can be asked, box by box.
+    """
+    if not isinstance(ruleset, DecisionList) or not any(decided.never):
+        return [False] * len(ruleset)
+    return [rule.decides is False for rule in first_match(ruleset)]
 
 
 def decided_counts(ruleset: RuleSet, points: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -184,7 +184,7 @@ def latex_interval(feature: Feature, low: float, high: float) -> str:
         return ""
     unit = rf"\,{latex_text(feature.unit)}" if feature.unit else ""
     least, most = latex_number(low), latex_number(high)
-    if low == high:
+    if feature.is_one_value(low, high):
         relation = f"= {least}"
     elif low <= feature.low:
         relation = rf"\le {most}"

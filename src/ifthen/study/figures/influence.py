@@ -117,7 +117,12 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
     log = every[0] > 0 and every[-1] / every[0] > 10
     places = np.log10(every) if log else np.array(every)
     gap = float(np.diff(places).min()) if len(places) > 1 else 1.0
-    samples = {measure: samples_of(results, task, measure) for measure in TABULAR}
+    samples = {
+        measure: {
+            name: results.counted(task, own) for name, own in samples_of(results, task, measure).items()
+        }
+        for measure in TABULAR
+    }
     axes.set_xscale("log" if log else "linear")
     handles: dict[str, Any] = {}
     for position, one in enumerate(series):
@@ -131,8 +136,9 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_locator(FixedLocator(every))
     axes.set_xticks(every, [f"{value:g}" for value in every])
-    counts = [len(values) for values in samples["fraction"].values()]
-    say_how_many(axes, counts, results.plan.trials)
+    finished = [len(results.trials(system.name, task)) for system in results.plan.systems]
+    no_rule = max(sum(finished) - sum(map(len, own.values())) for own in samples.values())
+    say_how_many(axes, finished, results.plan.trials, no_rule)
     return {label: handle for label, handle in handles.items() if handle is not None}
 
 

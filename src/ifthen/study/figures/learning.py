@@ -106,7 +106,7 @@ def _returns(system: System) -> _Shown:
         ("unseen_performance", "ruleset on reset seeds that were not used", ORANGE, "--"),
     )
     shown = [
-        (label, [record[name] for record in records], colour, style)
+        (label, [_above(record[name], task.floor) for record in records], colour, style)
         for name, label, colour, style in lines
         if name in records[0]
     ]
@@ -115,13 +115,18 @@ def _returns(system: System) -> _Shown:
     return _Shown(shown, unit, None, _limits(every, task.floor, []))
 
 
+def _above(value: float, floor: float) -> float:
+    """Return a performance; NaN, which is a gap, for that of rules which met a state with no rule."""
+    return value if value > floor else math.nan
+
+
 def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:
     """Return limits that hold all but the floor.
 
     A population's mean can be hundreds of times worse than its best, which is what matters, and so is the
     floor, where rulesets stand that have no rule for some state.
     """
-    seen = [value for value in every if value > floor] or every
+    seen = [value for value in every if value > floor] or [0.0]
     lowest, span = min(seen), max([*seen, *also]) - min(seen)
     span = max(span, 1.0 if also else 0.1 * abs(lowest) or 1.0)
     return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
@@ -135,20 +140,24 @@ class Curve(NamedTuple):
     sd: NDArray[np.float64]
     """With n − 1; NaN where there is only one trial."""
     trials: int
+    no_rule: int = 0
+    """Trials that met a state with no rule in the end; they count in no epoch where they do: a gap if all."""
 
 
 def curves(results: Results, task: str, column: str) -> dict[str, Curve]:
     """Return the curves of all systems with finished trials on a task, by system in the plan's order."""
     own = results.histories.filter(polars.col("task") == task)
-    value = polars.col(column)
-    by_epoch = own.group_by("system", "epoch").agg(value.mean().alias("mean"), value.std().alias("sd"))
+    meets = polars.col(column) <= results.floor(task)
+    value = polars.when(~meets).then(polars.col(column))
+    summed = value.mean().alias("mean"), value.std().alias("sd"), meets.sum().alias("no rule")
+    by_epoch = own.group_by("system", "epoch").agg(*summed)
     found = {}
     for system in results.plan.systems:
         rows = by_epoch.filter(polars.col("system") == system.name).sort("epoch")
         if len(rows):
-            epochs, mean = rows["epoch"].to_numpy(), rows["mean"].to_numpy()
-            sd = rows["sd"].fill_null(math.nan).to_numpy()
-            found[system.name] = Curve(epochs, mean, sd, len(results.trials(system.name, task)))
+            mean, sd = (rows[name].fill_null(math.nan).to_numpy() for name in ("mean", "sd"))
+            trials = len(results.trials(system.name, task))
+            found[system.name] = Curve(rows["epoch"].to_numpy(), mean, sd, trials, rows["no rule"][-1])
     return found
 
 
@@ -174,7 +183,7 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
         optimum = draw_optima(axes, heights)
         drawn |= {} if optimum is None else {OPTIMAL: optimum}
         counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
-        say_how_many(axes, counts, plan.trials)
+        say_how_many(axes, counts, plan.trials, sum(curve.no_rule for curve in found.values()))
         if task in relative:
             highest = max([highest, *(float(curve.mean.max()) for curve in found.values())])
         elif found:
@@ -237,8 +246,9 @@ def later_limits(found: dict[str, Curve], heights: list[float]) -> tuple[float, 
     Costs begin many times worse than they end, mostly at the floor, where rulesets stand that have no rule
     for some state: on a scale that holds all of that, nothing else could be seen.
     """
-    later = [(c.mean[len(c.mean) // 2 :], np.nan_to_num(c.sd[len(c.sd) // 2 :])) for c in found.values()]
-    low = min([*heights, *(float((mean - sd).min()) for mean, sd in later)])
-    high = max([*heights, *(float((mean + sd).max()) for mean, sd in later)])
+    halves = [(c.mean[len(c.mean) // 2 :], c.sd[len(c.sd) // 2 :]) for c in found.values()]
+    later = [(mean[~np.isnan(mean)], np.nan_to_num(sd[~np.isnan(mean)])) for mean, sd in halves]
+    low = min([*heights, *((mean - sd).min() for mean, sd in later if len(mean))], default=0.0)
+    high = max([*heights, *((mean + sd).max() for mean, sd in later if len(mean))], default=0.0)
     margin = 0.08 * (high - low) or 1.0
-    return low - margin, high + margin
+    return float(low - margin), float(high + margin)

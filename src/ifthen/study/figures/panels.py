@@ -145,12 +145,22 @@ def column_of(results: Results, task: str, measure: Measure) -> str:
     return measure if results.relative(task) else ABSOLUTE[measure]
 
 
-def say_how_many(axes: Axes, numbers: Iterable[int], planned: int) -> None:
-    """Write into a panel how many trials it shows, where these are not as many as planned."""
+def say_how_many(axes: Axes, numbers: Iterable[int], planned: int, no_rule: int = 0) -> None:
+    """Write into a panel how many trials it shows, where these are not as many as planned.
+
+    Args:
+        axes: the panel.
+        numbers: of trials, by system.
+        planned: how many they should be.
+        no_rule: how many, of all systems, met a state with no rule in the end, and are left out there.
+    """
     low, high = min(numbers := list(numbers)), max(numbers)
-    if low == high == planned:
+    trials = f"n = {low}" if low == high else f"n = {low}–{high}"
+    parts = [] if low == high == planned else [trials]
+    parts += [f"no rule: {no_rule}"] if no_rule else []
+    if not parts:
         return
-    text = f"n = {low}" if low == high else f"n = {low}–{high}"
+    text = ", ".join(parts)
     axes.text(
         0.97, 0.04, text, ha="right", va="bottom", fontsize=SMALL, color="0.3", transform=axes.transAxes
     )

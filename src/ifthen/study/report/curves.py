@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ifthen.study.figures.learning import Curve, curves, later_limits
 from ifthen.study.figures.panels import column_of, optima
@@ -24,16 +25,16 @@ class Line:
     Args:
         system: its position in the plan.
         measure: "z" or "exact".
-        mean: over trials, per epoch shown.
-        sd: over trials, n − 1; None where there is one trial only.
-        path: the mean as the path of an SVG drawing.
+        mean: over trials, per epoch shown; None where all trials met a state with no rule.
+        sd: over trials, n − 1; None where fewer than two count, at an epoch or at all.
+        path: the mean as the path of an SVG drawing, with gaps.
         band: mean ± sd as a path; empty without sd.
     """
 
     system: int
     measure: str
-    mean: list[float]
-    sd: list[float] | None
+    mean: list[float | None]
+    sd: list[float | None] | None
     path: str
     band: str
 
@@ -113,12 +114,28 @@ def _y(value: float, low: float, high: float) -> float:
 
 def _line(i: int, measure: str, curve: Curve, last: int, low: float, high: float) -> Line:
     """Return a curve; what lies outside the drawing is cut off by it."""
-    xs = [round(WIDTH * epoch / max(last, 1), 2) for epoch in curve.epochs.tolist()]
-    means = [round(mean, DIGITS) for mean in curve.mean.tolist()]
-    path = "M" + "L".join(f"{x:g},{_y(mean, low, high):g}" for x, mean in zip(xs, means, strict=True))
-    if np.isnan(curve.sd).any():
-        return Line(i, measure, means, None, path, "")
-    sds = [round(sd, DIGITS) for sd in curve.sd.tolist()]
-    above = [f"{x:g},{_y(m + s, low, high):g}" for x, m, s in zip(xs, means, sds, strict=True)]
-    below = [f"{x:g},{_y(m - s, low, high):g}" for x, m, s in zip(xs, means, sds, strict=True)]
-    return Line(i, measure, means, sds, path, "M" + "L".join([*above, *reversed(below)]) + "Z")
+    xs = np.array([round(WIDTH * epoch / max(last, 1), 2) for epoch in curve.epochs.tolist()])
+    means, sds = (np.round(numbers, DIGITS) for numbers in (curve.mean, curve.sd))
+    paths = ["M" + _joined(xs[run], means[run], low, high) for run in _runs(means)]
+    bands = []
+    for run in _runs(sds):
+        above = _joined(xs[run], means[run] + sds[run], low, high)
+        below = _joined(xs[run][::-1], (means[run] - sds[run])[::-1], low, high)
+        bands.append(f"M{above}L{below}Z")
+    return Line(i, measure, _plain(means), _plain(sds) if bands else None, "".join(paths), "".join(bands))
+
+
+def _runs(numbers: NDArray[np.float64]) -> list[slice]:
+    """Return where numbers that follow each other are there, between those that are NaN."""
+    there = np.concatenate([[False], ~np.isnan(numbers), [False]])
+    ends = np.flatnonzero(there[1:] != there[:-1])
+    return [slice(first, end) for first, end in ends.reshape(-1, 2).tolist()]
+
+
+def _joined(xs: NDArray[np.float64], ys: NDArray[np.float64], low: float, high: float) -> str:
+    pairs = zip(xs.tolist(), ys.tolist(), strict=True)
+    return "L".join(f"{x:g},{_y(y, low, high):g}" for x, y in pairs)
+
+
+def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
+    return [None if number != number else number for number in numbers.tolist()]

@@ -44,8 +44,8 @@
     const lines = panel.lines.filter(line => line.measure === body.dataset.measure && shown(line.system));
     const width = Math.max(...names.map(name => name.length));
     const texts = lines.map(line => {
-      const sd = line.sd ? " ± " + line.sd[at].toFixed(3) : "";
-      return names[line.system].padEnd(width) + "  " + line.mean[at].toFixed(3) + sd;
+      const mean = line.mean[at], sd = line.sd && line.sd[at] !== null ? " ± " + line.sd[at].toFixed(3) : "";
+      return names[line.system].padEnd(width) + "  " + (mean === null ? "no rule" : mean.toFixed(3) + sd);
     });
     return [`${task}, epoch ${panel.epochs[at]}`, ...texts].join("\n");
   };

@@ -7,12 +7,14 @@ Python environments and compiled twins share `live_step`, so that both give the 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold
-from ifthen.rollout.twin import step_twin
+from ifthen.rollout.twin import is_finite, step_twin
 from ifthen.rollout.twin_starts import Beginnings
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.xcsf.index import Space
@@ -118,10 +120,12 @@ def run_twin(
     space: Space,
     settings_of_one: Settings,
     reach: Reach,
-) -> None:
+) -> int:
     """Play whole episodes in a twin until there were so many GA invocations, steps or episodes in all.
 
     `lane` is memory for the twin's state `(1, state size)`, what is seen `(1, features)` and the reward.
+    Returns −1 or, where what is seen or the reward is not finite, which of the beginnings led there; nothing
+    is learnt from that step.
     """
     settings, clock = settings_of_one[0], classifiers.clock[0]
     by_episode, by_step = fold(key, 0), fold(key, 1)
@@ -135,6 +139,9 @@ def run_twin(
         a = live_step(by_step, seen, 0.0, False, False, model, classifiers, space, settings, reach)
         while a >= 0:
             terminated, truncated = step_twin(address, state, 0, a, seen, reward), clock.time >= begin.t_max
+            if not (is_finite(seen, 0) and math.isfinite(reward[0])):
+                return e
             a = live_step(
                 by_step, seen, reward[0], terminated, truncated, model, classifiers, space, settings, reach
             )
+    return -1

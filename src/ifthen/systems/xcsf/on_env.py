@@ -6,9 +6,9 @@ ends with the episode in which its GA invocations were reached, and `learn(steps
 
 from __future__ import annotations
 
+import weakref
 from functools import cached_property
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ifthen.rollout.env_fitness import summed
 from ifthen.rollout.episodes import Episodes
 from ifthen.rollout.players import play_policy
 from ifthen.rollout.twin_starts import beginnings
+from ifthen.rollout.vector_envs import Lane
 from ifthen.systems.base import Goal, Record
 from ifthen.systems.xcsf.extract import ruleset_of
 from ifthen.systems.xcsf.index import Space, new_space
@@ -50,9 +51,11 @@ class EnvLearner:
         self.settings, self.reach = kernel_settings(parameters, task), kernel_reach(parameters, task)
 
     @cached_property
-    def env(self) -> Any:
-        """The environment that is learnt in; every episode resets it with a seed."""
-        return self.task.make()
+    def env(self) -> Lane:
+        """The environment that is learnt in, closed with the learner; every episode resets it with a seed."""
+        lane = Lane(self.task)
+        weakref.finalize(self, lane.close)
+        return lane
 
     def space(self, classifiers: Classifiers, model: Live) -> Space:
         """Return the index of a population over live rows."""
@@ -86,17 +89,15 @@ class EnvLearner:
 
     def _play_episode(self, model: Live, classifiers: Classifiers, space: Space) -> None:
         """Play an episode in the environment itself, and learn from every step."""
-        task, env, key, settings, flat = self.task, self.env, self.key, self.settings, self.task.flat
+        task, env, key, settings = self.task, self.env, self.key, self.settings
         seed = int(task.pool[next_start(key, len(task.pool), classifiers, settings)])
         learner = model, classifiers, space, settings, self.reach
         seen = np.empty((1, len(task.features)))
-        observation, _ = env.reset(seed=seed)
-        seen[0] = flat.row(observation)
+        seen[0], _ = env.reset(seed=seed)
         self._check(seen, 0.0, 0, seed)
-        action, steps, first = next_action(key, seen, 0.0, False, False, *learner), 0, task.action_start
+        action, steps = next_action(key, seen, 0.0, False, False, *learner), 0
         while action >= 0:
-            observation, reward, terminated, truncated, _ = env.step(action + first)
-            seen[0], number = flat.row(observation), float(reward)
+            seen[0], number, terminated, truncated, _ = env.step(action)
             steps += 1
             if not isfinite(seen.sum() + number):  # which is quicker than to ask each of them
                 self._check(seen, number, steps, seed)
@@ -122,21 +123,29 @@ class EnvLearner:
         space: Space,
     ) -> None:
         """Play some episodes in the twin; between two calls Python sees the signals of users who stop it."""
-        steps = min(most[0], int(classifiers.clock[0]["steps"]) + PIECE)
-        run_twin(
+        clock, pool = classifiers.clock[0], self.task.pool
+        steps = min(most[0], int(clock["steps"]) + PIECE)
+        _, seen, reward = lane = (
+            np.empty((1, twin.state_size)),
+            np.empty((1, len(self.task.features))),
+            np.empty(1),
+        )
+        strange = run_twin(
             self.key,
             invocations,
             steps,
             most[1],
             twin.step,
-            beginnings(self.task, twin, self.task.pool),
-            (np.empty((1, twin.state_size)), np.empty((1, len(self.task.features))), np.empty(1)),
+            beginnings(self.task, twin, pool),
+            lane,
             model,
             classifiers,
             space,
             self.settings,
             self.reach,
         )
+        if strange >= 0:
+            self._check(seen, float(reward[0]), int(clock["time"]), int(pool[strange]))
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""

@@ -10,7 +10,7 @@ from ifthen.errors import ParameterError
 from ifthen.rules.box import words_for
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.base import Parameters
-from ifthen.systems.pittsburgh import suitable_rules
+from ifthen.systems.pittsburgh_parameters import suitable_rules
 from ifthen.systems.xcsf.population import CLOCK, RULE, triangle
 from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.tabular import TabularTask
@@ -219,6 +219,11 @@ def _check_environment(parameters: XCSFParameters, task: EnvTask, limit: int) ->
         raise ParameterError(
             f"teletransport needs a task with a list of states; {task.name} is an environment, whose "
             "episodes begin where it resets to. Leave it out."
+        )
+    if task.default_action is not None:
+        raise ParameterError(
+            "a default action is the last rule of a decision list, and XCSF's rules have no order: use "
+            "PPL-DL, or leave default_action out."
         )
     inputs = len(task.features) + 1
     numbers = 3 * inputs + (triangle(inputs) if parameters.prediction == "rls" else 0)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ifthen.checks import whole_number
 from ifthen.errors import TaskError
 from ifthen.randomness import below, check_seed, stream
+from ifthen.tasks.env_task import cannot_make
 from ifthen.tasks.spaces import FlatSpace, check_actions
 from ifthen.tasks.twins.twin import Twin, replay
 
@@ -159,8 +160,8 @@ def check_twin(
         raise TaskError(f"{environment} has no twin to check: register one (docs/twins.md).")
     try:
         env: Any = gymnasium.make(environment, **options)
-    except gymnasium.error.Error as problem:
-        raise TaskError(f"the environment {environment!r} cannot be made: {problem}") from problem
+    except Exception as problem:  # TypeError for an option that it does not have
+        raise TaskError(cannot_make(environment, problem)) from problem
     try:
         checked = compare(env, own, steps, seed)
     finally:

@@ -14,6 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import gymnasium
+import numpy as np
 
 from ifthen.errors import TaskError
 from ifthen.tasks.env_task import EnvTask
@@ -117,8 +118,8 @@ def unlike(env: Any, twin: Twin) -> str:
                 return f"its environment is wrapped with {kind.__name__}"
             layer = layer.env
     for name, value in twin.assumes.items():
-        present = getattr(core, name, None)
-        if present != value:
+        present: Any = getattr(core, name, None)
+        if not np.array_equal(present, value):  # of arrays too
             return f"{name} of its environment is {present!r}, where the twin assumes {value!r}"
     return ""
 
