@@ -193,7 +193,7 @@ class Dask:
     def _running(self, stack: ExitStack) -> Any:
         """Return a client of the running cluster."""
         try:
-            client = _distributed().Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
+            client = _client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as problem:
             raise EngineError(
                 f"there is no Dask scheduler at {self.address}: {problem}. "
@@ -220,7 +220,7 @@ class Dask:
             preload=[IGNORE_SIGNALS],
         )
         stack.enter_context(cluster)
-        client = distributed.Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
+        client = _client(cluster, timeout=CONNECT_SECONDS, set_as_default=False)
         return stack.enter_context(client)
 
 
@@ -334,6 +334,18 @@ def _lost(address: str, why: object) -> EngineError:
     return EngineError(
         f"the Dask scheduler at {address} is gone: {why}. The same command goes on from the last checkpoints."
     )
+
+
+def _client(*address: Any, **options: Any) -> Any:
+    """Return a Dask client.
+
+    Dask gives a thread of its own ten seconds to start, which is too few on a very busy machine: that is
+    tried once more.
+    """
+    try:
+        return _distributed().Client(*address, **options)
+    except AssertionError:
+        return _distributed().Client(*address, **options)
 
 
 def _distributed() -> Any:
