@@ -311,6 +311,32 @@ def _value(value: Any) -> str:
     return json.dumps(value)
 
 
+class SlowDask:
+    """Stands for Dask on a busy machine: so many clients cannot start their thread in time."""
+
+    def __init__(self, slow: int) -> None:
+        self.slow, self.tries = slow, 0
+
+    def Client(self, address: str, timeout: int) -> tuple[str, int]:  # noqa: N802  # Dask's name
+        self.tries += 1
+        assert self.tries > self.slow
+        return address, timeout
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+def test_a_client_whose_thread_was_slow_to_start_is_tried_once_more(
+    slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dask = SlowDask(slow)
+    monkeypatch.setattr(engines, "_distributed", lambda: dask)
+    if slow < 2:
+        assert engines._client("here", timeout=3) == ("here", 3)
+    else:
+        with pytest.raises(AssertionError):
+            engines._client("here", timeout=3)
+    assert dask.tries == min(slow + 1, 2)
+
+
 @needs_dask
 def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
     study: tuple[Path, StudyPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

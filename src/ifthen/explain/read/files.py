@@ -114,4 +114,6 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as problem:
-        raise RuleError(f"this is not valid JSON ({problem}).") from None
+        raise RuleError(
+            f"this is not valid JSON ({problem}). It may be cut off: write it again, with 'ifthen export'."
+        ) from None

@@ -17,6 +17,7 @@ NEEDS_IF = re.compile(r"(?:else\s+)?if\b", re.IGNORECASE)
 NEEDS_NOTHING = re.compile(r"(?:always|otherwise|else|default)\b", re.IGNORECASE)
 THEN = re.compile(r"(?:,\s*)?(?:then\b|->|→|⇒)\s*(?:do\b)?", re.IGNORECASE)
 AND = re.compile(r"(?:,\s*)?and\b|,|&&?|∧", re.IGNORECASE)
+GOES_ON = re.compile(r"(?:and|then)\b", re.IGNORECASE)
 NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
 RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
 BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
@@ -208,8 +209,9 @@ class _Narrowing:
         return number
 
     def unit(self) -> None:
-        """Go past the feature's unit, where it is written."""
-        self._scanner.take_text(self._feature.unit)
+        """Go past the feature's unit, where it is written; a unit called AND or THEN never is."""
+        if not GOES_ON.match(self._feature.unit):
+            self._scanner.take_text(self._feature.unit)
 
     def by(self, relation: str, number: float) -> None:
         """Keep the values that stand in this relation to the number."""
