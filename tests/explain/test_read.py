@@ -84,10 +84,10 @@ def test_any_names_and_units_read_back_equal(
     assert parse_rules(rules_text(rules)) == rules
 
 
-@pytest.mark.parametrize("unit", ["AND", "and", "Then"])
-def test_a_unit_that_is_a_word_of_rules_reads_back_equal(unit: str) -> None:
+@pytest.mark.parametrize("unit", ["AND", "and", "Then", ",", "]", ", s", "->", "&", "|", ";", ".."])
+def test_a_unit_that_stands_in_rules_for_something_else_reads_back_equal(unit: str) -> None:
     features = [Feature("u", -3, 4, "real", unit), Feature("v", -3, 4, "real", unit)]
-    rules = DecisionList([[[-1, 2], [0, 4]], [[-3, 1], [-3, 4]]], [0, 1], features, ["a", "b"])
+    rules = DecisionList([[[-1, 2], [0, 1]], [[-3, 1], [-3, 4]]], [0, 1], features, ["a", "b"])
     assert parse_rules(rules_text(rules)) == rules
 
 

@@ -17,7 +17,7 @@ NEEDS_IF = re.compile(r"(?:else\s+)?if\b", re.IGNORECASE)
 NEEDS_NOTHING = re.compile(r"(?:always|otherwise|else|default)\b", re.IGNORECASE)
 THEN = re.compile(r"(?:,\s*)?(?:then\b|->|→|⇒)\s*(?:do\b)?", re.IGNORECASE)
 AND = re.compile(r"(?:,\s*)?and\b|,|&&?|∧", re.IGNORECASE)
-GOES_ON = re.compile(r"(?:and|then)\b", re.IGNORECASE)
+GOES_ON = re.compile(r"(?:and|then)\b|[,;\]&∧→⇒…–|]|\.\.|->", re.IGNORECASE)
 NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
 RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
 BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
@@ -209,7 +209,7 @@ class _Narrowing:
         return number
 
     def unit(self) -> None:
-        """Go past the feature's unit, where it is written; a unit called AND or THEN never is."""
+        """Go past the feature's unit, where it is written; what goes on with a rule is no unit."""
         if not GOES_ON.match(self._feature.unit):
             self._scanner.take_text(self._feature.unit)
 
