@@ -1,6 +1,6 @@
 """CartPole-v1, side by side: ifthen, LEAP's Pittsburgh rules, and Stable-Baselines3's PPO and DQN.
 
-    python benchmarks/peers.py --venvs /tmp/peers                       # all, 5 seeds: 1–2 hours on two cores
+    python benchmarks/peers.py --venvs /tmp/peers                       # all, 5 seeds: about an hour
     python benchmarks/peers.py --venvs /tmp/peers --seeds 1 --quick     # does it work? a few minutes
     python benchmarks/peers.py --table                                  # the table of the last run
 
@@ -148,6 +148,7 @@ def main() -> None:
     if given.venvs is None:
         parser.error("say with --venvs where the peers' virtual environments are, or are to be made")
     pythons = {name: python_of(PEERS[name], given.venvs) for name in given.peers}
+    command = " ".join(sys.argv).replace(str(given.venvs), "FOLDER")
     trials: list[dict[str, Any]] = []
     given.out.mkdir(parents=True, exist_ok=True)
     for seed in range(given.seeds):
@@ -159,7 +160,7 @@ def main() -> None:
             trials.append(run_trial(peer, python, seed, given.threads, more))
             last = trials[-1]
             print(f"{peer.name}, seed {seed}: {last['final_score']:.1f}, {last['seconds']:.1f} s", flush=True)
-            about = {"machine": machine(), "threads": given.threads, "command": " ".join(sys.argv)}
+            about = {"machine": machine(), "threads": given.threads, "command": command}
             path.write_text(json.dumps({**about, "trials": trials}, indent=1) + "\n")
     (given.out / "cartpole.md").write_text(table(trials))
     print(table(trials))

@@ -37,7 +37,11 @@ STUDIES = {
     "cart-pole": "Keep a pole upright on a cart, for 500 steps at most. Return: steps.",
     "mountain-car": "Rock a weak car out of a valley. Return: minus the steps it takes, 200 at most.",
     "acrobot": "Swing a two-link arm up by its middle joint. Return: minus the steps, 500 at most.",
-    "lunar-lander": "Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved.",
+    "lunar-lander": "Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Every "
+    "second rule of a list is the mirror image of the one before it, and populations come from a "
+    "[rehearsal](guide.md#rehearsal-on-a-stand-in) of 600 generations on a compiled stand-in: epochs, steps "
+    "and scores are of the environment itself. Lists were not pruned, but for the one shown. Needs "
+    '`pip install "ifthen[box2d]"`.',
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",
@@ -96,7 +100,9 @@ def section(name: str, about: str) -> str:
 def env_policy(results: Results, task: EnvTask) -> Shown:
     """Return the policy to show of an environment, chosen without looking at the unseen seeds."""
     system = results.plan.systems[0].name
-    own = results.finals.filter(polars.col("system") == system).drop_nulls("pruned_rules")
+    own = results.finals.filter(polars.col("system") == system)
+    if results.plan.prune is not False:
+        own = own.drop_nulls("pruned_rules")
     best = float(own["unseen_performance"].to_numpy().max())
     near = own.filter(polars.col("unseen_performance") >= best - NEAR * abs(best))
     row = near.sort("pruned_rules", -polars.col("unseen_performance")).row(0, named=True)

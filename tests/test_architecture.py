@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ifthen
-from tests import naive, naive_envs, naive_evolve, naive_explain, naive_xcsf
+from tests import naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_xcsf
 from tests.naive_xcsf import NaiveEnvXCSF, NaiveXCSF
 
 SOURCE = Path(ifthen.__file__).parent
@@ -80,6 +80,12 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "tasks.twins.twin": {"replay": naive_envs.real_steps},
     "tasks.twins.acrobot": {"accelerations": naive_envs.real_steps, "wrapped": naive_envs.real_steps},
+    "tasks.twins.lunar_lander": {
+        "ground": naive_lander.ground_height,
+        "thrust": naive_lander.engine,
+        "foot": naive_lander.foot_place,
+        "touches": naive_lander.hull_touches,
+    },
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "rollout.tabular": {
         "outcome": naive.outcome,
@@ -353,7 +359,7 @@ def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
 
 
 def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
-    for name in ("naive.py", "naive_evolve.py", "naive_explain.py", "naive_xcsf.py"):
+    for name in ("naive.py", "naive_evolve.py", "naive_explain.py", "naive_lander.py", "naive_xcsf.py"):
         tree = ast.parse((TESTS / name).read_text())
         imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}

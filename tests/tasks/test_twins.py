@@ -50,6 +50,24 @@ def where(env: Any) -> list[float]:
     return [env.unwrapped.place]
 
 
+class DriftInPlace(Drift):
+    """A Drift whose state is one array for ever, changed in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = np.zeros(1)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        observation, told = super().reset(seed=seed)
+        self.state[:] = self.place
+        return observation, told
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.state *= 0.9
+        self.state += 0.5 if action == 1 else -0.25
+        return self.state.copy(), -float(self.state[0]), bool(self.state[0] > 3), False, {}
+
+
 @twin_step
 def drift(state: Any, action: int, observation: Any, reward: Any) -> int:
     state[0] = 0.9 * state[0] + (0.5 if action == 1 else -0.25)
@@ -128,6 +146,14 @@ def test_one_wrong_bit_is_found_and_named() -> None:
     ):
         check_twin(environment, 500, twin=Twin("Drift", 1, nearly_drift, where))
     assert check_twin(environment, 500, twin=Twin("Drift", 1, drift, where)).steps == 500
+
+
+def test_an_environment_may_change_its_state_in_place() -> None:
+    environment = "ifthen_tests/InPlace-v0"
+    gymnasium.register(environment, entry_point="tests.tasks.test_twins:DriftInPlace", max_episode_steps=40)
+    checked = check_twin(environment, 500, twin=Twin("Drift", 1, drift))
+    assert checked.steps == 500
+    assert checked.terminated > 0
 
 
 def test_an_end_that_differs_is_found() -> None:

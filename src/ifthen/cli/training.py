@@ -210,6 +210,7 @@ def _learn_and_report(
 ) -> None:
     """Learn, then write and print everything that a finished run has."""
     with Stop() as stop:
+        learner.asked_to_stop = lambda: stop.asked
         try:
             callbacks = [*curves, after_epoch(settings.goal, stop)]
             finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)

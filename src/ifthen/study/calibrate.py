@@ -24,10 +24,13 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     The first epochs of a trial are not like the later ones, so a tenth of it is run, or as much as fits.
     """
     trial = Trial(system, task, plan.first_seed)
-    plan.make_system(trial).learn(1)  # compiles, or loads what was compiled
     learner, began = plan.make_system(trial), time.perf_counter()
+    first = int(learner.learn(0).now.records[-1]["episodes"])
+    rehearsal = time.perf_counter() - began if getattr(learner.parameters, "rehearsal", 0) else 0.0
+    before = learner.learn(1).now.records[-1]  # compiles, or loads what was compiled
+    began = time.perf_counter()
     most = max(1, plan.epochs // SHARE)
     learner.learn(most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
-    longer = plan.epochs / learner.epoch
-    episodes = int(learner.now.records[-1]["episodes"])
-    return Estimate((time.perf_counter() - began) * longer, episodes * longer)
+    longer = plan.epochs / (learner.epoch - int(before["epoch"]))
+    episodes = int(learner.now.records[-1]["episodes"]) - int(before["episodes"])
+    return Estimate(rehearsal + (time.perf_counter() - began) * longer, first + episodes * longer)

@@ -97,7 +97,7 @@ class RunFolder:
         self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
     ) -> bool:
         goal = settings.goal
-        done = goal.count(system.learn(0).now.records[-1])
+        done = goal.count(system.learn(0, progress_bar=progress_bar).now.records[-1])
         if goal.unit == "epochs" and done > goal.target:
             raise ParameterError(
                 f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."

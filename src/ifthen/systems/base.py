@@ -124,6 +124,8 @@ class System(ABC):
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
         self._now: Moment | None = None
+        self.asked_to_stop: Callable[[], bool] = lambda: False
+        """Asked now and then by what takes long before epoch 0, and has no callback."""
 
     @property
     def task(self) -> Any:
@@ -151,8 +153,12 @@ class System(ABC):
         return checked_start(start, self.name, self.starts_from, self.task)
 
     @abstractmethod
-    def begin(self) -> tuple[Population, Record]:
-        """Return the initial population and the history's row of epoch 0."""
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0.
+
+        Args:
+            progress_bar: show one where this takes long.
+        """
 
     @abstractmethod
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -209,7 +215,7 @@ class System(ABC):
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
         if self._now is None:
-            population, record = self.begin()
+            population, record = self.begin(progress_bar)
             self._now = Moment(0, population, (record,))
         if checkpoint is not None:
             self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
@@ -351,7 +357,9 @@ class System(ABC):
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
         checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
-        system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **model.parameters)
+        plain = {name: field.default for name, field in cls.Parameters.model_fields.items()}
+        known = {**plain, **model.parameters}  # an older file knows nothing of presets that came later
+        system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **known)
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
 

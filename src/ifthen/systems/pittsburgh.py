@@ -7,7 +7,7 @@ Methodology").
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +71,13 @@ def next_generation(
     threads: int,
     parents: Population,
     whole_rules: bool,
+    purpose: Literal["breed", "rehearse"] = "breed",
 ) -> Population:
     """Return the children of a population, their fitness not measured yet; elites stand last."""
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
-    key = stream(seed, "breed", epoch)
+    key = stream(seed, purpose, epoch)
 
     def work(first: int, last: int) -> None:
         breed(

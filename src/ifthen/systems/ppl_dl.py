@@ -6,10 +6,14 @@ learning: comparing with XCS", GECCO 2022.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
+from ifthen.errors import ParameterError
+from ifthen.evolve.mirror import mirror_of, put_images
 from ifthen.inference.decision_list import DecisionList, decision_tables
 from ifthen.inference.rulebook import LIST, Rulebook
 from ifthen.parallel import for_slices
@@ -21,14 +25,41 @@ from ifthen.systems.base import Goal, Record, System
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh import Population, first_population, next_generation
 from ifthen.systems.pittsburgh_history import history_row, measured_in_env, population_of
-from ifthen.systems.pittsburgh_parameters import PittsburghParameters, budget_of, fill_sizes
+from ifthen.systems.pittsburgh_parameters import PittsburghParameters, budget_of, fill_sizes, sizes
+from ifthen.systems.rehearsal import rehearsed
 from ifthen.systems.start import check_size, put_first
 from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.stand_in import stand_in_task
 from ifthen.tasks.tabular import Method
 
 
 class PPLDLParameters(PittsburghParameters):
     """Parameters of PPL-DL; the defaults are the paper's."""
+
+    otherwise: bool = Field(
+        default=False,
+        description="In environments: the last rule matches everywhere and only its action evolves, so that "
+        "there is an answer in every state.",
+    )
+    mirror: str = Field(
+        default="",
+        max_length=10_000,
+        description="In environments that look the same from both sides: what changes in the mirror, such as "
+        "'-x, left leg = right leg, left engine = right engine'. Every second rule is then the mirror image "
+        "of the rule before it.",
+    )
+    stand_in: str = Field(
+        default="",
+        max_length=1000,
+        description="In environments: the id of a cheaper one with the same features and actions, for "
+        "rehearsal.",
+    )
+    rehearsal: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        description="Generations on the stand-in, before epoch 0; they are in no history.",
+    )
 
 
 class PPLDL(System):
@@ -55,8 +86,25 @@ class PPLDL(System):
         return Fitness(self.task, self.method, self.parameters.noise, self.threads)
 
     def fill_parameters(self, parameters: PPLDLParameters) -> PPLDLParameters:
-        """Fill in the sizes left to the task."""
-        return fill_sizes(parameters, self.task)
+        """Fill in the sizes left to the task, and raise where mirror or stand-in do not fit it."""
+        filled = fill_sizes(parameters, self.task)
+        if not isinstance(self.task, EnvTask) and (
+            filled.otherwise or filled.mirror or filled.stand_in or filled.rehearsal
+        ):
+            raise ParameterError(
+                f"otherwise, mirror, stand_in and rehearsal are for environments; {self.task.name} is a "
+                "table. Leave them out."
+            )
+        if filled.mirror:
+            mirror_of(filled.mirror, self.task.features, self.task.action_names)
+            if sizes(filled)[1] % 2:
+                raise ParameterError(
+                    f"with a mirror, rules come in pairs: idv_size must be even, not {filled.idv_size}. "
+                    f"Give idv_size={sizes(filled)[1] + 1}, or mirror=''."
+                )
+        if filled.rehearsal and not filled.stand_in:
+            raise ParameterError("rehearsal needs the id of an environment to rehearse on: give stand_in.")
+        return filled
 
     @property
     def method(self) -> Method:
@@ -65,29 +113,59 @@ class PPLDL(System):
         return method
 
     def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the list to begin with, or raise where it is no list or too long."""
+        """Return the list to begin with, or raise where it is no list or too long, or has no images."""
+        if self.parameters.mirror or self.parameters.otherwise:
+            raise ParameterError(
+                "start gives rules as they are; mirror would overwrite every second one, and otherwise the "
+                "last. Give mirror='' and otherwise=False to begin with a ruleset."
+            )
         check_size(super().fit_start(start), self.parameters.idv_size)
         return start
 
-    def begin(self) -> tuple[Population, Record]:
-        """Return random decision lists, after the one to start from."""
-        population = first_population(self.parameters, self.task, self.seed, 0)
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+        """Return random decision lists, after the one to start from; or what a rehearsal made of them."""
+        p = self.parameters
+        stand_in = stand_in_task(self.task, p.stand_in) if p.stand_in else None
+        population = self._in_form(first_population(p, self.task, self.seed, 0))
         if self.start is not None:
             put_first(self.start, np.zeros((len(self.start), 0)), *population[:3])
+        if stand_in is not None and p.rehearsal:
+            fitness = EnvFitness(stand_in, self.threads, budget_of(p), p.elites)
+            breed, stop = partial(self._children, purpose="rehearse"), self.asked_to_stop
+            show = (p.rehearsal, progress_bar)
+            population = rehearsed(population, fitness, self._rulebook, breed, stop, *show)
         return self._measured(population, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging single alleles; measure."""
+        return self._measured(self._children(population, int(before["epoch"]) + 1), before)
+
+    def _children(
+        self, population: Population, epoch: int, purpose: Literal["breed", "rehearse"] = "breed"
+    ) -> Population:
+        """Return the next generation."""
         children = next_generation(
             self.parameters,
             self.task,
             self.seed,
-            int(before["epoch"]) + 1,
+            epoch,
             self.threads,
             population,
             whole_rules=False,
+            purpose=purpose,
         )
-        return self._measured(children, before)
+        return self._in_form(children)
+
+    def _in_form(self, population: Population) -> Population:
+        """Return the population, last rules opened and every second one made an image where that is asked."""
+        p = self.parameters
+        if p.otherwise:
+            last = slice(-2 if p.mirror else -1, None)
+            population.bounds[:, last] = np.stack(lows_and_highs(self.task.features), axis=1)
+        if p.mirror:
+            mirror = mirror_of(p.mirror, self.task.features, self.task.action_names)
+            put_images(mirror, population.bounds, population.actions)
+        return population
 
     def _measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
         """Return the population with its fitness, and the history's row."""

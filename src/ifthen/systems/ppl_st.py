@@ -112,7 +112,7 @@ class PPLST(System):
             )
         return start
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return random rulesets that know nothing yet, after the one to start from, all reinforced once."""
         population = first_population(self.parameters, self.task, self.seed, self._learns)
         if self.start is not None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ifthen.errors import ParameterError
+from ifthen.evolve.mirror import mirror_of
 from ifthen.tasks.env_task import EnvTask
 
 PITTSBURGH = {
@@ -30,6 +32,17 @@ ANY: Mapping[str, Mapping[str, Any]] = {
 OWN: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("PPL-DL", "CartPole-v1"): {"p_any": 0.7},
     ("PPL-DL", "MountainCar-v0"): {"p_any": 0.3, "sigma": 0.3, "idv_size": 15, "pop_size": 600},
+    ("PPL-DL", "LunarLander-v3"): {
+        "p_mut": 0.03,
+        "p_cross": 0.3,
+        "idv_size": 14,
+        "windows": 4,
+        "otherwise": True,
+        "mirror": "-x, -x velocity, -angle, -angular velocity, left leg = right leg, "
+        "left engine = right engine",
+        "stand_in": "ifthen/LunarLander-v0",
+        "rehearsal": 600,
+    },
     ("XCSF", "CartPole-v1"): {"epsilon_0": 0.5, "gamma": 0.9},
 }
 """For some, by system and environment."""
@@ -39,4 +52,13 @@ def preset(system: str, task: Any) -> dict[str, Any]:
     """Return the parameters that suit a task, where the user gives no others."""
     if not isinstance(task, EnvTask):
         return {}
-    return {**ANY.get(system, {}), **OWN.get((system, task.environment), {})}
+    suited = {**ANY.get(system, {}), **OWN.get((system, task.environment), {})}
+    return suited if _fits(suited.get("mirror"), task) else {**suited, "mirror": ""}
+
+
+def _fits(mirror: str | None, task: EnvTask) -> bool:
+    """Return whether a mirror fits a task, whose features may have other names or ranges than usual."""
+    try:
+        return mirror is None or bool(mirror_of(mirror, task.features, task.action_names))
+    except ParameterError:
+        return False

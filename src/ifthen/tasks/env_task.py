@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.errors import TaskError
 from ifthen.rules.features import Feature, lows_and_highs
+from ifthen.tasks.own_envs import register_own
 from ifthen.tasks.spaces import FlatSpace, check_actions
 
 Player = Literal["auto", "twin", "native", "sync"]
@@ -34,6 +35,7 @@ NOISE_SEEDS_APART = 10 * SEEDS_APART
 NOISE_SEED_LIMIT = 2**63 // NOISE_SEEDS_APART - 1
 """which leaves room for so many."""
 POOL, VALIDATION = 1000, 100
+register_own()
 
 
 def cannot_make(environment: str, problem: Exception) -> str:

@@ -100,17 +100,18 @@ KNOWN = {
     ),
     "LunarLander": Known(
         (
-            KnownFeature("x", low=-1.0, high=1.0),
+            KnownFeature("x", low=-0.6, high=0.6),
             KnownFeature("y", low=0.0, high=1.5),
-            KnownFeature("x velocity", low=-1.5, high=1.5),
-            KnownFeature("y velocity", low=-1.5, high=0.5),
-            KnownFeature("angle", RADIANS, low=-1.0, high=1.0),
-            KnownFeature("angular velocity", low=-2.0, high=2.0),
-            KnownFeature("left leg", low=0, high=1, is_integer=True),
+            KnownFeature("x velocity", low=-0.6, high=0.6),
+            KnownFeature("y velocity", low=-1.0, high=0.2),
+            KnownFeature("angle", RADIANS, low=-0.5, high=0.5),
+            KnownFeature("angular velocity", low=-0.6, high=0.6),
             KnownFeature("right leg", low=0, high=1, is_integer=True),
+            KnownFeature("left leg", low=0, high=1, is_integer=True),
         ),
         ("no engine", "left engine", "main engine", "right engine"),
         None,
+        160,
     ),
     "BlackjackEnv": Known(
         (

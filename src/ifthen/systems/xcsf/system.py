@@ -55,7 +55,7 @@ class XCSF(System):
         kind = EnvLearner if isinstance(self.task, EnvTask) else TableLearner
         return kind(self.task, self.parameters, self.seed)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return an empty population: rules come by covering."""
         p, kind = self.parameters, self._learner.reach.lows.dtype.type
         population = empty_population(len(self.task.features), p.prediction == "rls", kind=kind)

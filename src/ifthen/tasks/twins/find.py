@@ -26,6 +26,7 @@ BUILT_IN = {
     "CartPole-v1": ("cart_pole", "CART_POLE"),
     "MountainCar-v0": ("mountain_car", "MOUNTAIN_CAR"),
     "Acrobot-v1": ("acrobot", "ACROBOT"),
+    "ifthen/LunarLander-v0": ("lunar_lander", "LUNAR_LANDER"),
 }
 """Module and name of our own twins, by the environment's id."""
 SELF_CHECK_STEPS = 500

@@ -122,7 +122,7 @@ class Twin:
 
     def state_of(self, env: Any) -> NDArray[np.float64]:
         """Return the real environment's present state `(state_size,)`."""
-        state = np.asarray(self.start(env), dtype=np.float64)
+        state = np.array(self.start(env), dtype=np.float64)
         if state.shape != (self.state_size,):
             raise TaskError(
                 f"the twin of {self.name} has a state of {self.state_size} numbers, but its `start` gave an "
