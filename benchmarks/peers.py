@@ -148,7 +148,9 @@ def main() -> None:
     if given.venvs is None:
         parser.error("say with --venvs where the peers' virtual environments are, or are to be made")
     pythons = {name: python_of(PEERS[name], given.venvs) for name in given.peers}
-    command = " ".join(sys.argv).replace(str(given.venvs), "FOLDER")
+    command = (
+        f"python benchmarks/peers.py --venvs FOLDER --seeds {given.seeds} --peers {' '.join(given.peers)}"
+    )
     trials: list[dict[str, Any]] = []
     given.out.mkdir(parents=True, exist_ok=True)
     for seed in range(given.seeds):

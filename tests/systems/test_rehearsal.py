@@ -20,7 +20,7 @@ from ifthen.rollout.env_fitness import EnvFitness
 from ifthen.systems import pittsburgh
 from ifthen.systems.pittsburgh import Population, first_population, next_generation
 from ifthen.systems.pittsburgh_parameters import budget_of
-from ifthen.systems.presets import OWN
+from ifthen.systems.presets import OWN, preset
 from ifthen.tasks.env_task import EnvTask
 from ifthen.tasks.from_gymnasium import env_task
 from ifthen.tasks.known import KNOWN
@@ -188,14 +188,15 @@ def test_what_was_rehearsed_needs_its_stand_in_no_more(tmp_path: Path) -> None:
 def test_a_file_that_knows_no_mirror_has_none(tmp_path: Path) -> None:
     """What suits an environment today is not what a file of yesterday was made with."""
     flown = dataclasses.replace(stand_in_task(lunar_task(), LUNAR_STAND_IN), environment="LunarLander-v3")
-    small(flown, mirror="", stand_in="", rehearsal=0).learn(0).save(tmp_path / "m.zip")
+    small(flown, otherwise=False, mirror="", stand_in="", rehearsal=0).learn(0).save(tmp_path / "m.zip")
 
     def older(manifest: Any) -> None:
-        for name in ("mirror", "stand_in", "rehearsal"):
+        for name in ("otherwise", "mirror", "stand_in", "rehearsal"):
             del manifest["parameters"][name]
 
     parameters: Any = load(with_manifest(tmp_path / "m.zip", tmp_path, older)).parameters
     assert (parameters.mirror, parameters.stand_in, parameters.rehearsal) == ("", "", 0)
+    assert parameters.otherwise is False
 
 
 def test_a_stand_in_without_rehearsal_changes_nothing() -> None:
@@ -265,8 +266,7 @@ def test_workers_know_stand_ins_that_only_their_parent_registered(monkeypatch: p
 # Mirrors
 
 
-@pytest.mark.parametrize("default_action", [None, "push left"])
-@pytest.mark.parametrize("otherwise", [False, True])
+@pytest.mark.parametrize(("default_action", "otherwise"), [(None, False), (None, True), ("push left", False)])
 def test_every_second_rule_is_an_image_in_every_generation(
     default_action: str | None, otherwise: bool
 ) -> None:
@@ -311,8 +311,8 @@ def test_elites_stay_as_they_are_in_a_mirror() -> None:
         ({"stand_in": "Pendulum-v1", "rehearsal": 1}, TaskError, r"Discrete"),
         (
             {"stand_in": "tests.envs:CartPole-v1", "rehearsal": 1},
-            TaskError,
-            r"an id without a module, not 'tests.envs:CartPole-v1': import it first",
+            ParameterError,
+            r"an id without a module, not 'tests.envs:CartPole-v1': import the module first",
         ),
         ({"rehearsal": -1, "stand_in": "CartPole-v1"}, ParameterError, r"rehearsal: .* not -1"),
         ({"mirror": MIRROR, "idv_size": 5}, ParameterError, r"must be even, not 5. Give idv_size=6, or"),
@@ -361,6 +361,41 @@ def test_the_parameters_for_lunar_lander_exist_and_fit_it() -> None:
     mirror = mirror_of(LUNAR["mirror"], system.task.features, system.task.action_names)
     assert mirror.turns.tolist() == [True, False, True, False, True, True, False, False]
     assert mirror.actions.tolist() == [0, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "given", "left_out"),
+    [
+        ({}, {}, set()),
+        ({}, {"idv_size": 16}, set()),
+        ({}, {"idv_size": 15}, {"mirror"}),
+        ({}, {"stand_in": ""}, {"stand_in", "rehearsal"}),
+        ({"default_action": 0}, {}, {"otherwise"}),
+        ({"options": {"max_episode_steps": 200}}, {}, set()),
+        ({"options": {"gravity": -2.0}}, {}, {"stand_in", "rehearsal"}),
+        ({"features": (Feature("tilt", -1.0, 2.0, "real"), *lunar_task().features[1:])}, {}, {"mirror"}),
+    ],
+)
+def test_what_the_user_gives_wins_over_what_suits_lunar_lander(
+    changes: dict[str, Any], given: dict[str, Any], left_out: set[str]
+) -> None:
+    task = dataclasses.replace(lunar_task(), **changes)
+    suited = preset("PPL-DL", task, given)
+    assert LUNAR.keys() - suited.keys() == left_out
+    assert PPLDL(task, threads=1, **given).parameters.p_mut == LUNAR["p_mut"]
+
+
+def test_rules_to_start_from_take_the_place_of_mirror_and_last_rule_that_suit() -> None:
+    task = lunar_task()
+    first = PPLDL(dataclasses.replace(stand_in_task(task, LUNAR_STAND_IN)), idv_size=4, pop_size=4).learn(0)
+    assert PPLDL(task, threads=1, start=first.ruleset).parameters.mirror == ""
+    with pytest.raises(ParameterError, match=r"mirror would overwrite every second one"):
+        PPLDL(task, threads=1, start=first.ruleset, mirror=LUNAR["mirror"])
+
+
+def test_a_last_action_is_evolved_or_fixed() -> None:
+    with pytest.raises(ParameterError, match=r"default_action fixes it: give one of them"):
+        small(cart_pole(default_action=1), otherwise=True)
 
 
 def test_the_stand_in_for_lunar_lander_is_known_and_fits_it() -> None:

@@ -217,9 +217,10 @@ def _learn_and_report(
         except KeyboardInterrupt:
             finished = False
     if not finished:
-        at = f" and saved at epoch {learner.epoch}" if learner.started else ""
-        err.print(
-            f"stopped{at}; 'ifthen resume {run_folder.path}{task_option(settings.task)}' goes on from there"
-        )
+        again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
+        if learner.started:
+            err.print(f"stopped and saved at epoch {learner.epoch}; {again} goes on from there")
+        else:
+            err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
         raise typer.Exit(130)
     report(run_folder, settings, learner)

@@ -6,9 +6,12 @@ import time
 from typing import NamedTuple
 
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.systems.ppl_dl import PPLDL
+from ifthen.tasks.stand_in import stand_in_task
 
 LONG_ENOUGH = 0.3
 SHARE = 10
+REHEARSED = 10
 
 
 class Estimate(NamedTuple):
@@ -24,9 +27,12 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     The first epochs of a trial are not like the later ones, so a tenth of it is run, or as much as fits.
     """
     trial = Trial(system, task, plan.first_seed)
-    learner, began = plan.make_system(trial), time.perf_counter()
+    learner = plan.make_system(trial)
+    rehearsal = 0.0
+    if isinstance(learner, PPLDL):
+        rehearsal = rehearsal_seconds(learner)
+        learner.parameters = learner.parameters.model_copy(update={"rehearsal": 0})
     first = int(learner.learn(0).now.records[-1]["episodes"])
-    rehearsal = time.perf_counter() - began if getattr(learner.parameters, "rehearsal", 0) else 0.0
     before = learner.learn(1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
     most = max(1, plan.epochs // SHARE)
@@ -34,3 +40,16 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     longer = plan.epochs / (learner.epoch - int(before["epoch"]))
     episodes = int(learner.now.records[-1]["episodes"]) - int(before["episodes"])
     return Estimate(rehearsal + (time.perf_counter() - began) * longer, first + episodes * longer)
+
+
+def rehearsal_seconds(learner: PPLDL) -> float:
+    """Return about how long a rehearsal takes, from a few generations on the stand-in."""
+    p = learner.parameters
+    if not p.rehearsal:
+        return 0.0
+    parameters = {**p.model_dump(), "stand_in": "", "rehearsal": 0}
+    played = PPLDL(stand_in_task(learner.task, p.stand_in), seed=learner.seed, threads=1, **parameters)
+    played.learn(1)  # compiles, or loads what was compiled
+    began = time.perf_counter()
+    played.learn(REHEARSED)
+    return (time.perf_counter() - began) / REHEARSED * float(p.rehearsal)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -119,7 +120,7 @@ class System(ABC):
     ) -> None:
         self._task = as_task(task)
         self.seed = check_seed(seed)
-        suited = {**preset(self.name, self.task), **parameters}
+        suited = {**preset(self.name, self.task, parameters, start is not None), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
@@ -204,8 +205,8 @@ class System(ABC):
                 episode if need be; systems that learn by generations finish the generation.
             episodes: how many episodes, likewise.
             total_timesteps: Stable-Baselines3's word for `steps`.
-            checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted;
-                `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
+            checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted
+                after epoch 0; `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
         """
         from ifthen.systems.callbacks import as_one
@@ -214,11 +215,13 @@ class System(ABC):
         goal = self._checked_goal(asked)
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
+        if checkpoint is not None:  # a folder that cannot be written to is found now, not after an hour
+            TemporaryFile(dir=Path(checkpoint).parent).close()
         if self._now is None:
             population, record = self.begin(progress_bar)
             self._now = Moment(0, population, (record,))
         if checkpoint is not None:
-            self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
+            self.save(checkpoint)
         with _Progress(self, goal, progress_bar) as show:
             try:
                 while not goal.reached(self._now.records[-1]):

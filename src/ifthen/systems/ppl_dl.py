@@ -38,8 +38,8 @@ class PPLDLParameters(PittsburghParameters):
 
     otherwise: bool = Field(
         default=False,
-        description="In environments: the last rule matches everywhere and only its action evolves, so that "
-        "there is an answer in every state.",
+        description="In environments: the last rule (with a mirror, the last pair, whose first decides) "
+        "matches everywhere and only its action evolves, so that there is an answer in every state.",
     )
     mirror: str = Field(
         default="",
@@ -95,6 +95,11 @@ class PPLDL(System):
                 f"otherwise, mirror, stand_in and rehearsal are for environments; {self.task.name} is a "
                 "table. Leave them out."
             )
+        if filled.otherwise and self.task.default_action is not None:
+            raise ParameterError(
+                "otherwise evolves what is done where no other rule matches, and the task's default_action "
+                "fixes it: give one of them."
+            )
         if filled.mirror:
             mirror_of(filled.mirror, self.task.features, self.task.action_names)
             if sizes(filled)[1] % 2:
@@ -103,7 +108,13 @@ class PPLDL(System):
                     f"Give idv_size={sizes(filled)[1] + 1}, or mirror=''."
                 )
         if filled.rehearsal and not filled.stand_in:
-            raise ParameterError("rehearsal needs the id of an environment to rehearse on: give stand_in.")
+            raise ParameterError(
+                "rehearsal needs the id of an environment to rehearse on: give stand_in, or rehearsal=0."
+            )
+        if ":" in filled.stand_in:  # a model file must not be able to have modules imported
+            raise ParameterError(
+                f"stand_in must be an id without a module, not {filled.stand_in!r}: import the module first."
+            )
         return filled
 
     @property

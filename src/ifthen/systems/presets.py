@@ -48,17 +48,33 @@ OWN: Mapping[tuple[str, str], Mapping[str, Any]] = {
 """For some, by system and environment."""
 
 
-def preset(system: str, task: Any) -> dict[str, Any]:
-    """Return the parameters that suit a task, where the user gives no others."""
+def preset(
+    system: str, task: Any, given: Mapping[str, Any] | None = None, starts: bool = False
+) -> dict[str, Any]:
+    """Return the parameters that suit a task, where the user gives no others.
+
+    Args:
+        system: the system's name.
+        task: the task.
+        given: the user's parameters: what would not go together with them is left out.
+        starts: whether the user gives rules to start from.
+    """
     if not isinstance(task, EnvTask):
         return {}
-    suited = {**ANY.get(system, {}), **OWN.get((system, task.environment), {})}
-    return suited if _fits(suited.get("mirror"), task) else {**suited, "mirror": ""}
+    own, given = dict(OWN.get((system, task.environment), {})), given or {}
+    if starts or task.default_action is not None:
+        own.pop("otherwise", None)
+    if starts or not _mirrors(own.get("mirror", ""), task, given.get("idv_size")):
+        own.pop("mirror", None)
+    if task.options.keys() - {"max_episode_steps"} or given.get("stand_in") == "":  # another environment
+        own = {name: value for name, value in own.items() if name not in ("stand_in", "rehearsal")}
+    return {**ANY.get(system, {}), **own}
 
 
-def _fits(mirror: str | None, task: EnvTask) -> bool:
-    """Return whether a mirror fits a task, whose features may have other names or ranges than usual."""
+def _mirrors(mirror: str, task: EnvTask, idv_size: Any) -> bool:
+    """Return whether a mirror fits a task, whose features may have other names or ranges, and pairs fit."""
     try:
-        return mirror is None or bool(mirror_of(mirror, task.features, task.action_names))
+        mirror_of(mirror, task.features, task.action_names)
     except ParameterError:
         return False
+    return not (isinstance(idv_size, int) and idv_size % 2)

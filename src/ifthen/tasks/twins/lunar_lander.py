@@ -1,9 +1,10 @@
 """A stand-in for Gymnasium's LunarLander: the same flight, simpler legs, compiled.
 
 LunarLander is simulated by Box2D, whose solver no short function can copy bit by bit, so it has no twin. This
-is another environment, `ifthen/LunarLander-v0`, to rehearse for it: engines, gravity, ground, rewards and
-ends are LunarLander's; hull and legs are one rigid body, and a leg is a foot that gives way to the ground
-with a constant force. `python benchmarks/lunar_stand_in.py` compares the two.
+is another environment, `ifthen/LunarLander-v0`, to rehearse for it: engines, gravity, ground and rewards are
+LunarLander's. Simpler are: hull and legs, which are one rigid body; a leg, which is a foot that gives way to
+the ground with a constant force; touching, of which only the hull's corners are capable; coming to rest.
+`python benchmarks/lunar_stand_in.py` compares the two.
 
 Lengths are metres, times seconds. Angles turn to the left; foot 0 is the right one, as in the environment.
 """
@@ -31,7 +32,7 @@ HULL_Y = tuple(y / SCALE for _, y in HULL)
 MASS, CENTRE, INERTIA = 4.9589, 0.0898, 0.9136
 """Of hull and legs together; CENTRE is the height of the centre of mass above the hull's origin."""
 SPIN_AT_START = -0.112
-"""Spin per horizontal speed after the first push, which acts on the hull while the legs lag behind."""
+"""Spin per horizontal speed after the first push, which the legs follow later than the hull; measured."""
 FOOT_X, FOOT_Y = 18 / SCALE, -26 / SCALE
 LEG_OUT, LEG_IN, LEG_SPEED, LEG_TORQUE = 0.4, 0.9, 0.3, 40.0
 """A leg's angle when stretched and when folded, how fast it stretches, and what it bears."""
@@ -204,4 +205,9 @@ class LunarLanderStandIn(gymnasium.Env[Any, Any]):
         return observation.astype(np.float32), float(reward[0]), bool(ended), False, {}
 
 
-LUNAR_LANDER = Twin("LunarLander's stand-in", STATE, step)
+LUNAR_LANDER = Twin(
+    "LunarLander's stand-in",
+    STATE,
+    step,
+    of_class="ifthen.tasks.twins.lunar_lander:LunarLanderStandIn",
+)
