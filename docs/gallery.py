@@ -40,7 +40,8 @@ STUDIES = {
     "lunar-lander": "Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Every "
     "second rule of a list is the mirror image of the one before it, and populations come from a "
     "[rehearsal](guide.md#rehearsal-on-a-stand-in) of 600 generations on a compiled stand-in: epochs, steps "
-    "and scores are of the environment itself. Lists were not pruned, but for the one shown. Needs "
+    "and scores are of the environment itself. Lists were not pruned, which takes long here: "
+    "`ifthen prune results/gallery/LunarLander-v3.json`. Needs "
     '`pip install "ifthen[box2d]"`.',
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
@@ -87,10 +88,11 @@ def section(name: str, about: str) -> str:
     rules = "\n".join(f"{r + 1}. {rule_for_reading(shown.ruleset, r)}" for r in range(len(shown.ruleset)))
     if len(shown.ruleset) > LONG:
         rules = f"<details><summary>{len(shown.ruleset)} rules</summary>\n\n{rules}\n\n</details>"
+    state = "not pruned" if results.plan.prune is False else "pruned"
     table = env_table(results, task) if isinstance(task, EnvTask) else optimal_table(results, task)
     return (
         f"## {title}\n{about}\n\n{table}\n\n"
-        f"{shown.trial.system}, seed {shown.trial.seed}, pruned: {shown.said}.\n\n{rules}\n\n{picture}"
+        f"{shown.trial.system}, seed {shown.trial.seed}, {state}: {shown.said}.\n\n{rules}\n\n{picture}"
         f"```sh\nifthen study run studies/{name}.toml --out runs/{name}\n"
         f"ifthen study pack runs/{name} --out results/{name}\n"
         f"ifthen evaluate results/gallery/{title}.json\n```\n"
@@ -108,7 +110,9 @@ def env_policy(results: Results, task: EnvTask) -> Shown:
     row = near.sort("pruned_rules", -polars.col("unseen_performance")).row(0, named=True)
     chosen = Trial(system, task.name, row["seed"])
     assert results.ruleset is not None
-    pruned = prune_by_playing(results.ruleset(chosen), task).ruleset
+    pruned = results.ruleset(chosen)
+    if results.plan.prune is not False:
+        pruned = prune_by_playing(pruned, task).ruleset
     got = evaluate(pruned, task, seeds=task.unseen(episodes_of(task)), threads=2)
     said = f"{in_units(got.performance)} over {got.episodes:,} unseen episodes"
     worst = f", the worst {in_units(got.least)}" if got.episodes == EPISODES else ""

@@ -14,9 +14,16 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize(
     ("name", "rules", "least"),
-    [("CartPole-v1", 10, 500.0), ("MountainCar-v0", 10, -110.0), ("Acrobot-v1", 12, -90.0)],
+    [
+        ("CartPole-v1", 10, 500.0),
+        ("MountainCar-v0", 10, -110.0),
+        ("Acrobot-v1", 12, -90.0),
+        ("LunarLander-v3", 20, 200.0),
+    ],
 )
 def test_the_gallery_says_what_its_policies_get(name: str, rules: int, least: float) -> None:
+    if name == "LunarLander-v3":
+        pytest.importorskip("Box2D")
     task, (ruleset, written) = env_task(name), read_ruleset(ROOT / "results" / "gallery" / f"{name}.json")
     score = evaluate(ruleset, task, seeds=task.unseen(100))
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
