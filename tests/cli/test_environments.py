@@ -206,3 +206,11 @@ def test_a_model_file_cannot_have_a_package_imported(run: Path, tmp_path: Path) 
     with pytest.raises(ModelFileError, match="without a module"):
         load(tmp_path / "bad.zip")
     assert "antigravity" not in sys.modules
+
+
+def test_a_stand_in_that_does_not_fit_leaves_no_folder(ifthen: Runner, tmp_path: Path) -> None:
+    out = tmp_path / "refused"
+    wrong = ("--set", "stand_in=MountainCar-v0", "--set", "rehearsal=2")
+    done = ifthen("train", "PPL-DL", "CartPole-v1", *wrong, "--out", out)
+    refused(done, "to stand in for CartPole-v1 it needs 4 and 2")
+    assert not out.exists()

@@ -388,7 +388,8 @@ def test_what_the_user_gives_wins_over_what_suits_lunar_lander(
 def test_rules_to_start_from_take_the_place_of_mirror_and_last_rule_that_suit() -> None:
     task = lunar_task()
     first = PPLDL(dataclasses.replace(stand_in_task(task, LUNAR_STAND_IN)), idv_size=4, pop_size=4).learn(0)
-    assert PPLDL(task, threads=1, start=first.ruleset).parameters.mirror == ""
+    begun = PPLDL(task, threads=1, start=first.ruleset).parameters
+    assert (begun.mirror, begun.otherwise, begun.stand_in, begun.rehearsal) == ("", False, "", 0)
     with pytest.raises(ParameterError, match=r"mirror would overwrite every second one"):
         PPLDL(task, threads=1, start=first.ruleset, mirror=LUNAR["mirror"])
 

@@ -114,6 +114,7 @@ def train(
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     rules = None if start is None else read_policy(start).ruleset
     learner = settings.make_system(threads, rules)
+    learner.check()
     curves = _curves(tensorboard)
     name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
     default = Path("runs") / name

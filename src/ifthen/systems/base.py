@@ -153,6 +153,10 @@ class System(ABC):
         """Return the ruleset to begin with, or raise where the system cannot."""
         return checked_start(start, self.name, self.starts_from, self.task)
 
+    def check(self) -> None:
+        """Raise where learning could not begin, before anything is written; making a system need not tell."""
+        return  # most have no more to check
+
     @abstractmethod
     def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return the initial population and the history's row of epoch 0.

@@ -133,6 +133,11 @@ class PPLDL(System):
         check_size(super().fit_start(start), self.parameters.idv_size)
         return start
 
+    def check(self) -> None:
+        """Raise where the stand-in cannot be made or does not fit."""
+        if self.parameters.stand_in:
+            stand_in_task(self.task, self.parameters.stand_in)
+
     def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return random decision lists, after the one to start from; or what a rehearsal made of them."""
         p = self.parameters

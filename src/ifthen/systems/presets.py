@@ -66,7 +66,8 @@ def preset(
         own.pop("otherwise", None)
     if starts or not _mirrors(own.get("mirror", ""), task, given.get("idv_size")):
         own.pop("mirror", None)
-    if task.options.keys() - {"max_episode_steps"} or given.get("stand_in") == "":  # another environment
+    other = bool(task.options.keys() - {"max_episode_steps"})  # the stand-in has no options
+    if starts or other or given.get("stand_in") == "":
         own = {name: value for name, value in own.items() if name not in ("stand_in", "rehearsal")}
     return {**ANY.get(system, {}), **own}
 
