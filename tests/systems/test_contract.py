@@ -286,7 +286,8 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name(name: str) -> Non
 @every_system
 def test_parameters_outside_their_range_are_refused_by_name(name: str) -> None:
     for parameter, field in SYSTEMS[name].Parameters.model_fields.items():
-        wrong: list[Any] = ["nonsense", [1], float("nan")]
+        wrong: list[Any] = [[1], float("nan")]
+        wrong += [] if field.annotation is str else ["nonsense"]
         wrong += [] if field.default is None else [None]
         for limit in field.metadata:
             wrong += [limit.ge - 1] if hasattr(limit, "ge") else []

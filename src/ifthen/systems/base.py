@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
@@ -219,13 +218,11 @@ class System(ABC):
         goal = self._checked_goal(asked)
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
-        if checkpoint is not None:  # a folder that cannot be written to is found now, not after an hour
-            TemporaryFile(dir=Path(checkpoint).parent).close()
         if self._now is None:
             population, record = self.begin(progress_bar)
             self._now = Moment(0, population, (record,))
         if checkpoint is not None:
-            self.save(checkpoint)
+            self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
         with _Progress(self, goal, progress_bar) as show:
             try:
                 while not goal.reached(self._now.records[-1]):
