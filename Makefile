@@ -5,10 +5,16 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OPTIONAL := .venv-optional
 
-.PHONY: demo test test-optional lint pictures clean
+.PHONY: demo quick slow test test-optional lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
+
+quick: $(VENV)/installed-dev  ## the tests that start no process, no browser and no study: under a minute
+	IFTHEN_TEST_PROFILE=few $(BIN)/python -m pytest -n auto -m "not slow"
+
+slow:  ## measure the tests; those that take long are listed in tests/slow.txt and left out by make quick
+	$(BIN)/python -m pytest -n 0 -p tests.durations
 
 test: lint  ## all checks and tests
 	$(BIN)/python -m pytest -n auto

@@ -26,8 +26,9 @@ from rich.table import Table
 from timing import best_interleaved, machine, timed
 
 from ifthen import DecisionList, Feature
-from ifthen.explain.boxes import compare, coverage, first_match
 from ifthen.rules.box import matches
+from ifthen.rules.boxes.cover import coverage
+from ifthen.rules.boxes.lists import compare, first_match
 
 ACTIONS = ("a", "b", "c")
 SIZES = ((50, 4), (50, 8), (200, 8), (1000, 8), (50, 16))

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from phases import table_of
 
 from ifthen import PPLST, TabularTask
-from ifthen.rollout.tabular import plan
+from ifthen.simulate.table_play import plan
 from ifthen.systems.pittsburgh import Population
-from ifthen.tasks.tabular import Noise
+from ifthen.tasks.task import Noise
 
 SOURCES = Path(__file__).parent / "c"
 # Without contraction into fused operations, as in our kernels: strengths must tie where ours tie.
@@ -131,7 +132,7 @@ class CReinforce:
     """
 
     def __init__(self, library: ctypes.CDLL, system: PPLST) -> None:
-        task, p = system.task, system.parameters
+        task, p = table_of(system), system.parameters
         if p.payoff != "return":
             raise ValueError(f"reinforce.c knows the discounted return only, not payoff={p.payoff!r}.")
         model, cuts = task.dynamics, plan(task).cuts

@@ -37,7 +37,7 @@ def measured(name: str, way: str, seed: int, epochs: int) -> dict[str, Any]:
     if way.startswith("growing"):
         parameters["first_episodes"] = max(1, len(task.z) // 8)
     began = time.perf_counter()
-    system = PPLDL(task, seed=seed, **parameters).learn(epochs)
+    system = PPLDL(task, seed=seed, **parameters).learn(epochs=epochs)
     seconds = time.perf_counter() - began
     score = evaluate(system, task, seeds=task.unseen(100)).performance
     return {
@@ -59,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for name in options.only:
-        PPLDL(env_task(name), pop_size=4).learn(1)  # compiles
+        PPLDL(env_task(name), pop_size=4).learn(epochs=1)  # compiles
         for seed in range(options.seeds):
             rows += [measured(name, way, seed, options.epochs or EPOCHS[name]) for way in WAYS]
             print(name, "seed", seed, "done", flush=True)

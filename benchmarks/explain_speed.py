@@ -12,10 +12,10 @@ from pathlib import Path
 
 from timing import timed
 
-from ifthen.explain.fewer.simplify import simplify
-from ifthen.explain.verify import verify
+from ifthen.simplify.prune import prune
 from ifthen.study.plan import Trial
 from ifthen.study.read import read_results
+from ifthen.verification import verify
 
 PAPER = Path(__file__).parents[1] / "results" / "paper"
 TASKS = ("FrozenLake-12-0.3", "FrozenLake-12-0.5")
@@ -32,9 +32,9 @@ def main() -> None:
             task = tasks[name]
             policies = [results.ruleset(Trial(system, name, seed)) for seed in range(30)]
             verify(policies[0], task)
-            simplify(policies[0], task)
+            prune(policies[0], task)
             checking = max(timed(partial(verify, policy, task))() for policy in policies)
-            pruning = max(timed(partial(simplify, policy, task))() for policy in policies)
+            pruning = max(timed(partial(prune, policy, task))() for policy in policies)
             most = max(map(len, policies))
             print(f"{system} on {name}: up to {most:,} rules, verify {checking:.2f} s, prune {pruning:.2f} s")
 

@@ -18,13 +18,13 @@ import numpy as np
 import polars
 
 from ifthen import RuleSet, TabularTask, best_action_map
-from ifthen.explain.domain import tabular
-from ifthen.explain.fewer.simplify import as_decision_list, simplify
-from ifthen.explain.read import read_ruleset
-from ifthen.explain.verify import verify
-from ifthen.rollout.evaluate import policy_table
+from ifthen.explanation.read import read_ruleset
+from ifthen.simplify.prune import prune
+from ifthen.simulate.scope import tabular
+from ifthen.simulate.table import policy_table
 from ifthen.study.plan import Trial
 from ifthen.study.read import read_results
+from ifthen.verification import verify
 
 ROOT = Path(__file__).parents[1]
 PAPER, SHORTEST, OUT = (
@@ -38,9 +38,9 @@ def counts(ruleset: RuleSet, task: TabularTask) -> dict[str, float]:
     """Return how many rules a policy has in each form, and the seconds that checking and pruning it took."""
     began = time.perf_counter()
     verify(ruleset, task)
-    pruned = simplify(ruleset, task).ruleset
+    pruned = prune(ruleset, task).ruleset
     seconds = time.perf_counter() - began
-    listed = as_decision_list(ruleset, task, "normal")
+    listed = prune(ruleset, task, to="list", effort="normal").ruleset
     for other in (pruned, listed):
         if (policy_table(other, task) != policy_table(ruleset, task)).any():
             raise SystemExit(f"{other!r} does not do what {ruleset!r} does on {task.name}.")

@@ -20,15 +20,15 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from phases import breed, policy_tables, reinforce, reinforcement_key
+from phases import breed, population_tables, reinforce, reinforcement_key, table_of
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from timing import machine, warm_up
 
 from ifthen import PPLST, TabularTask, frozen_lake
-from ifthen.rollout.tabular import Measured, play
-from ifthen.rules.features import lows_and_highs
+from ifthen.rules.feature import lows_and_highs
+from ifthen.simulate.table_play import Played, play
 from ifthen.systems.pittsburgh import Population, first_population
 
 T = TypeVar("T")
@@ -101,13 +101,13 @@ def first_rulesets(system: PPLST) -> Population:
 
 def generation(
     system: PPLST, parents: Population, epoch: int, clock: Clock
-) -> tuple[Population, NDArray[np.int64], Measured]:
+) -> tuple[Population, NDArray[np.int64], Played]:
     """Return the population of an epoch, its steps of reinforcement, and how it played."""
     key = reinforcement_key(system, epoch)
     children = clock.time("breed", lambda: breed(system, parents, epoch))
     trained = clock.time("reinforce", lambda: reinforce(system, children, key))
-    tables = clock.time("tables", lambda: policy_tables(system, children))
-    played = clock.time("play", lambda: play(system.task, tables))
+    tables = clock.time("tables", lambda: population_tables(system, children))
+    played = clock.time("play", lambda: play(table_of(system), tables))
     return children._replace(fitness=played.performance), trained, played
 
 

@@ -31,11 +31,12 @@ from rich.table import Table
 from timing import machine
 
 from ifthen import DecisionList, RuleSet, env_task, read_ruleset
-from ifthen.inference.rulebook import LIST, Rulebook
-from ifthen.rollout.players import play_rules
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.own_envs import LUNAR_STAND_IN
-from ifthen.tasks.stand_in import stand_in_task
+from ifthen.environments.lunar_lander import STAND_IN
+from ifthen.environments.make import stand_in_task
+from ifthen.rules.batch import RuleBatch, stacked
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.tasks.gym_task import EnvTask
 
 REAL = "LunarLander-v3"
 GALLERY = Path(__file__).parents[1] / "results" / "gallery"
@@ -134,7 +135,7 @@ def outcome_table(task: EnvTask, episodes: int) -> Table:
     for i, heading in enumerate(headings):
         table.add_column(heading, justify="right" if i > 1 else "left")
     for name, make in policies(task).items():
-        for environment in (REAL, LUNAR_STAND_IN):
+        for environment in (REAL, STAND_IN):
             env = gymnasium.make(environment)
             played = [play(env, make(seed), seed) for seed in range(episodes)]
             totals = np.array([each.total for each in played])
@@ -158,10 +159,10 @@ def plain_loop(env: Any, choose: Choose, seeds: NDArray[np.int64]) -> float:
     return sum(play(env, choose, int(seed)).steps for seed in seeds) / (time.perf_counter() - began)
 
 
-def by_rules(task: EnvTask, rules: Rulebook, seeds: NDArray[np.int64]) -> float:
+def by_rules(simulator: EnvSimulator, rules: RuleBatch, seeds: NDArray[np.int64]) -> float:
     """Return the steps per second of rules on one thread."""
     began = time.perf_counter()
-    return int(play_rules(task, rules, seeds).steps.sum()) / (time.perf_counter() - began)
+    return int(simulator.play(rules, seeds).steps.sum()) / (time.perf_counter() - began)
 
 
 def speed_table(task: EnvTask, repeats: int, episodes: int) -> Table:
@@ -169,15 +170,14 @@ def speed_table(task: EnvTask, repeats: int, episodes: int) -> Table:
     table = Table(title=f"Six rules, one thread, medians of {repeats}", title_justify="left")
     for i, heading in enumerate(("played by", "steps per second", "× plain loop", "lowest", "highest")):
         table.add_column(heading, justify="right" if i else "left")
-    listed, own = six_rules(task), stand_in_task(task, LUNAR_STAND_IN)
-    learnt = np.zeros((1, len(listed), 0))
-    rules = Rulebook.of(LIST, listed.bounds[None], listed.actions[None], learnt, task.features)
+    listed, own = six_rules(task), stand_in_task(task, STAND_IN)
+    rules, real, compiled = stacked([listed]), environment_simulator(task), environment_simulator(own)
     few, many = np.arange(episodes), np.arange(20 * episodes)
-    by_rules(own, rules, many)  # compiles, and draws the first states
+    by_rules(compiled, rules, many)  # compiles, and draws the first states
     ways = {
         f"{REAL}, plain loop": partial(plain_loop, gymnasium.make(REAL), hover, few),
-        f"{REAL}, vector API": partial(by_rules, task, rules, few),
-        f"{LUNAR_STAND_IN}, compiled": partial(by_rules, own, rules, many),
+        f"{REAL}, vector API": partial(by_rules, real, rules, few),
+        f"{STAND_IN}, compiled": partial(by_rules, compiled, rules, many),
     }
     rounds = np.array([[run() for run in ways.values()] for _ in range(repeats)])
     ratios = rounds / rounds[:, :1]

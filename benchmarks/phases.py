@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen import PPLST
-from ifthen.inference.strength import strength_tables
+from ifthen import PPLST, TabularTask
 from ifthen.randomness import stream
-from ifthen.rollout.tabular import plan
+from ifthen.rules.batch import STRENGTH
+from ifthen.simulate.simulator import Reinforcement
+from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_rules import policy_tables, reinforce_rules
 from ifthen.systems.pittsburgh import Population, next_generation
-from ifthen.systems.ppl_st import reinforce_rules
 
 
 def breed(system: PPLST, parents: Population, epoch: int) -> Population:
@@ -26,48 +27,26 @@ def reinforcement_key(system: PPLST, epoch: int) -> np.uint64:
     return stream(system.seed, "reinforce", epoch)
 
 
+def table_of(system: PPLST) -> TabularTask:
+    """Return the system's task, which must be a table."""
+    if not isinstance(system.task, TabularTask):
+        raise TypeError(f"{system.task.name} is no table: give a system that learns on one.")
+    return system.task
+
+
 def reinforce(system: PPLST, population: Population, key: np.uint64) -> NDArray[np.int64]:
     """Reinforce a population in place; return the steps of each individual, `(n,)`."""
-    p, shared = system.parameters, plan(system.task)
-    steps = np.empty(len(population.bounds), dtype=np.int64)
-    reinforce_rules(
-        0,
-        len(steps),
-        key,
-        population.bounds,
-        population.actions,
-        population.learnt,
-        system.task.dynamics,
-        shared.cuts,
-        shared.discounts,
-        p.num_reinf_rollouts,
-        p.eta,
-        p.x0,
-        p.payoff == "paper",
-        steps,
-    )
+    p, task = system.parameters, table_of(system)
+    steps = np.zeros(len(population.bounds), dtype=np.int64)
+    lesson = Reinforcement(key, len(steps), p.num_reinf_rollouts, p.eta, p.payoff == "paper")
+    rules, cuts = population.batch(STRENGTH, p.x0), plan(task).cuts
+    reinforce_rules(0, len(steps), rules, lesson, task.dynamics, cuts, task.gamma, task.t_max, steps)
     return steps
 
 
-def policy_tables(system: PPLST, population: Population) -> NDArray[np.int16]:
+def population_tables(system: PPLST, population: Population) -> NDArray[np.int16]:
     """Return the action of every individual in every decision state, `(n, D)`."""
-    model = system.task.dynamics
-    tables = np.empty((len(population.bounds), len(model.states)), dtype=np.int16)
-    strength_tables(
-        0,
-        len(tables),
-        population.bounds,
-        population.actions,
-        population.learnt,
-        system.parameters.x0,
-        model.states,
-        model.points,
-        model.lows,
-        model.widest,
-        model.axes,
-        tables,
-    )
-    return tables
+    return policy_tables(table_of(system), population.batch(STRENGTH, system.parameters.x0))
 
 
 def copied(population: Population) -> Population:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen import TabularTask
-from ifthen.tasks.tabular import Noise
+from ifthen.tasks.task import Noise
 
 
 def walk(

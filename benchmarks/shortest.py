@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ifthen import TabularTask, task_by_name
-from ifthen.explain.domain import tabular
-from ifthen.explain.shortest import ShortestList, shortest_decision_list
+from ifthen.simplify.shortest.lists import ShortestList, shortest_decision_list
+from ifthen.simulate.scope import tabular
 from ifthen.tasks.solve import value_iteration
 
 BEFORE = {

@@ -21,17 +21,18 @@ import numpy as np
 import python_loop
 from c_loops import CReinforce, CWalk, compiled, find_gcc
 from numpy.typing import NDArray
-from phases import breed, copied, policy_tables, reinforce, reinforcement_key
+from phases import breed, copied, population_tables, reinforce, reinforcement_key
 from rich.console import Console
 from rich.table import Table
 from timing import Timed, best_interleaved, machine, timed, warm_up
 
 from ifthen import PPLST, TabularTask, frozen_lake, value_iteration
 from ifthen.parallel import available_threads
-from ifthen.rollout.tabular import play
+from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_play import play
 from ifthen.systems.pittsburgh import Population
 from ifthen.systems.registry import SYSTEMS
-from ifthen.tasks.tabular import Noise
+from ifthen.tasks.task import Noise
 
 EVALUATION_TASKS = ((4, 0.3), (8, 0.3), (12, 0.1), (12, 0.5))
 LEARNING_TASKS = ((4, 0.3), (8, 0.3), (12, 0.0), (12, 0.5))
@@ -72,8 +73,8 @@ def check(what: str, same: bool) -> None:
 def policies_to_play(task: TabularTask, epochs: int) -> dict[str, NDArray[np.int16]]:
     """Return an optimal policy, and the distinct ones of a population, as policy tables `(n, D)`."""
     optimal = value_iteration(task).policy[task.decision_states].astype(np.int16)
-    system = PPLST(task).learn(epochs)
-    population = np.unique(policy_tables(system, system.now.population), axis=0)
+    system = PPLST(task).learn(epochs=epochs)
+    population = np.unique(population_tables(system, system.now.population), axis=0)
     return {"optimal": optimal[None], f"population, epoch {epochs}": population}
 
 
@@ -129,7 +130,7 @@ def reinforcement_speeds(
     library: ctypes.CDLL, task: TabularTask, effort: Effort
 ) -> tuple[int, int, float, float]:
     """Return individuals, steps, and the seconds that ours and C take for one generation's learning."""
-    system = PPLST(task).learn(effort.epochs)
+    system = PPLST(task).learn(epochs=effort.epochs)
     epoch = effort.epochs + 1
     key, children = reinforcement_key(system, epoch), breed(system, system.now.population, epoch)
     in_c = CReinforce(library, system)
@@ -184,9 +185,9 @@ def trials_table(effort: Effort) -> Table:
                 # A fresh task, so that a trial pays for its own tables of noise.
                 task = frozen_lake(size, p_slip)
                 began = time.perf_counter()
-                last = SYSTEMS[name](task, threads=threads).learn(effort.generations).now.records[-1]
+                last = SYSTEMS[name](task, threads=threads).learn(epochs=effort.generations).now.records[-1]
                 seconds, steps = time.perf_counter() - began, last["steps"] / 1e6
-                share = last["best_fitness"] / task.optimal_performance("sampled")
+                share = last["best_fitness"] / optimal_performance(task, "sampled")
                 table.add_row(
                     f"({size}, {p_slip:g})",
                     name,

@@ -15,8 +15,9 @@ import time
 from pathlib import Path
 
 from ifthen.study.engines import Local
+from ifthen.study.folder import claim
 from ifthen.study.plan import StudyPlan, Trial, read_plan
-from ifthen.study.run import claim, run_study
+from ifthen.study.run import run_study
 from ifthen.study.trial import Ended, run_trial
 
 PAPER = Path(__file__).parents[1] / "studies" / "paper.toml"
@@ -27,7 +28,7 @@ def alone(plan: StudyPlan, trials: list[Trial]) -> float:
     """Return the seconds that learning takes, without any files."""
     began = time.perf_counter()
     for trial in trials:
-        plan.make_system(trial).learn(plan.epochs)
+        plan.make_system(trial).learn(epochs=plan.epochs)
     return time.perf_counter() - began
 
 

@@ -5,10 +5,10 @@
 
 The yardstick is a plain loop over one `gymnasium.make` environment that takes its actions in turn, without
 rules. Against it: the same loop with a ruleset's `predict`; a decision list of eight rules through the vector
-API (its own vector form, and `SyncVectorEnv`) and through the compiled twin, each with one and with two
-threads or processes. All play in the same run and take turns; numbers are medians of the repeats, as are
-ratios, each taken within its round. In CartPole the list keeps the pole up for all 500 steps, so that resets
-count for little; elsewhere the list is random, and episodes last to their limit.
+API (`SyncVectorEnv`) and through the compiled twin, each with one and with two threads or processes. All play
+in the same run and take turns; numbers are medians of the repeats, and so are ratios, each taken within its
+round. In CartPole the list keeps the pole up for all 500 steps, so that resets count for little; elsewhere
+the list is random, and episodes last to their limit.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from rich.table import Table
 from timing import machine
 
 from ifthen import DecisionList
-from ifthen.inference.rulebook import LIST, Rulebook
-from ifthen.rollout.players import play_rules
-from ifthen.tasks.env_task import EnvTask, Player
-from ifthen.tasks.from_gymnasium import env_task
+from ifthen.environments.make import env_task
+from ifthen.rules.batch import RuleBatch, stacked
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.tasks.gym_task import EnvTask, Player
 
 ENVIRONMENTS = ("CartPole-v1", "MountainCar-v0", "Acrobot-v1")
 RULES = 8
-TARGETS = {"vector API, native, 2 threads": 20.0, "twin, 2 threads": 300.0}
+TARGETS = {"twin, 2 threads": 300.0}
 # Feature: interval; then the action. With ±∞ cut to the feature's range.
 FAR = np.inf
 BALANCE: tuple[tuple[dict[int, tuple[float, float]], int], ...] = (
@@ -98,31 +98,26 @@ def alternating(n: int) -> Callable[[Any], int]:
     return lambda observation: next(turns)
 
 
-def rules_way(task: EnvTask, rules: Rulebook, player: Player, threads: int, steps: int) -> Way:
+def rules_way(task: EnvTask, rules: RuleBatch, player: Player, threads: int, steps: int) -> Way:
     """Return how one list plays through a player, on as many reset seeds as give about `steps` steps."""
-    own = EnvTask(**{**fields_of(task), "player": player})
-    once = play_rules(own, rules, np.arange(8), threads)
+    simulator = environment_simulator(task.replaced(player=player), threads)
+    once = simulator.play(rules, np.arange(8))
     seeds = np.arange(max(8, int(steps / once.steps.mean())))
-    play_rules(own, rules, seeds, threads)
+    simulator.play(rules, seeds)
 
     def run() -> float:
         began = time.perf_counter()
-        played = play_rules(own, rules, seeds, threads)
+        played = simulator.play(rules, seeds)
         return int(played.steps.sum()) / (time.perf_counter() - began)
 
     return run
 
 
-def fields_of(task: EnvTask) -> dict[str, Any]:
-    """Return what a task was made from."""
-    return {name: getattr(task, name) for name, each in EnvTask.__dataclass_fields__.items() if each.init}
-
-
 def ways(task: EnvTask, effort: Effort) -> dict[str, Way]:
     """Return the ways to play, by name; the first is the yardstick."""
     bounds, actions = bounds_of(task)
-    rules = Rulebook.of(LIST, bounds[None], actions[None], np.zeros((1, RULES, 0)), task.features)
     readable = DecisionList(bounds, actions, task.features, task.action_names)
+    rules = stacked([readable])
     env = gymnasium.make(task.environment)
     found: dict[str, Way] = {
         "plain loop, no rules": partial(plain_loop, env, alternating(task.n_actions), effort.loop),
@@ -130,10 +125,7 @@ def ways(task: EnvTask, effort: Effort) -> dict[str, Way]:
             plain_loop, env, lambda observation: int(readable.predict(observation)), effort.loop // 8
         ),
     }
-    native = task.environment.startswith("CartPole")
     for threads, words in ((1, "1 thread"), (2, "2 threads")):
-        if native:
-            found[f"vector API, native, {words}"] = rules_way(task, rules, "native", threads, effort.vector)
         found[f"vector API, sync, {words}"] = rules_way(task, rules, "sync", threads, effort.vector // 4)
         found[f"twin, {words}"] = rules_way(task, rules, "twin", threads, effort.twin)
     return found

@@ -39,7 +39,7 @@ def warm_up() -> None:
     """Compile every kernel that is measured, or load it from the cache."""
     for p_slip in (0.0, 0.3):
         for system in (PPLST, PPLDL):
-            system(frozen_lake(4, p_slip), threads=1, noise="stream").learn(1)
+            system(frozen_lake(4, p_slip), threads=1, noise="stream").learn(epochs=1)
 
 
 def machine() -> str:

@@ -32,10 +32,10 @@ from rich.table import Table
 from speed import new_table
 from timing import best_interleaved, machine, timed
 
-from ifthen import XCSF, evaluate, frozen_lake
+from ifthen import XCSF, TabularTask, evaluate, frozen_lake
 from ifthen.rules import box
 from ifthen.rules.box import ONE, WORD, lowest_bit
-from ifthen.systems.base import Moment
+from ifthen.systems.system import Moment
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.naive_xcsf import NaiveXCSF, Rule
@@ -88,12 +88,19 @@ def more_steps(system: XCSF, moment: Moment, steps: int) -> Callable[[], object]
     return work
 
 
+def table_of(system: XCSF) -> TabularTask:
+    """Return the system's task, which must be a table."""
+    if not isinstance(system.task, TabularTask):
+        raise TypeError(f"{system.task.name} is no table: give a system that learns on one.")
+    return system.task
+
+
 def oracle_at(system: XCSF) -> NaiveXCSF:
     """Return the plain-Python oracle in the present state of a system."""
     oracle, population = NaiveXCSF(system.task, system.parameters, system.seed), system.now.population
     names = ("steps", "episodes", "state", "time", "explore", "before")
     clock = dict(zip(names, population.clock.tolist(), strict=False))
-    states = system.task.decision_states.tolist()
+    states = table_of(system).decision_states.tolist()
     oracle.steps, oracle.episodes, oracle.time = clock["steps"], clock["episodes"], clock["time"]
     oracle.explore, oracle.pending = bool(clock["explore"]), float(population.pending[0])
     oracle.state, oracle.before = (states[s] if s >= 0 else -1 for s in (clock["state"], clock["before"]))
@@ -140,7 +147,8 @@ def peers_table(effort: Effort, venv: Path) -> Table:
     python = make_peer_venv(venv)
     for size, p_slip in CASES:
         system = trained(size, p_slip, effort.warm_up)
-        moment, task, limit = system.now, system.task, system.parameters.pop_limit
+        moment, task, limit = system.now, table_of(system), system.parameters.pop_limit
+        assert limit is not None
         oracle = oracle_at(system)
         oracle.run(CHECKED)
         check_same(system.learn(steps=CHECKED), oracle)
@@ -206,7 +214,7 @@ def trials_table(effort: Effort) -> Table:
 
         def trial(made: list[XCSF] = made, size: int = size, p_slip: float = p_slip) -> None:
             task = frozen_lake(size, p_slip)
-            made.append(XCSF(task, seed=1, threads=1, noise="stream").learn(effort.epochs))
+            made.append(XCSF(task, seed=1, threads=1, noise="stream").learn(epochs=effort.epochs))
 
         (seconds,) = best_interleaved(effort.repeats, timed(trial))
         last = made[-1].now.records[-1]
@@ -227,7 +235,7 @@ def growth_table(effort: Effort) -> Table:
     for bound in BOUNDS:
         system = trained(8, 0.3, effort.warm_up, pop_limit=bound)
         (seconds,) = best_interleaved(effort.repeats, timed(more_steps(system, system.now, effort.steps)))
-        matching = system.ruleset.matches(system.task.dynamics.points).sum(axis=1).mean()
+        matching = system.ruleset.matches(table_of(system).dynamics.points).sum(axis=1).mean()
         rules = system.now.records[-1]["macros"]
         table.add_row(str(bound), str(rules), f"{matching:.0f}", f"{seconds / effort.steps * 1e6:.2f}")
     return table
@@ -284,12 +292,12 @@ def matching_table(effort: Effort) -> Table:
     )  # fmt: skip
     for size, p_slip in CASES:
         system = trained(size, p_slip, effort.warm_up)
-        ruleset, model = system.ruleset, system.task.dynamics
+        ruleset, model = system.ruleset, table_of(system).dynamics
         bounds: NDArray[np.int32] = np.ascontiguousarray(ruleset.bounds)
         words = int(box.words_for(len(ruleset)))
         value_masks = np.zeros((len(model.lows), model.widest, words), dtype=np.uint64)
         masks = np.zeros((len(model.states), words), dtype=np.uint64)
-        box.match_masks(bounds[None], 0, model.states, model.lows, value_masks, masks)
+        box.match_masks(bounds[None], 0, len(ruleset), model.states, model.lows, value_masks, masks)
         out, rounds = np.empty((1, len(ruleset)), dtype=np.bool_), max(WORD, effort.steps // 10)
         ways: list[Callable[[], int]] = [
             partial(scan, bounds, model.points, out, rounds),

@@ -1,29 +1,27 @@
-"""Writes docs/gallery.md: what was learnt in Gymnasium's environments, from the studies kept in results/.
+"""Writes docs/gallery.md: policies for Gymnasium's environments, from the studies in results/.
 
     python docs/gallery.py
 
-For every environment: the scores of all seeds, and one policy, pruned, in words and as a picture. That policy
-is the trial with the fewest rules after pruning among those within 1 % of the best on the validation seeds;
-the unseen seeds on which scores are given have no part in the choice. Rulesets go to results/gallery as JSON.
+Each environment has a table with the scores of all trials, and one pruned policy in words and as a
+picture. That policy has the fewest rules after pruning among the trials within 1 % of the best score on
+the validation seeds. The test seeds, on which scores are given, have no part in the choice. Rulesets go
+to results/gallery as JSON.
 """
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars
 
-from ifthen import EnvTask, RuleSet, TabularTask, evaluate, prune_by_playing
-from ifthen.digits import in_units
-from ifthen.explain.export.data import to_json
-from ifthen.explain.fewer.simplify import as_decision_list
-from ifthen.explain.pictures.env_slices import env_policy_figure
-from ifthen.explain.words import rule_for_reading
+from ifthen import EnvTask, RuleSet, TabularTask, evaluate, prune
+from ifthen.digits import NOTHING, in_units, mean_and_sd
+from ifthen.explanation.pictures.slices import slice_figure
+from ifthen.exports.data import to_json
 from ifthen.figure_style import write_png
-from ifthen.rollout.evaluate import policy_table
+from ifthen.simulate.table import optimal_performance, policy_table
 from ifthen.store import write_text
 from ifthen.study.plan import Trial
 from ifthen.study.read import read_results
@@ -37,23 +35,27 @@ STUDIES = {
     "cart-pole": "Keep a pole upright on a cart, for 500 steps at most. Return: steps.",
     "mountain-car": "Rock a weak car out of a valley. Return: minus the steps it takes, 200 at most.",
     "acrobot": "Swing a two-link arm up by its middle joint. Return: minus the steps, 500 at most.",
-    "lunar-lander": "Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Every "
-    "second rule of a list is the mirror image of the one before it, and populations come from a "
-    "[rehearsal](guide.md#rehearsal-on-a-stand-in) of 600 generations on a compiled stand-in: epochs, steps "
-    "and scores are of the environment itself. Lists were not pruned, which takes long here: "
-    "`ifthen prune results/gallery/LunarLander-v3.json`. Needs "
-    '`pip install "ifthen[box2d]"`.',
+    "lunar-lander": """Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Needs
+`pip install "ifthen[box2d]"`.
+
+- Every second rule of a list is the mirror image of the rule before it.
+- Populations come from a [rehearsal](guide.md#rehearsal-on-a-stand-in) of 600 generations on a compiled
+  stand-in. Epochs, steps and scores are of the environment itself.
+- Lists were not pruned, which takes long here: `ifthen prune results/gallery/LunarLander-v3.json`.""",
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",
 }
 HEAD = """# Gallery
 
-What `ifthen` has learnt in Gymnasium's environments, over ten seeds each: not the best run but all. Every
-section names its study, a TOML file with all that differs from the defaults, and shows one of its policies
-after pruning. Scores are mean returns over 100 reset seeds that nothing was learnt or selected on
-(`ifthen evaluate` plays the same ones; Blackjack, mostly luck, has 20,000). The page and the rulesets in
-[`results/gallery`](../results/gallery) are made from the studies' results by `python docs/gallery.py`.
+Policies that `ifthen` has learnt for Gymnasium's environments. Each table has all ten trials of a system,
+not the best one. Below it stands one policy after pruning. The study of each section is a TOML file with
+all settings that are not defaults.
+
+Scores are mean returns over 100 test seeds, given as mean ± standard deviation over trials. Nothing was
+learnt or selected on these seeds, and `ifthen evaluate` plays the same ones. Blackjack, which is mostly
+luck, has 20,000. `python docs/gallery.py` makes this page and the rulesets in
+[`results/gallery`](../results/gallery) from the results of the studies.
 
 """
 
@@ -64,7 +66,7 @@ class Shown(NamedTuple):
     trial: Trial
     ruleset: RuleSet
     said: str
-    """What is known of how it does."""
+    """Its size and score, in sentences."""
 
 
 def main() -> None:
@@ -78,21 +80,23 @@ def section(name: str, about: str) -> str:
     """Return one study's part of the page."""
     results = read_results(ROOT / "results" / name)
     ((title, task),) = results.plan.tasks_by_name().items()
+    assert isinstance(task, EnvTask | TabularTask)
     shown = env_policy(results, task) if isinstance(task, EnvTask) else table_policy(results, task)
     write_text(RULESETS / f"{title}.json", to_json(shown.ruleset, task))
-    print(f"{title}: {len(shown.ruleset)} rules, {shown.said}", flush=True)
+    print(f"{title}: {shown.said}", flush=True)
     picture = ""
     if isinstance(task, EnvTask):
-        write_png(IMAGES / f"gallery-{name}.png", env_policy_figure(shown.ruleset, task))
+        write_png(IMAGES / f"gallery-{name}.png", slice_figure(shown.ruleset, task, features=2))
         picture = f'<img src="images/gallery-{name}.png" width="560" alt="The policy shown, in {title}">\n\n'
-    rules = "\n".join(f"{r + 1}. {rule_for_reading(shown.ruleset, r)}" for r in range(len(shown.ruleset)))
+    rules = "\n".join(f"{r + 1}. {shown.ruleset.rule_in_words(r)}" for r in range(len(shown.ruleset)))
     if len(shown.ruleset) > LONG:
         rules = f"<details><summary>{len(shown.ruleset)} rules</summary>\n\n{rules}\n\n</details>"
-    state = "not pruned" if results.plan.prune is False else "pruned"
+    form = "a decision list" if isinstance(task, TabularTask) else "pruned"
+    form = "not pruned" if results.plan.prune is False else form
     table = env_table(results, task) if isinstance(task, EnvTask) else optimal_table(results, task)
     return (
         f"## {title}\n{about}\n\n{table}\n\n"
-        f"{shown.trial.system}, seed {shown.trial.seed}, {state}: {shown.said}.\n\n{rules}\n\n{picture}"
+        f"**{shown.trial.system}, seed {shown.trial.seed}, {form}.** {shown.said}\n\n{rules}\n\n{picture}"
         f"```sh\nifthen study run studies/{name}.toml --out runs/{name}\n"
         f"ifthen study pack runs/{name} --out results/{name}\n"
         f"ifthen evaluate results/gallery/{title}.json\n```\n"
@@ -100,7 +104,7 @@ def section(name: str, about: str) -> str:
 
 
 def env_policy(results: Results, task: EnvTask) -> Shown:
-    """Return the policy to show of an environment, chosen without looking at the unseen seeds."""
+    """Return the policy to show of an environment, chosen without the test seeds."""
     system = results.plan.systems[0].name
     own = results.finals.filter(polars.col("system") == system)
     if results.plan.prune is not False:
@@ -112,22 +116,22 @@ def env_policy(results: Results, task: EnvTask) -> Shown:
     assert results.ruleset is not None
     pruned = results.ruleset(chosen)
     if results.plan.prune is not False:
-        pruned = prune_by_playing(pruned, task).ruleset
+        pruned = prune(pruned, task).ruleset
     got = evaluate(pruned, task, seeds=task.unseen(episodes_of(task)), threads=2)
-    said = f"{in_units(got.performance)} over {got.episodes:,} unseen episodes"
-    worst = f", the worst {in_units(got.least)}" if got.episodes == EPISODES else ""
-    return Shown(chosen, pruned, f"{len(pruned)} rules, {said}{worst}")
+    said = f"{len(pruned)} rules. Mean return {in_units(got.performance)} over {got.episodes:,} test seeds"
+    worst = f"; the worst episode has {in_units(got.least)}" if got.episodes == EPISODES else ""
+    return Shown(chosen, pruned, f"{said}{worst}.")
 
 
 def episodes_of(task: EnvTask) -> int:
-    """Return how many unseen episodes make a fair score: a game of Blackjack is mostly luck."""
+    """Return how many test seeds make a fair score: a game of Blackjack is mostly luck."""
     return GAMES if task.environment == "Blackjack-v1" else EPISODES
 
 
 def env_table(results: Results, task: EnvTask) -> str:
-    """Return what every system got, over all seeds."""
+    """Return the table of an environment: test scores and sizes over all trials."""
     lines = [
-        "| system | seeds | score, unseen | from, to | rules | pruned to | score, pruned | from, to |",
+        "| system | trials | test score | range | rules | rules, pruned | test score, pruned | range |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for system in (each.name for each in results.plan.systems):
@@ -141,14 +145,16 @@ def env_table(results: Results, task: EnvTask) -> str:
 
 
 def played_on(scores: list[float], task: EnvTask) -> tuple[str, str]:
-    """Return spread and reach of the scores of those that always had a rule, and how many had not."""
+    """Return spread and reach of scores without coverage gaps, and how many trials have a gap."""
     answered = [score for score in scores if score > task.floor]
     failed = len(scores) - len(answered)
-    return spread(answered), reach(answered) + (f"; {failed} met a state without a rule" if failed else "")
+    return spread(answered), reach(answered) + (
+        f"; {failed} reached a state without a rule" if failed else ""
+    )
 
 
 def many_games(results: Results, system: str, task: EnvTask) -> list[float]:
-    """Return the scores of all trials over many unseen episodes."""
+    """Return the scores of all trials over many test seeds."""
     assert results.ruleset is not None
     rulesets = [results.ruleset(trial) for trial in results.trials(system, task.name)]
     return [evaluate(rules, task, seeds=task.unseen(GAMES), threads=2).performance for rules in rulesets]
@@ -165,11 +171,12 @@ def table_policy(results: Results, task: TabularTask) -> Shown:
         rows += list(zip(worth, trials, strict=True))
     _, chosen = max(rows, key=lambda row: row[0])
     assert results.ruleset is not None
-    listed = as_decision_list(results.ruleset(chosen), task, "normal")
+    listed = prune(results.ruleset(chosen), task, to="list", effort="normal").ruleset
     share = optimal_share(listed, task)
     exact = evaluate(listed, task, "exact")
-    said = f"optimal in {share:.1%} of states, worth {exact.performance:.4g} of at most {exact.optimum:.4g}"
-    return Shown(chosen, listed, f"{len(listed)} rules as a decision list, {said}")
+    said = f"{len(listed)} rules. The action is optimal in {share:.1%} of states"
+    value = f"Exact value {mean_and_sd(exact.performance)}; the optimum is {mean_and_sd(exact.optimum)}."
+    return Shown(chosen, listed, f"{said}. {value}")
 
 
 def optimal_share(ruleset: RuleSet, task: TabularTask) -> float:
@@ -181,32 +188,31 @@ def optimal_share(ruleset: RuleSet, task: TabularTask) -> float:
 
 
 def optimal_table(results: Results, task: TabularTask) -> str:
-    """Return what every system got in a task with a table, over all seeds."""
+    """Return the table of a task with states: optimal actions, exact values and sizes over all trials."""
     lines = [
-        "| system | seeds | share of optimal actions | from, to | exact value | optimum | rules |",
+        "| system | trials | share of optimal actions | range | exact value | optimum | rules |",
         "|---|---|---|---|---|---|---|",
     ]
     assert results.ruleset is not None
-    optimum = task.optimal_performance("exact")
+    optimum = optimal_performance(task, "exact")
     for system in (each.name for each in results.plan.systems):
         shares = [optimal_share(results.ruleset(trial), task) for trial in results.trials(system, task.name)]
         values, rules = (results.values(system, task.name, name) for name in ("exact_performance", "rules"))
         cells: list[Any] = [system, len(shares), spread(shares), reach(shares), spread(values)]
-        lines.append("| " + " | ".join(map(str, [*cells, f"{optimum:.4g}", spread(rules)])) + " |")
+        lines.append("| " + " | ".join(map(str, [*cells, mean_and_sd(optimum), spread(rules)])) + " |")
     return "\n".join(lines)
 
 
 def spread(values: list[float]) -> str:
     """Return mean ± standard deviation."""
     if not values:
-        return "–"
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
-    return f"{np.mean(values):.4g} ± {deviation:.2g}"
+        return NOTHING
+    return mean_and_sd(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
 
 
 def reach(values: list[float]) -> str:
     """Return the smallest and the largest value."""
-    return f"{min(values):.4g} to {max(values):.4g}" if values else "–"
+    return f"{in_units(min(values))} to {in_units(max(values))}" if values else NOTHING
 
 
 if __name__ == "__main__":

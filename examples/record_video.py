@@ -29,7 +29,7 @@ def main() -> None:
     given = parser.parse_args()
 
     if given.model is None:
-        system: ifthen.System = ifthen.PPLDL(gymnasium.make(given.env), seed=0).learn(given.epochs)
+        system: ifthen.System = ifthen.PPLDL(gymnasium.make(given.env), seed=0).learn(epochs=given.epochs)
     else:
         system = ifthen.load(given.model)
     print(system.ruleset)

@@ -29,7 +29,7 @@ def main() -> None:
     evaluate_policy = import_module(f"{common}.evaluation").evaluate_policy
     make_vec_env = import_module(f"{common}.env_util").make_vec_env
 
-    system = system_by_name(given.system)(gymnasium.make(given.env), seed=0).learn(given.epochs)
+    system = system_by_name(given.system)(gymnasium.make(given.env), seed=0).learn(epochs=given.epochs)
     print(system.ruleset)
     envs = make_vec_env(given.env, n_envs=4, seed=2_000_000)
     mean, deviation = evaluate_policy(system, envs, n_eval_episodes=100)

@@ -14,7 +14,7 @@ import argparse
 import gymnasium
 
 import ifthen
-from ifthen.systems.callbacks import Checkpoint, Evaluation, StopAt, TensorBoard
+from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
 
 
 def main() -> None:
@@ -25,11 +25,11 @@ def main() -> None:
     parser.add_argument("--score", type=float, default=475, help="the score to stop at")
     given = parser.parse_args()
 
-    checks = Evaluation(episodes=100, every=2, best="best.zip")  # on seeds that training does not use
+    checks = EvaluationCallback(episodes=100, every=2, best="best.zip")  # on seeds that training does not use
     curves = TensorBoard("curves/seed-0")
     system = ifthen.PPLDL(gymnasium.make(given.env), seed=0)
     system.learn(
-        given.epochs,
+        epochs=given.epochs,
         callback=[checks, StopAt(given.score, checks), Checkpoint("at-{epoch}.zip", every=25), curves],
         progress_bar=True,
     )

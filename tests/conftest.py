@@ -1,13 +1,26 @@
-"""How property tests run: no deadline (compilation is slow), few examples, the same ones every time.
+"""How tests run: which are slow, and how property tests draw their examples.
 
+Tests that start a process, open a browser or run a study are marked `slow` by what they call, their helpers
+and fixtures included; so are those that `tests/slow.txt` lists because they take long (`tests/durations.py`
+writes it). `make quick` runs the tests that are not slow, with fewer examples of property tests. There, to
+start a process is an error.
+
+Property tests have no deadline (compilation is slow), few examples, the same ones every time.
 `IFTHEN_TEST_PROFILE=search` draws other examples each time, to find what the usual ones do not.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.durations import function_of, slow_tests
 
 settings.register_profile(
     "search", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -15,3 +28,78 @@ settings.register_profile(
 settings.register_profile("same", settings.get_profile("search"), derandomize=True)
 settings.register_profile("few", settings.get_profile("same"), max_examples=5)
 settings.load_profile(os.environ.get("IFTHEN_TEST_PROFILE", "same"))
+
+# Names whose use makes a test slow, by what they do.
+STARTERS = {
+    "subprocess": {"subprocess", "start_command"},
+    "browser": {"opened", "sync_playwright"},
+    "study": {"run_study", "run_trial"},
+}
+# `ifthen("study", "run", …)` runs a study in the test's own process.
+STUDY_COMMAND = {"study", "run"}
+
+
+def codes_of(code: CodeType) -> Iterator[CodeType]:
+    """Yield a function's code and that of all functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes_of(constant)
+
+
+def plain(function: Any) -> FunctionType | None:
+    """Return a test's own function, without what decorators put around it."""
+    function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function if isinstance(function, FunctionType) else None
+
+
+def is_ours(function: FunctionType) -> bool:
+    """Return whether a function belongs to the tests, and not to this file, which refuses processes."""
+    return function.__module__.startswith("tests.") and function.__module__ != __name__
+
+
+def starts(functions: list[Callable[..., Any]]) -> set[str]:
+    """Return which slow things functions of tests do, directly or through functions of other test modules."""
+    pending, seen, found = [plain(function) for function in functions], set(), set()
+    while pending:
+        function = pending.pop()
+        if function is None or function in seen or not is_ours(function):
+            continue
+        seen.add(function)
+        codes = list(codes_of(function.__code__))
+        names = {name for code in codes for name in code.co_names}
+        texts = {text for code in codes for text in code.co_consts if isinstance(text, str)}
+        found |= {kind for kind, starters in STARTERS.items() if starters & names}
+        found |= {"study"} if texts >= STUDY_COMMAND else set()
+        used = [function.__globals__.get(name) for name in names]
+        pending += [plain(each) for each in used if callable(each) and not isinstance(each, type)]
+    return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests as slow by what they call and by how long they take."""
+    listed = slow_tests()
+    for item in items:
+        if function_of(item.nodeid) in listed:
+            item.add_marker("slow")
+        if not isinstance(item, pytest.Function):
+            continue
+        fixtures = [each.func for defined in item._fixtureinfo.name2fixturedefs.values() for each in defined]
+        for kind in sorted(starts([item.obj, *fixtures])):
+            item.add_marker(kind)
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_process_in_the_quick_tier(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test of the quick tier that starts a process."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.config.getoption("markexpr") == "not slow":
+            patch.setattr(subprocess, "Popen", _refuse)
+        yield
+
+
+def _refuse(*arguments: Any, **named: Any) -> None:
+    pytest.fail("a test of the quick tier starts a process: mark it slow.")

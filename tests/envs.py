@@ -5,16 +5,22 @@ All are one walk on a line that chance disturbs: from its middle to an end, or u
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from ifthen.inference.rulebook import LIST, Rulebook
-from ifthen.rules.features import Feature
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.spaces import FlatSpace
+from ifthen.rules.batch import LIST, STRENGTH, RuleBatch
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.feature import Feature
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.rules.strength import StrengthRules
+from ifthen.tasks.flatten import FlatSpace
+from ifthen.tasks.gym_task import EnvTask
+from tests.naive_envs import Individual, list_choice, strength_choice
 
 WALK, ENDLESS = "ifthen_tests/Walk-v0", "ifthen_tests/EndlessWalk-v0"
 LIMIT = 30
@@ -125,14 +131,78 @@ def task_of(environment: str = WALK, **given: Any) -> EnvTask:
 
 
 def random_lists(
-    task: EnvTask, n: int, rules: int = 4, seed: int = 0, gaps: bool = True, default: int | None = None
-) -> Rulebook:
-    """Return n random decision lists; the last rule of every second one, or of all, matches everywhere."""
+    task: EnvTask,
+    n: int,
+    rules: int = 4,
+    seed: int = 0,
+    gaps: bool = True,
+    default: int = NULL_ACTION,
+    ragged: bool = False,
+) -> RuleBatch:
+    """Return n random decision lists; the last rule of every second one, or of all, matches everywhere.
+
+    Where they are ragged, they have from 1 to `rules` rules. Behind them stand rules that must never be read:
+    they match everywhere, and their action does not exist.
+    """
     draws = np.random.default_rng(seed)
     lows, highs = task.ranges
+    everywhere = np.stack([lows, highs], -1)
     bounds = lows[:, None] + draws.random((n, rules, len(lows), 2)) * (highs - lows)[:, None]
     wide = draws.random((n, rules, len(lows))) < 0.5
-    bounds[wide] = np.broadcast_to(np.stack([lows, highs], -1), bounds.shape)[wide]
-    bounds[:: 2 if gaps else 1, -1] = np.stack([lows, highs], -1)
+    bounds[wide] = np.broadcast_to(everywhere, bounds.shape)[wide]
+    whole = np.array([feature.is_integer for feature in task.features])
+    bounds[..., whole, :] = np.round(bounds[..., whole, :])
     actions = draws.integers(0, task.n_actions, (n, rules)).astype(np.int32)
-    return Rulebook.of(LIST, bounds, actions, np.zeros((n, rules, 0)), task.features, default=default)
+    lengths = draws.integers(1, rules + 1, n) if ragged else np.full(n, rules, dtype=np.int64)
+    for i in range(0, n, 2 if gaps else 1):
+        bounds[i, lengths[i] - 1] = everywhere
+    for i, length in enumerate(lengths):
+        bounds[i, length:], actions[i, length:] = everywhere, task.n_actions + 7
+    return RuleBatch(LIST, bounds, actions, np.zeros((n, rules, 0)), lengths, default=default)
+
+
+def random_strengths(
+    task: EnvTask, n: int, rules: int = 5, seed: int = 0, ties: bool = False, ragged: bool = False
+) -> RuleBatch:
+    """Return n random rulesets that choose by strength; with ties, all rules are equally strong."""
+    lists = random_lists(task, n, rules, seed, ragged=ragged)
+    learnt = np.random.default_rng(seed).normal(size=(n, rules, len(task.features) + 2))
+    learnt[..., -1] **= 2
+    learnt *= not ties
+    for i, length in enumerate(lists.lengths):
+        learnt[i, length:] = 1e9
+    return lists._replace(how=STRENGTH, learnt=learnt, x0=2.5)
+
+
+def individuals(task: EnvTask, rules: RuleBatch) -> list[Individual]:
+    """Return the rulesets of a batch for the oracle, each with its own rules alone."""
+    return [
+        Individual(
+            rules.bounds[i, :n],
+            rules.actions[i, :n],
+            rules.learnt[i, :n],
+            task.features,
+            rules.x0,
+            rules.default,
+        )
+        for i, n in enumerate(rules.lengths)
+    ]
+
+
+def choosers(task: EnvTask, rules: RuleBatch) -> list[Callable[[Sequence[float]], int]]:
+    """Return how the oracle chooses for each ruleset of a batch."""
+    choose = list_choice if rules.how == LIST else strength_choice
+    return [functools.partial(choose, each) for each in individuals(task, rules)]
+
+
+def rulesets_of(task: EnvTask, rules: RuleBatch) -> list[RuleSet]:
+    """Return the rulesets of a batch."""
+    names = task.features, task.action_names
+    found: list[RuleSet] = []
+    for each in individuals(task, rules):
+        if rules.how == LIST:
+            found.append(DecisionList(each.bounds, each.actions, *names))
+        else:
+            learnt = each.learnt[:, :-1], each.learnt[:, -1]
+            found.append(StrengthRules(each.bounds, each.actions, *names, *learnt, rules.x0))
+    return found

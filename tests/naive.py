@@ -223,6 +223,36 @@ def play(task: Any, policy: Sequence[int], noise: str) -> Played | None:
     return Played(total / len(task.z), steps, truncated)
 
 
+@dataclass
+class Trajectory:
+    states: list[int]
+    actions: list[int]
+    outcomes: list[int]
+    rewards: list[float]
+    ending: int
+
+
+def trajectory(task: Any, policy: Sequence[int], number: int) -> Trajectory:
+    """Play episode `number` of z with aligned noise; endings: 0 by itself, 1 by time, 2 without a rule."""
+    key, probability = stream(task.noise_seed, "z"), task.probability.tolist()
+    found = Trajectory([int(task.z[number])], [], [], [], 1)
+    while len(found.actions) < task.t_max:
+        state = found.states[-1]
+        action = policy[state]
+        if action == NULL:
+            found.ending = 2
+            break
+        k = outcome(key, probability, number * task.t_max + len(found.actions))
+        found.actions.append(action)
+        found.outcomes.append(k)
+        found.rewards.append(float(task.reward[state, action, k]))
+        found.states.append(int(task.next_state[state, action, k]))
+        if task.done[state, action, k]:
+            found.ending = 0
+            break
+    return found
+
+
 # Exact values.
 
 
@@ -311,9 +341,3 @@ def interquartile_mean(values: Sequence[float]) -> Fraction:
     copies = sorted(Fraction(float(value)) for value in values for _ in range(4))
     middle = copies[len(values) : 3 * len(values)]
     return sum(middle, Fraction(0)) / len(middle)
-
-
-def resampled_means(values: Sequence[float], key: int, number: int) -> tuple[Fraction, Fraction]:
-    ordered, n = sorted(values), len(values)
-    resample = [ordered[below(key, number * n + i, n)] for i in range(n)]
-    return sum(map(Fraction, resample), Fraction(0)) / n, interquartile_mean(resample)

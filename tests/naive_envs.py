@@ -24,7 +24,7 @@ def flatten(space: Any, observation: Any) -> list[float]:
 
 def first_match(rules: Any, individual: int, point: Sequence[float]) -> int:
     """Return the action of a decision list at a point, or its default."""
-    for r in range(rules.actions.shape[1]):
+    for r in range(rules.lengths[individual]):
         lows, highs = rules.lows[individual, r], rules.highs[individual, r]
         if all(low <= value <= high for low, value, high in zip(lows, point, highs, strict=True)):
             return int(rules.actions[individual, r])
@@ -81,7 +81,7 @@ def strongest(rules: Any, individual: int, point: Sequence[float]) -> int:
         min(max(p, low), high) for p, low, high in zip(point, rules.floors, rules.ceilings, strict=True)
     ]
     claims = []
-    for r in range(rules.actions.shape[1]):
+    for r in range(rules.lengths[individual]):
         lows, highs = rules.lows[individual, r], rules.highs[individual, r]
         if all(low <= value <= high for low, value, high in zip(lows, point, highs, strict=True)):
             *weights, variance = rules.learnt[individual, r].tolist()

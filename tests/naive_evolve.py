@@ -24,10 +24,11 @@ class Individual:
     learnt: list[list[float]]
 
 
-def individuals(bounds: Any, actions: Any, learnt: Any) -> list[Individual]:
-    """Return the population that arrays hold, one object per individual."""
-    rows = zip(bounds.tolist(), actions.tolist(), learnt.tolist(), strict=True)
-    return [Individual(*row) for row in rows]
+def individuals(bounds: Any, actions: Any, learnt: Any, lengths: Any = None) -> list[Individual]:
+    """Return the population that arrays hold, one object per individual; all its rules without lengths."""
+    counts = [None] * len(actions) if lengths is None else lengths.tolist()
+    columns = (bounds.tolist(), actions.tolist(), learnt.tolist())
+    return [Individual(*(rows[:n] for rows in row)) for n, *row in zip(counts, *columns, strict=True)]
 
 
 # GA operators.
@@ -86,9 +87,14 @@ def tournament(key: int, fitness: Sequence[float], size: int) -> int:
     return max(drawn, key=lambda i: fitness[i])  # max keeps the first of equals
 
 
+def shared_rules(one: Individual, other: Individual) -> range:
+    """Return the numbers of the rules that both have."""
+    return range(min(len(one.actions), len(other.actions)))
+
+
 def swap_alleles(key: int, p_swap: float, one: Individual, other: Individual) -> None:
     at = 0
-    for r in range(len(one.actions)):
+    for r in shared_rules(one, other):
         for d in range(len(one.bounds[r])):
             for end in range(2):
                 if naive.uniform(key, at) < p_swap:
@@ -101,7 +107,7 @@ def swap_alleles(key: int, p_swap: float, one: Individual, other: Individual) ->
 
 
 def swap_rules(key: int, p_swap: float, one: Individual, other: Individual) -> None:
-    for r in range(len(one.actions)):
+    for r in shared_rules(one, other):
         if naive.uniform(key, r) < p_swap:
             one.bounds[r], other.bounds[r] = other.bounds[r], one.bounds[r]
             one.actions[r], other.actions[r] = other.actions[r], one.actions[r]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ifthen.environments.make import task_by_name
 from ifthen.study.plan import StudyPlan
-from ifthen.tasks.names import task_by_name
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.table import TabularTask
 
 
 def table_named(name: str) -> TabularTask:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ifthen import cli
-from ifthen.study.settings import checked_settings
+from ifthen.runs.settings import checked_settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,3 +53,44 @@ def test_every_relative_link_leads_somewhere() -> None:
         ):
             path = document.parent / (target[0] or target[1])
             assert path.exists(), f"{document.name}: {path}"
+
+
+DOCUMENTS = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+def exists(dotted: str) -> bool:
+    """Return whether a dotted name such as `ifthen.study.read` is a module, or a name in one."""
+    parts = dotted.split(".")
+    found: object = importlib.import_module(parts[0])
+    for i, part in enumerate(parts[1:], start=2):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            try:
+                found = importlib.import_module(".".join(parts[:i]))
+            except ImportError:
+                return False
+    return True
+
+
+def test_every_dotted_name_in_the_documents_exists() -> None:
+    names = {
+        name for document in DOCUMENTS for name in re.findall(r"\bifthen(?:\.\w+)+", document.read_text())
+    }
+    assert len(names) > 20
+    assert [name for name in sorted(names) if not exists(name)] == []
+
+
+def test_every_source_file_in_the_documents_exists() -> None:
+    pattern = r"`([\w/.-]+\.(?:py|pyi|js|css|j2|html\.j2))`"
+    paths = {path for document in DOCUMENTS for path in re.findall(pattern, document.read_text())}
+    examples = {
+        "systems/my_system.py",
+        "environments/my_env.py",
+        "simulate/gpu_table.py",
+        "exports/my_format.py",
+    }
+    assert len(paths) > 30
+    roots = (ROOT, ROOT / "src" / "ifthen")
+    missing = [path for path in sorted(paths - examples) if not any((root / path).exists() for root in roots)]
+    assert missing == []

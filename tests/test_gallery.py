@@ -28,7 +28,8 @@ def test_the_gallery_says_what_its_policies_get(name: str, rules: int, least: fl
     score = evaluate(ruleset, task, seeds=task.unseen(100))
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     assert written == name
-    assert f"pruned: {len(ruleset)} rules, {in_units(score.performance)} over 100 unseen episodes" in page
+    said = f"{len(ruleset)} rules. Mean return {in_units(score.performance)} over 100 test seeds"
+    assert f"pruned.** {said}" in page
     assert len(ruleset) <= rules
     assert score.performance >= least
     for r in range(len(ruleset) - 1):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,67 +11,6 @@ import pytest
 from numba.core import config
 
 from ifthen import jit
-
-ROOT = Path(__file__).parents[1]
-FOLLOW = "tests/systems/xcsf/test_follow.py::test_the_compiled_xcsf_follows_the_plain_one"
-# Every kernel is called by one of these, and none takes long without compilation.
-QUICK = [
-    "tests/test_randomness.py",
-    "tests/rules/test_box.py",
-    "tests/inference",
-    "tests/tasks/test_solve.py::test_the_chain_is_worth_what_it_is_by_hand",
-    "tests/tasks/test_solve.py::test_policy_values_solve_the_linear_system",
-    "tests/tasks/test_solve.py::test_a_policy_that_can_meet_a_null_action_has_no_value_and_others_keep_theirs",
-    "tests/rollout/test_play.py::test_dense_rewards_add_up_as_by_the_oracle_for_any_time_limit_and_block",
-    "tests/rollout/test_play.py::test_a_memo_too_small_for_the_task_changes_nothing",
-    "tests/rollout/test_play.py::test_a_block_table_tells_what_stepping_through_its_outcomes_does",
-    "tests/rollout/test_play.py::test_outcomes_are_drawn_as_by_the_oracle",
-    "tests/rollout/test_play.py::test_the_memo_holds_the_next_outcomes_as_digits",
-    "tests/rollout/test_twin.py::test_blocks_choose_as_the_rulebook_does",
-    "tests/rollout/test_twin.py::test_episodes_end_at_the_end_at_the_limit_and_where_no_rule_matches",
-    "tests/rollout/test_twin.py::test_other_kernels_can_take_steps_in_a_lane_of_their_own",
-    "tests/tasks/test_twins.py::test_replaying_actions_gives_what_the_environment_gave",
-    "tests/evolve/test_selection.py::test_the_winner_is_the_oracles",
-    "tests/evolve/test_crossover.py::test_alleles_are_swapped_as_by_the_oracle",
-    "tests/evolve/test_crossover.py::test_rules_are_swapped_with_all_they_carry_as_by_the_oracle",
-    "tests/evolve/test_mutation.py::test_alleles_mutate_as_by_the_oracle",
-    "tests/evolve/test_mutation.py::test_geometric_variates_equal_their_oracle_up_to_the_cap",
-    "tests/systems/test_pittsburgh.py::test_first_alleles_are_drawn_as_by_the_oracle",
-    "tests/systems/test_pittsburgh.py::test_breeding_rounds_give_the_oracles_children",
-    "tests/systems/test_ppl_st.py::test_an_update_by_hand",
-    "tests/systems/test_ppl_st.py::test_individuals_learn_as_by_the_oracle_where_every_step_is_rewarded",
-    "tests/systems/test_ppl_dl.py::test_three_epochs_are_the_oracles",
-    "tests/systems/test_reinforce.py::test_reinforcement_is_that_of_the_oracle_in_the_real_environment",
-    "tests/systems/test_reinforce.py::test_individuals_and_rollouts_begin_from_different_seeds_of_the_pool",
-    f"{FOLLOW}_step_for_step[lake]",
-    f"{FOLLOW}_step_for_step[NLMS]",
-    f"{FOLLOW}_step_for_step[roulette]",
-    f"{FOLLOW}_step_for_step[set subsumption]",
-    "tests/systems/xcsf/test_update.py::test_any_set_is_updated_as_by_the_oracle",
-    "tests/explain/test_prune.py::test_greedy_drops_what_the_oracle_drops",
-    "tests/explain/test_boxes.py::test_coverage_is_what_every_cell_says",
-    "tests/explain/test_boxes.py::test_holes_are_free_of_rules_and_cannot_be_made_longer",
-    "tests/explain/test_box_lists.py::test_rules_decide_where_every_cell_says",
-    "tests/explain/test_box_lists.py::test_lists_are_equal_where_every_cell_says_so",
-    "tests/explain/test_shortest.py::test_masks_hold_the_states_inside_a_box",
-    "tests/explain/test_shortest.py::test_the_cost_of_a_list_is_kept_through_every_move",
-    "tests/explain/test_shortest.py::test_a_box_grows_as_far_as_its_action_is_allowed",
-    "tests/explain/test_shortest.py::test_what_is_held_impossible_is_impossible_and_what_is_found_can_be_done",
-    "tests/study/test_bootstrap.py::test_resampled_means_are_the_oracles",
-]
-
-
-def test_kernels_are_right_without_compilation_too() -> None:
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "IFTHEN_TEST_PROFILE": "few"}
-    # Whole numbers wrap around silently in compiled code; NumPy warns when they do.
-    command = [sys.executable, "-m", "pytest", "-W", "ignore", "-p", "no:cacheprovider", *QUICK]
-    done = subprocess.run(
-        command, check=False, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    passed = re.search(r"(\d+) passed", done.stdout)
-    assert passed is not None
-    assert int(passed.group(1)) > len(QUICK)
 
 
 def test_the_hash_of_all_sources_changes_with_any_of_them(

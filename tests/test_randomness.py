@@ -12,6 +12,8 @@ from ifthen.errors import ParameterError
 from ifthen.randomness import below, check_seed, draw, fold, mix, stream, uniform
 from tests import naive
 
+pytestmark = pytest.mark.oracle
+
 KEYS = st.integers(0, 2**64 - 1)
 POSITIONS = st.integers(0, 2**40)
 

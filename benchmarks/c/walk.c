@@ -1,6 +1,6 @@
 /* Sampled evaluation of policies in plain C: one table look-up per step.
 
-   The same work as ifthen.rollout.tabular.play, without its devices: the outcomes are bytes drawn
+   The same work as ifthen.simulate.table.play, without its devices: the outcomes are bytes drawn
    beforehand, one per step, and a policy's next states are one table (states, outcomes). In the models
    measured here reward comes only with the step that ends an episode, so it is looked up there alone. */
 #include <stdint.h>

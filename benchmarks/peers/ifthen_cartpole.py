@@ -14,7 +14,7 @@ from typing import Any  # noqa: E402 - the clock runs while things are imported
 from cartpole_trial import ENVIRONMENT, Choose, Trial, arguments  # noqa: E402
 
 import ifthen  # noqa: E402
-from ifthen.study.settings import RunSettings, parse_assignment  # noqa: E402
+from ifthen.runs.settings import RunSettings, parse_assignment  # noqa: E402
 
 
 def policy(system: ifthen.System) -> Choose:
@@ -30,7 +30,8 @@ def main() -> None:
     given = parser.parse_args()
     changes: dict[str, Any] = dict(parse_assignment(text) for text in given.changes)
     settings = RunSettings(system=given.system, task=ENVIRONMENT, seed=given.seed, parameters=changes)
-    settings.make_system(given.threads).learn(1)  # compiled, or read from the cache, before the clock starts
+    # Compiled, or read from the cache, before the clock starts.
+    settings.make_system(given.threads).learn(epochs=1)
     system = settings.make_system(given.threads)
     trial = Trial(given.every, BEGAN)
 

@@ -1,29 +1,71 @@
-"""Numbers as they are shown to people: as many digits as say something, in the task's own units."""
+"""Numbers as people read them: no more digits than say something, in the task's own units."""
 
 from __future__ import annotations
 
+import math
+
+NOTHING = "–"
+"""Stands for a number that does not exist."""
 HUGE = 1e7
 
 
-def in_units(value: float, like: float | None = None) -> str:
-    """Return a performance, such as 0.7312, 12.34, 500.0, -1,110.3 or -1e+12.
+def plural(number: int, what: str) -> str:
+    """Return "1 state" or "3 states"."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
-    Fractions need four digits after the point and returns of many steps one; what is beyond all returns, such
-    as a floor, is rounded to three digits in all.
+
+def in_units(value: float | None, like: float | None = None) -> str:
+    """Return a performance, such as 0.7312, 12.34, 500, -1,110.3 or -1e+12.
+
+    Fractions have four digits after the point and returns of many steps one. A whole number has none. Numbers
+    beyond all returns, such as a floor, are rounded to three digits in all.
 
     Args:
-        value: the performance.
+        value: the performance; None where there is none.
         like: another number that tells how many digits; the performance itself where None.
     """
+    if value is None or value != value:
+        return NOTHING
     size = abs(value if like is None else like)
     if size >= HUGE:
         return f"{value:.3g}"
+    if value == round(value):
+        return f"{value:,.0f}"
     return f"{value:,.1f}" if size >= 100 else f"{value:.2f}" if size >= 10 else f"{value:.4f}"
 
 
-def mean_and_sd(mean: float, sd: float | None) -> str:
-    """Return a mean and its deviation with digits that fit each other; the mean alone without one."""
-    if sd is None or sd != sd:
-        return in_units(mean)
-    larger = max(abs(mean), sd)
-    return f"{in_units(mean, larger)} ± {in_units(sd, larger)}"
+def mean_and_sd(mean: float | None, sd: float | None = None, beside: int | None = None) -> str:
+    """Return a mean and its standard deviation, such as 313 ± 210, 499.7 ± 0.5 or 0.985 ± 0.032.
+
+    The deviation has two digits that count, and the mean as many after the point. Fractions have three digits
+    after the point. The mean stands alone where the deviation is 0 or not known.
+
+    Args:
+        mean: the mean; None where there is none.
+        sd: the standard deviation; None where there is none.
+        beside: how many digits after the point, where other numbers stand beside this one.
+    """
+    if mean is None or not sd or sd != sd:
+        alone = mean is not None and mean == mean and mean != round(mean) and abs(mean) < 10
+        return f"{mean:.{3 if beside is None else beside}f}" if alone else in_units(mean)
+    size = max(abs(mean), sd)
+    if size >= HUGE:
+        return f"{mean:.3g} ± {sd:.3g}"
+    place = 1 - math.floor(math.log10(sd))
+    most = 3 if size < 10 else 2 if size < 100 else 1
+    after = beside if beside is not None else 3 if size < 10 else min(most, max(0, place))
+    return f"{mean:,.{after}f} ± {round(sd, place) if place < 0 else sd:,.{after}f}"
+
+
+def percent(share: float) -> str:
+    """Return a share in whole per cent; only an exact 0 is 0%, and only an exact 1 is 100%."""
+    if 0 < share <= 0.005:
+        return "<1%"
+    if 0.995 <= share < 1:
+        return ">99%"
+    return f"{share:.0%}"
+
+
+def counted(n: int, what: str) -> str:
+    """Return a number with what is counted: "1 rule", "7 rules"."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

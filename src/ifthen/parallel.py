@@ -13,12 +13,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+from ifthen.checks import whole_number
+
 CHUNKS_PER_THREAD = 4
 
 
 def available_threads() -> int:
     """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def checked_threads(threads: int | None, name: str = "threads") -> int:
+    """Return how many threads or processes to use: as given, or one per core where None."""
+    return available_threads() if threads is None else whole_number(name, threads, 1, 1024)
 
 
 @functools.cache

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ifthen import DecisionList, evaluate, prune_by_playing, read_ruleset, task_by_name
+from ifthen import DecisionList, evaluate, prune, read_ruleset, task_by_name
 from ifthen.digits import in_units
-from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.gym_task import EnvTask
 from tests.commands import Runner
 
 TASK = task_by_name("MountainCar-v0")
@@ -42,13 +42,13 @@ def test_prune_plays_and_writes_what_is_left(ifthen: Runner, mine: Path, tmp_pat
     assert isinstance(TASK, EnvTask)
     given, written = read_ruleset(mine)[0], read_ruleset(tmp_path / "short.txt")
     seeds = np.concatenate([TASK.z, TASK.pruning(6)])
-    found = prune_by_playing(given, TASK, loss=2.0, seeds=seeds)
+    found = prune(given, TASK, loss=2.0, seeds=seeds)
     assert written == (found.ruleset, "MountainCar-v0")
     assert str(found) in " ".join(done.out.split())
     for rules in (given, found.ruleset):
         for own in (TASK.z, seeds, TASK.unseen(100)):
             assert in_units(evaluate(rules, TASK, seeds=own).performance) in done.out
-    assert f"{len(TASK.z) + 6} episodes pruned on" in done.out
+    assert f"{len(TASK.z) + 6} pruning seeds" in done.out
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_prune_plays_and_writes_what_is_left(ifthen: Runner, mine: Path, tmp_pat
 def test_options_that_need_states_are_refused(ifthen: Runner, mine: Path, option: list[str]) -> None:
     done = ifthen("prune", mine, *option)
     assert done.code == 2
-    assert f"{option[0]} needs states that can be listed" in done.err
+    assert "needs a table of states" in done.err
 
 
 @pytest.mark.parametrize("option", [["--loss", "1"], ["--episodes", "5"]])
@@ -76,7 +76,7 @@ def test_options_of_environments_are_refused_elsewhere(
     (tmp_path / "lake.txt").write_text("task: FrozenLake-4-0.1\nALWAYS Down\n")
     done = ifthen("prune", tmp_path / "lake.txt", *option)
     assert done.code == 2
-    assert f"{option[0]} is for environments" in done.err
+    assert "are for environments" in done.err
 
 
 def test_verify_ends_with_1_where_unseen_episodes_pay_too_little(
@@ -102,7 +102,7 @@ def test_diff_says_how_often_policies_differ_and_what_they_get(
     done = ifthen("diff", mine, worse)
     assert done.code == 0, done.err
     assert f"{mine} and {worse} differ." in done.out.replace("\n", " ")
-    assert "Mean return over 100 episodes from unseen reset seeds" in done.out
+    assert "Mean return over 100 episodes from" in done.out
     assert "-200" in done.out
 
 

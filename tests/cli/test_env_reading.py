@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ifthen import read_ruleset, trace
-from ifthen.explain.visited import met_shares
-from ifthen.tasks.from_gymnasium import env_task
+from ifthen.environments.make import env_task
+from ifthen.simulate.scope import visited_states
 from tests.commands import Runner
 
 RULES = """
@@ -30,7 +30,7 @@ def test_show_prints_rules_with_shares_of_the_states_met_and_draws_them(ifthen: 
     shown = ifthen("show", car, "--png", picture)
     assert shown.code == 0
     ruleset, _ = read_ruleset(car)
-    for r, share in enumerate(met_shares(ruleset, env_task("MountainCar-v0")).tolist()):
+    for r, share in enumerate(visited_states(ruleset, env_task("MountainCar-v0")).shares.tolist()):
         line = next(
             line for line in shown.out.splitlines() if ruleset.rule_in_words(r).split(" ", 1)[1] in line
         )

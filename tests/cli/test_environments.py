@@ -11,11 +11,11 @@ import gymnasium
 import pytest
 
 from ifthen import ModelFileError, cli, evaluate, load, read_ruleset
-from ifthen.rollout.env_fitness import EnvFitness
+from ifthen.runs import folder as files
+from ifthen.runs.settings import read_settings
+from ifthen.simulate.environment import EnvSimulator
 from ifthen.store import read_archive, write_archive
-from ifthen.study import run_folder as files
-from ifthen.study.settings import read_settings
-from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.gym_task import EnvTask
 from tests.commands import Finished, Runner
 
 SMALL = ("--set", "pop_size=8", "--set", "idv_size=4", "--task-set", "episodes=3")
@@ -59,7 +59,7 @@ def test_the_report_tells_unseen_seeds_ranges_and_the_command(run: Path) -> None
     for rule in range(len(trained.ruleset)):
         assert trained.ruleset.condition_in_words(rule).split(" AND ")[0].split("≤")[0].split("≥")[0] in page
     assert "2,000,000 to 2,000,099" in page
-    assert "probed: met by random play" in page
+    assert "probed: visited by random play" in page
     assert "Rules see a value beyond a range as its edge" in page
     assert "ifthen train --config run.toml" in page
     assert "<svg" in page
@@ -71,22 +71,23 @@ def test_evaluate_shows_z_beside_unseen_seeds(ifthen: Runner, run: Path) -> None
     trained = load(run / files.MODEL)
     done = ifthen("evaluate", run, "--episodes", "7")
     assert done.code == 0, done.err
-    rows = {line.split("│")[1].strip(): line.split("│")[2:4] for line in done.out.splitlines() if "│" in line}
+    rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line}
+    assert isinstance(trained.task, EnvTask)
     unseen = evaluate(trained, trained.task, seeds=trained.task.unseen(7))
-    assert [cell.strip() for cell in rows["episodes"]] == ["3", "7"]
-    assert rows["steps"][1].strip() == f"{unseen.steps:,}"
-    assert "on unseen seeds" in done.out
+    assert rows["episodes"] == ["3", "7"]
+    assert rows["steps"][1] == f"{unseen.steps:,}"
+    assert "on test seeds" in done.out
     chosen = ifthen("evaluate", run, "--seeds", "5000-5004")
     assert "on seeds 5000-5004" in chosen.out
 
 
 def test_evaluate_refuses_what_makes_no_sense(ifthen: Runner, run: Path, tmp_path: Path) -> None:
-    refused(ifthen("evaluate", run, "--noise", "stream"), "leave --noise out")
+    refused(ifthen("evaluate", run, "--noise", "stream"), "--noise is for tables of states: leave it out")
     refused(ifthen("evaluate", run, "--seeds", "9-1"), "such as 5000-5099", "'9-1'")
     refused(ifthen("evaluate", run, "--seeds", "1-5", "--episodes", "3"), "leave --episodes out")
     rules = tmp_path / "list.txt"
     rules.write_text("# ifthen rules\nkind: decision-list\ntask: FrozenLake-4-0\n\n1. ALWAYS Left\n")
-    refused(ifthen("evaluate", rules, "--episodes", "3"), "are for environments")
+    refused(ifthen("evaluate", rules, "--episodes", "3"), "--episodes is for environments: leave it out")
 
 
 def test_show_prints_the_rules_with_what_they_decide_on_z(ifthen: Runner, run: Path) -> None:
@@ -103,17 +104,17 @@ def test_a_run_that_was_interrupted_is_resumed_to_the_bytes_of_one_go(
     whole, part = tmp_path / "whole", tmp_path / "part"
     command = ("train", system, "CartPole-v1", *SMALL, "--epochs", "4")
     assert ifthen(*command, "--out", whole, "--threads", "1").code == 0
-    measured = EnvFitness.measure
+    measured = EnvSimulator.fitness
     calls: list[Any] = []
 
-    def interrupted(self: EnvFitness, *arguments: Any) -> Any:
+    def interrupted(self: EnvSimulator, *arguments: Any) -> Any:
         calls.append(self)
         if len(calls) == 4:
             raise KeyboardInterrupt
         return measured(self, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(EnvFitness, "measure", interrupted)
+        patch.setattr(EnvSimulator, "fitness", interrupted)
         stopped = ifthen(*command, "--out", part)
     assert stopped.code == 130
     assert "saved at epoch 2" in stopped.err
@@ -155,8 +156,8 @@ def test_a_missing_package_is_named_with_what_installs_it(
 
 def test_tasks_lists_environments_with_ranges_and_twins(ifthen: Runner) -> None:
     listed = ifthen("tasks").out
-    assert "CartPole-v1: |z| = 100, t_max = 500, has a twin" in listed
-    assert "Blackjack-v1: |z| = 5000, t_max = 1,000" in listed
+    assert "CartPole-v1: 100 training seeds, t_max = 500, has a twin" in listed
+    assert "Blackjack-v1: 5000 training seeds, t_max = 1,000" in listed
     assert any("cart velocity" in line and "probed" in line for line in listed.splitlines())
     assert any("position" in line and "declared" in line for line in listed.splitlines())
     assert "actions: push left, push right" in listed

@@ -12,21 +12,21 @@ import pytest
 
 from ifthen import (
     DecisionList,
-    as_decision_list,
     diff,
     evaluate,
     ladder,
     load,
+    prune,
+    read_rules,
     read_ruleset,
-    simplify,
     trace,
     verify,
 )
-from ifthen.explain.export import FORMATS, export
-from ifthen.explain.verify.requirements import HOLDS
-from ifthen.rollout.evaluate import policy_table
+from ifthen.exports import FORMATS, export
+from ifthen.simulate.table import policy_table
 from tests.commands import Runner
 from tests.tables import table_named
+from tests.verification.verified import HOLDS
 
 TASK = "FrozenLake-4-0.1"
 LAKE = table_named(TASK)
@@ -66,7 +66,7 @@ def test_explain_prints_rules_and_verification_of_a_run(ifthen: Runner, run: Pat
     done = ifthen("explain", run)
     system = load(run / "model.zip")
     assert done.code == 0, done.err
-    assert system.ruleset.read(LAKE).to_text(200) in done.out
+    assert read_rules(system, LAKE).to_text(200) in done.out
     assert str(verify(system, LAKE)).splitlines()[0] in done.out
 
 
@@ -107,7 +107,7 @@ def test_explain_writes_page_words_verification_and_pictures(
     pictures = ("policy", "who-decides", "density", "values", "advantages", "visits", "usage", "ladder")
     assert written == {
         *("explain.html", "rules.txt", "rules.md", "rules.tex", "rules.csv"),
-        *("verification.md", "verification.json", "ladder.csv"),
+        *("verification.md", "verification.json", "ladder.csv", "episode.txt"),
         *(f"pictures/{name}.{form}" for name in pictures for form in ("png", "pdf", "svg")),
     }
     ruleset, _ = read_ruleset(mine)
@@ -180,7 +180,7 @@ def test_rules_without_a_task_are_explained_over_all_observations(ifthen: Runner
 def test_a_task_with_too_many_states_for_a_page_gets_everything_else(
     ifthen: Runner, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ifthen.explain.page.explain_page.MOST_STATES", 15)
+    monkeypatch.setattr("ifthen.pages.states.MOST_STATES", 15)
     done = ifthen("explain", mine, "--out", tmp_path / "out")
     assert done.code == 0, done.err
     assert "without a page" in done.out
@@ -233,7 +233,7 @@ def test_prune_says_the_same_with_fewer_rules_and_writes_them(
     ifthen: Runner, run: Path, tmp_path: Path
 ) -> None:
     ruleset = load(run / "model.zip").ruleset
-    simpler, listed = simplify(ruleset, LAKE).ruleset, as_decision_list(ruleset, LAKE)
+    simpler, listed = (prune(ruleset, LAKE, to=to).ruleset for to in (None, "list"))
     for extra, expected in (((), simpler), (("--list",), listed)):
         for suffix in ("txt", "json"):
             file = tmp_path / f"short.{suffix}"
@@ -267,8 +267,8 @@ def test_prune_trades_performance_for_rules_and_draws_the_ladder(
         (("--intervals", "long"), "'short' or 'tight' or 'keep'"),
         (("--list", "--effort", "huge"), "effort"),
         (("--performance", "7"), "no rung performs"),
-        (("--performance", "nan"), "--performance must be a number"),
-        (("--rules", "0"), "at least 1"),
+        (("--performance", "nan"), "performance must be a number"),
+        (("--rules", "0"), "rules must be a whole number from 1"),
         (("--ladder", "--list"), "lists already"),
         (("--ladder", "--out", "x.txt"), "say which with --rules or --performance"),
     ],

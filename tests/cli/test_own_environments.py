@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import gymnasium
 import pytest
 
 from ifthen import load
-from ifthen.study import run_folder as files
+from ifthen.cli.terminal import MOST_RULES
+from ifthen.digits import in_units
+from ifthen.runs import folder as files
 from tests.cli.test_environments import refused
 from tests.commands import Runner
 
@@ -62,12 +65,9 @@ def test_a_run_of_ones_own_environment_is_opened_by_naming_its_package_and_keeps
     assert at.code == 0, at.err
     measured = ifthen("evaluate", "run", "--task", TYPED, "--threads", "1")
     assert measured.code == 0, measured.err
-    rows = {
-        line.split("│")[1].strip(): line.split("│")[2] for line in measured.out.splitlines() if "│" in line
-    }
-    assert rows["episodes"].strip() == "3"
-    wanted = str(round(load("run/model.zip").history["performance"][-1], 2))
-    assert rows["mean return"].strip().startswith(wanted)
+    rows = {line.split()[0]: line.split()[1:] for line in measured.out.splitlines() if line}
+    assert rows["episodes"][0] == "3"
+    assert rows["performance"][0] == in_units(load("run/model.zip").history["performance"][-1])
     for command in ("show", "explain", "verify"):
         opened = ifthen(command, "run", "--task", TYPED)
         assert opened.code == 0, opened.err
@@ -111,9 +111,7 @@ def test_unknown_ids_are_said_to_be_missing_and_how_to_have_them(ifthen: Runner,
 def test_systems_tell_what_a_task_would_use(ifthen: Runner) -> None:
     listed = ifthen("systems", "--task", "CartPole-v1").out
     first = listed.split("PPL-ST")[0].splitlines()
-    rows = {
-        line.split("│")[1].strip(): [c.strip() for c in line.split("│")[2:4]] for line in first if "│" in line
-    }
+    rows = {line.split()[0]: re.split(" {2,}", line)[1:3] for line in first if line}
     assert rows["p_any"] == ["0.0", "0.7*"]  # a preset
     assert rows["idv_size"] == ["by task", "12*"]  # filled in
     assert rows["tourn_size"] == ["3", "3"]
@@ -149,10 +147,9 @@ def test_an_xcsf_shows_the_rules_that_decide_most_and_counts_the_rest(ifthen: Ru
     assert trained.code == 0, trained.err
     assert f"'ifthen show {folder} --all' shows them" in " ".join(trained.out.split())
     shown = ifthen("show", folder)
-    numbers = [line.split("│")[1].strip() for line in shown.out.splitlines() if "│" in line]
-    assert len([number for number in numbers if number.isdigit()]) == 20
-    assert "more, each of which decides no more of the states met (--all shows them)" in shown.out
-    counts = [int(line.split("│")[-2].split()[0]) for line in shown.out.splitlines() if "%)" in line]
+    assert len(re.findall(r"^ *\d+  ", shown.out, re.MULTILINE)) == MOST_RULES
+    assert "more rules, each of which decides no more states (--all shows them)" in shown.out
+    counts = [int(number) for number in re.findall(r"(\d+) \(\d+%\)", shown.out)]
     assert counts == sorted(counts, reverse=True)
     everything = ifthen("show", folder, "--all").out
     assert everything.count("THEN") + everything.count("ALWAYS") >= len(load(folder / files.MODEL).ruleset)
@@ -162,6 +159,6 @@ def test_prune_says_where_a_state_without_a_rule_was_met(ifthen: Runner, tmp_pat
     (tmp_path / "holey.txt").write_text("task: MountainCar-v0\nIF velocity <= 0.001 THEN push left\n")
     done = ifthen("prune", tmp_path / "holey.txt", "--episodes", "2")
     assert done.code == 0, done.err
-    row = next(line for line in done.out.splitlines() if "mean return on z" in line)
+    row = next(line for line in done.out.splitlines() if "mean return on 50 training seeds" in line)
     assert "a state without a rule in" in row
     assert "of 50 episodes" in row

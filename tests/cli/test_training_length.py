@@ -7,8 +7,8 @@ import polars
 import pytest
 
 from ifthen import ParameterError, load
-from ifthen.study import run_folder as files
-from ifthen.study.settings import checked_settings, read_settings
+from ifthen.runs import folder as files
+from ifthen.runs.settings import checked_settings, read_settings
 from tests.commands import Runner
 
 SMALL = ("--set", "pop_size=10", "--set", "idv_size=4")

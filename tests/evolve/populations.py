@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen import Feature
-from ifthen.rules.features import lows_and_highs
+from ifthen.rules.feature import lows_and_highs
 
 FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6), Feature("w", 2, 2))
 RANGES = [(f.low, f.high) for f in FEATURES]
@@ -23,14 +23,18 @@ class Arrays(NamedTuple):
     actions: NDArray[np.int32]
     learnt: NDArray[np.float64]
     fitness: NDArray[np.float64]
+    lengths: NDArray[np.int64]
 
     def copy(self) -> Arrays:
         """Return a copy that may be changed."""
-        return Arrays(self.bounds.copy(), self.actions.copy(), self.learnt.copy(), self.fitness.copy())
+        return self._replace(**{name: array.copy() for name, array in self._asdict().items()})
 
 
-def random_population(seed: int, n: int = 2, rules: int = 4, learns: int = 5) -> Arrays:
-    """Return n individuals over FEATURES; many share their fitness, so that ties happen."""
+def random_population(seed: int, n: int = 2, rules: int = 4, learns: int = 5, ragged: bool = False) -> Arrays:
+    """Return n individuals over FEATURES; many share their fitness, so that ties happen.
+
+    Where they are ragged, they have from 1 to `rules` rules.
+    """
     rng = np.random.default_rng(seed)
     bounds: Any = np.stack([rng.integers(low, high + 1, (n, rules, 2)) for low, high in RANGES], axis=2)
     return Arrays(
@@ -38,4 +42,5 @@ def random_population(seed: int, n: int = 2, rules: int = 4, learns: int = 5) ->
         rng.integers(0, N_ACTIONS, (n, rules)).astype(np.int32),
         rng.normal(size=(n, rules, learns)),
         rng.integers(0, 3, n) / 2,
+        rng.integers(1, rules + 1, n) if ragged else np.full(n, rules),
     )

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature
-from ifthen.evolve.alleles import alleles_of, gaussian, moved_allele, random_allele
-from ifthen.evolve.mutation import mutate
-from ifthen.evolve.rounding import decimal_scales, rounded
+from ifthen.evolve.alleles import alleles_of, decimal_scales, gaussian, moved_allele, random_allele, rounded
+from ifthen.evolve.operators import mutate
 from ifthen.randomness import fold, stream
-from ifthen.systems.pittsburgh import empty_population, random_rules
+from ifthen.systems.pittsburgh import Population, empty_population, random_rules
 from tests import naive_evolve
 from tests.naive_evolve import individuals
 
@@ -22,31 +21,32 @@ KEYS = st.integers(0, 2**64 - 1)
 SHARES = st.sampled_from([0.0, 0.3, 1.0])
 
 
-def drawn(key: int, p_any: float, n: int = 2, rules: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(key: int, p_any: float, n: int = 2, rules: int = 4) -> Population:
     population = empty_population(n, rules, len(MIXED), 1, np.float64)
     random_rules(np.uint64(key), alleles_of(MIXED, p_any=p_any), 3, population)
-    return population.bounds, population.actions, population.learnt
+    return population
 
 
 @given(KEYS, SHARES)
 def test_first_alleles_of_mixed_features_are_drawn_as_by_the_oracle(key: int, p_any: float) -> None:
     expected = naive_evolve.random_rules(key, 2, 4, RANGES, 3, 1, p_any)
-    assert individuals(*drawn(key, p_any)) == expected
+    assert individuals(*drawn(key, p_any)[:3]) == expected
 
 
 @given(KEYS, SHARES, st.sampled_from([0.0, 0.2, 1.0]), st.sampled_from([0.01, 0.1, 3.0]))
 def test_alleles_of_mixed_features_mutate_as_by_the_oracle(
     key: int, p_any: float, p_mut: float, sigma: float
 ) -> None:
-    bounds, actions, learnt = drawn(key, 0.2)
-    expected = individuals(bounds, actions, learnt)
+    found = drawn(key, 0.2)
+    expected = individuals(*found[:3])
     naive_evolve.mutate(key, p_mut, expected[1], RANGES, 3, sigma, p_any)
-    mutate(np.uint64(key), p_mut, bounds, actions, 1, alleles_of(MIXED, sigma, p_any), 3)
-    assert individuals(bounds, actions, learnt) == expected
+    mutate(np.uint64(key), p_mut, found, 1, alleles_of(MIXED, sigma, p_any), 3)
+    assert individuals(*found[:3]) == expected
     for d, (low, high) in enumerate(RANGES):
-        assert low <= bounds[:, :, d].min() <= bounds[:, :, d].max() <= high
+        assert low <= found.bounds[:, :, d].min() <= found.bounds[:, :, d].max() <= high
 
 
+@pytest.mark.oracle
 @given(KEYS, st.integers(0, 99), st.integers(0, 2), st.integers(0, 1), SHARES)
 def test_single_alleles_are_those_of_the_oracle(key: int, at: int, d: int, end: int, p_any: float) -> None:
     alleles, own = alleles_of(MIXED, 0.1, p_any), np.uint64(fold(np.uint64(key), 0))
@@ -65,6 +65,7 @@ def test_alleles_of_the_widest_integers_move_at_once_and_as_by_the_oracle(
     assert after == naive_evolve.moved_allele(key, at, value, 0, 0.5, (widest.low, widest.high), 0.1, 0.0)
 
 
+@pytest.mark.oracle
 def test_gaussian_moves_have_mean_0_and_deviation_1() -> None:
     key = stream(0, "test")
     numbers = np.array([gaussian(key, 3 * i) for i in range(20_000)])
@@ -74,12 +75,13 @@ def test_gaussian_moves_have_mean_0_and_deviation_1() -> None:
 
 
 def test_an_edge_comes_as_often_as_p_any_says_and_leaves_that_side_open() -> None:
-    bounds, _, _ = drawn(7, 0.3, n=40, rules=50)
+    bounds = drawn(7, 0.3, n=40, rules=50).bounds
     at_low, at_high = bounds[:, :, 0, 0] == -4.8, bounds[:, :, 0, 1] == 4.8
     for share in (at_low.mean(), at_high.mean()):
         assert abs(share - 0.3) < 5 * (0.21 / at_low.size) ** 0.5
 
 
+@pytest.mark.oracle
 @given(st.floats(-4.8, 4.8), st.sampled_from([1.0, 10.0, 1000.0]))
 def test_rounded_numbers_are_what_their_decimals_say(value: float, scale: float) -> None:
     found = rounded(value, scale)

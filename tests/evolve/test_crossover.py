@@ -1,35 +1,51 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen.evolve.crossover import swap_alleles, swap_rules
+from ifthen.evolve.operators import swap_alleles, swap_rules
 from tests import naive_evolve
-from tests.evolve.populations import random_population
-from tests.naive_evolve import individuals
+from tests.evolve.populations import Arrays, random_population
+from tests.naive_evolve import Individual, individuals
 
 KEYS = st.integers(0, 2**64 - 1)
 SWAPS = st.sampled_from([0.0, 0.3, 0.5, 1.0])
 SEEDS = st.integers(0, 10**6)
 
 
+def assert_only_rules_changed(before: Arrays, after: Arrays, expected: list[Individual]) -> None:
+    """Compare with the oracle, and see that nothing behind the rules was touched."""
+    assert individuals(*after[:3], after.lengths) == expected
+    for name in ("bounds", "actions", "learnt"):
+        one, other = getattr(before, name), getattr(after, name)
+        for i, n in enumerate(after.lengths):
+            assert (one[i, n:] == other[i, n:]).all()
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("ragged", [False, True])
 @given(KEYS, SWAPS, SEEDS)
-def test_alleles_are_swapped_as_by_the_oracle(key: int, p_swap: float, seed: int) -> None:
-    found = random_population(seed, n=4)
-    expected = individuals(*found[:3])
-    swap_alleles(np.uint64(key), p_swap, found.bounds, found.actions, 3, 1)
+def test_alleles_are_swapped_as_by_the_oracle(ragged: bool, key: int, p_swap: float, seed: int) -> None:
+    before = random_population(seed, n=4, ragged=ragged)
+    expected, found = individuals(*before[:3], before.lengths), before.copy()
+    swap_alleles(np.uint64(key), p_swap, found, 3, 1)
     naive_evolve.swap_alleles(key, p_swap, expected[3], expected[1])
-    assert individuals(*found[:3]) == expected
+    assert_only_rules_changed(before, found, expected)
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("ragged", [False, True])
 @given(KEYS, SWAPS, SEEDS)
-def test_rules_are_swapped_with_all_they_carry_as_by_the_oracle(key: int, p_swap: float, seed: int) -> None:
-    found = random_population(seed, n=4)
-    expected = individuals(*found[:3])
-    swap_rules(np.uint64(key), p_swap, found.bounds, found.actions, found.learnt, 3, 1)
+def test_rules_are_swapped_with_all_they_carry_as_by_the_oracle(
+    ragged: bool, key: int, p_swap: float, seed: int
+) -> None:
+    before = random_population(seed, n=4, ragged=ragged)
+    expected, found = individuals(*before[:3], before.lengths), before.copy()
+    swap_rules(np.uint64(key), p_swap, found, 3, 1)
     naive_evolve.swap_rules(key, p_swap, expected[3], expected[1])
-    assert individuals(*found[:3]) == expected
+    assert_only_rules_changed(before, found, expected)
 
 
 @given(KEYS, SWAPS, SEEDS)
@@ -40,9 +56,9 @@ def test_crossover_keeps_the_alleles_of_both_parents_at_every_locus(
     for whole in (False, True):
         after = before.copy()
         if whole:
-            swap_rules(np.uint64(key), p_swap, after.bounds, after.actions, after.learnt, 0, 1)
+            swap_rules(np.uint64(key), p_swap, after, 0, 1)
         else:
-            swap_alleles(np.uint64(key), p_swap, after.bounds, after.actions, 0, 1)
+            swap_alleles(np.uint64(key), p_swap, after, 0, 1)
         assert (np.sort(before.bounds, axis=0) == np.sort(after.bounds, axis=0)).all()
         assert (np.sort(before.actions, axis=0) == np.sort(after.actions, axis=0)).all()
         assert (np.sort(before.learnt, axis=0) == np.sort(after.learnt, axis=0)).all()
@@ -55,8 +71,8 @@ def test_swapping_everything_exchanges_the_parents_and_swapping_nothing_keeps_th
     before = random_population(seed)
     for p_swap, order in ((1.0, [1, 0]), (0.0, [0, 1])):
         by_rule, by_allele = before.copy(), before.copy()
-        swap_rules(np.uint64(key), p_swap, by_rule.bounds, by_rule.actions, by_rule.learnt, 0, 1)
-        swap_alleles(np.uint64(key), p_swap, by_allele.bounds, by_allele.actions, 0, 1)
+        swap_rules(np.uint64(key), p_swap, by_rule, 0, 1)
+        swap_alleles(np.uint64(key), p_swap, by_allele, 0, 1)
         assert individuals(*by_rule[:3]) == individuals(*(array[order] for array in before[:3]))
         assert (by_allele.bounds == before.bounds[order]).all()
         assert (by_allele.actions == before.actions[order]).all()
@@ -66,7 +82,7 @@ def test_swapping_everything_exchanges_the_parents_and_swapping_nothing_keeps_th
 def test_whole_rules_stay_together(key: int, seed: int) -> None:
     before = random_population(seed)
     after = before.copy()
-    swap_rules(np.uint64(key), 0.5, after.bounds, after.actions, after.learnt, 0, 1)
+    swap_rules(np.uint64(key), 0.5, after, 0, 1)
     for r in range(4):
         rules = [(b[r].tolist(), int(a[r]), w[r].tolist()) for b, a, w in zip(*before[:3], strict=True)]
         for i in range(2):
@@ -77,7 +93,7 @@ def test_whole_rules_stay_together(key: int, seed: int) -> None:
 def test_crossover_by_allele_cuts_inside_rules() -> None:
     found = random_population(0)
     found.bounds[0], found.bounds[1], found.actions[0], found.actions[1] = 0, 1, 0, 1
-    swap_alleles(np.uint64(1), 0.5, found.bounds, found.actions, 0, 1)
+    swap_alleles(np.uint64(1), 0.5, found, 0, 1)
     shares = [set(found.bounds[0, r].ravel().tolist()) for r in range(4)]
     assert {0, 1} in shares
 
@@ -85,6 +101,6 @@ def test_crossover_by_allele_cuts_inside_rules() -> None:
 def test_half_of_the_units_are_swapped() -> None:
     found = random_population(0, rules=400)
     found.bounds[0], found.bounds[1], found.actions[0], found.actions[1] = 0, 1, 0, 1
-    swap_alleles(np.uint64(2), 0.5, found.bounds, found.actions, 0, 1)
+    swap_alleles(np.uint64(2), 0.5, found, 0, 1)
     assert abs(found.bounds[0].mean() - 0.5) < 5 * 0.5 / found.bounds[0].size ** 0.5
     assert abs(found.actions[0].mean() - 0.5) < 5 * 0.5 / 400**0.5

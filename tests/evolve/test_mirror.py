@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ifthen import NULL_ACTION, Feature, ParameterError
 from ifthen.evolve.mirror import Mirror, mirror_of, put_images
-from ifthen.inference.decision_list import DecisionList
+from ifthen.rules.decision_list import DecisionList
 
 REALS = (
     Feature("x", -2.0, 2.0, "real", clips=True),

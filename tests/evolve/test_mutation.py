@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ifthen import Feature
 from ifthen.evolve.alleles import alleles_of, geometric, geometric_tail, moved
-from ifthen.evolve.mutation import mutate, mutate_action, shift_bounds
+from ifthen.evolve.operators import mutate, mutate_action, shift_bounds
 from ifthen.randomness import draw, stream, uniform
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, Arrays, random_population
@@ -24,22 +24,28 @@ ALLELES = alleles_of(FEATURES)
 
 def mutated(key: int, p_mut: float, before: Arrays, n_actions: int = N_ACTIONS) -> Arrays:
     after = before.copy()
-    mutate(np.uint64(key), p_mut, after.bounds, after.actions, 1, ALLELES, n_actions)
+    mutate(np.uint64(key), p_mut, after, 1, ALLELES, n_actions)
     return after
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("ragged", [False, True])
 @given(KEYS, RATES, SEEDS)
-def test_alleles_mutate_as_by_the_oracle(key: int, p_mut: float, seed: int) -> None:
-    before = random_population(seed)
-    expected = individuals(*before[:3])
+def test_alleles_mutate_as_by_the_oracle(ragged: bool, key: int, p_mut: float, seed: int) -> None:
+    before = random_population(seed, ragged=ragged)
+    expected, length = individuals(*before[:3], before.lengths), int(before.lengths[1])
     naive_evolve.mutate(key, p_mut, expected[1], RANGES, N_ACTIONS)
-    assert individuals(*mutated(key, p_mut, before)[:3]) == expected
+    after = mutated(key, p_mut, before)
+    assert individuals(*after[:3], after.lengths) == expected
+    assert (after.bounds[1, length:] == before.bounds[1, length:]).all()
+    assert (after.actions[1, length:] == before.actions[1, length:]).all()
 
 
 def shifted(key: int, p_mut: float, before: Arrays, reach: list[int]) -> NDArray[np.int32]:
     """Return the conditions of the second individual, number 2 of which was mutated evenly."""
     after: NDArray[np.int32] = before.bounds[1].copy()
-    shift_bounds(np.uint64(key), p_mut, after, 2, LOWS, HIGHS, np.array(reach, dtype=np.int32))
+    whole = np.zeros(len(FEATURES), dtype=np.bool_), np.ones(len(FEATURES))
+    shift_bounds(np.uint64(key), p_mut, after, 2, LOWS, HIGHS, np.array(reach, dtype=np.int32), *whole)
     return after
 
 
@@ -141,6 +147,7 @@ def test_a_single_action_has_nothing_to_mutate_to(key: int) -> None:
     assert (mutated(key, 1.0, before, n_actions=1).actions == 0).all()
 
 
+@pytest.mark.oracle
 @given(st.floats(0, 1, exclude_max=True), st.sampled_from(FEATURES), st.integers(1, 20))
 def test_geometric_variates_equal_their_oracle_up_to_the_cap(u: float, feature: Feature, most: int) -> None:
     p_geo = naive_evolve.p_geo(feature.width)

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen.evolve.selection import tournament
+from ifthen.evolve.operators import tournament
 from ifthen.randomness import stream
 from tests import naive_evolve
 
@@ -12,6 +13,7 @@ KEYS = st.integers(0, 2**64 - 1)
 FITNESS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 0.5, 1.0]), min_size=1, max_size=12)
 
 
+@pytest.mark.oracle
 @given(KEYS, FITNESS, st.integers(1, 6))
 def test_the_winner_is_the_oracles(key: int, fitness: list[float], size: int) -> None:
     found = tournament(np.uint64(key), np.array(fitness), size)

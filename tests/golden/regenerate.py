@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ifthen import frozen_lake, paper_suite
+from ifthen.simulate.table import optimal_performance
 from ifthen.systems.registry import SYSTEMS
 
 FOLDER = Path(__file__).parent
@@ -26,7 +27,7 @@ def curve(system: str, way: str) -> list[float]:
     """Return the performance at epochs 0 to EPOCHS on FrozenLake-4-0.1 with seed 0, measured in some way."""
     kind = SYSTEMS[system]
     parameters = {name: value for name, value in WAYS[way].items() if name in kind.Parameters.model_fields}
-    history = kind(frozen_lake(4, 0.1), seed=0, **parameters).learn(EPOCHS).history
+    history = kind(frozen_lake(4, 0.1), seed=0, **parameters).learn(epochs=EPOCHS).history
     return [float(value) for value in history["exact_performance" if way == "exact" else "performance"]]
 
 
@@ -34,9 +35,9 @@ def optima() -> dict[str, dict[str, float]]:
     """Return the performance of the optimal policy on each task of the paper, in every way."""
     return {
         task.name: {
-            "aligned": task.optimal_performance("sampled", "aligned"),
-            "stream": task.optimal_performance("sampled", "stream"),
-            "exact": task.optimal_performance("exact"),
+            "aligned": optimal_performance(task, "sampled", "aligned"),
+            "stream": optimal_performance(task, "sampled", "stream"),
+            "exact": optimal_performance(task, "exact"),
         }
         for task in paper_suite()
     }

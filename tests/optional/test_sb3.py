@@ -79,10 +79,11 @@ def test_evaluate_policy_accepts_a_system_that_was_trained_on_state_numbers(name
 
 @pytest.mark.parametrize("n_envs", [1, 4])
 def test_evaluate_policy_gives_our_own_scores_in_an_environment(n_envs: int) -> None:
-    system = ifthen.PPLDL("CartPole-v1", seed=0, threads=1, pop_size=40).learn(3)
+    system = ifthen.PPLDL("CartPole-v1", seed=0, threads=1, pop_size=40).learn(epochs=3)
     envs = env_util.make_vec_env("CartPole-v1", n_envs=n_envs)
     envs.seed(100)  # the first episode of environment i starts from seed 100 + i
     rewards, _ = evaluation.evaluate_policy(system, envs, n_eval_episodes=n_envs, return_episode_rewards=True)
     ours = evaluate(system, system.task, seeds=np.arange(100, 100 + n_envs))
     assert not ours.failed
+    assert ours.returns is not None
     assert sorted(rewards) == sorted(ours.returns)

@@ -40,7 +40,7 @@ def scalars(folder: Path) -> list[tuple[str, int, float]]:
 @every_system
 def test_the_curves_in_the_file_are_the_history(name: str, tmp_path: Path) -> None:
     curves = TensorBoard(tmp_path)
-    system = make(name).learn(3, callback=curves)
+    system = make(name).learn(epochs=3, callback=curves)
     curves.close()
     written = scalars(tmp_path)
     history = system.history
@@ -53,7 +53,7 @@ def test_the_curves_in_the_file_are_the_history(name: str, tmp_path: Path) -> No
 
 def test_the_parameters_are_in_the_file_as_text(tmp_path: Path) -> None:
     curves = TensorBoard(tmp_path)
-    make("PPL-DL").learn(1, callback=curves)
+    make("PPL-DL").learn(epochs=1, callback=curves)
     curves.close()
     assert any(b"| pop_size | 16 |" in event.SerializeToString() for event in events(tmp_path))
 
@@ -63,7 +63,7 @@ def test_a_resumed_run_tells_tensorboard_to_forget_the_older_curve(tmp_path: Pat
     for folder, system in ((first, make("PPL-DL")), (second, None)):
         curves = TensorBoard(folder)
         learner = system or load(tmp_path / "m.zip", threads=1)
-        learner.learn(2, callback=curves).save(tmp_path / "m.zip")
+        learner.learn(epochs=2, callback=curves).save(tmp_path / "m.zip")
         curves.close()
         starts = [e for e in events(folder) if e.WhichOneof("what") == "session_log"]
         assert [(e.step, e.session_log.status) for e in starts] == [(0, 1)]

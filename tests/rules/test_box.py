@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen.rules.box import contains, decode, lowest_bit, match_masks, matches, words_for
-from ifthen.rules.features import lows_and_highs
+from ifthen.rules.feature import lows_and_highs
 from tests import naive
 from tests.rulesets import FEATURES, LARGEST, all_states, bounds_of
+
+pytestmark = pytest.mark.oracle
 
 LOWS, _ = lows_and_highs(FEATURES)
 STATES = all_states()
@@ -20,11 +23,12 @@ def matching(bounds: NDArray[np.int32], observations: NDArray[np.float64]) -> ND
     return out
 
 
-def masks(bounds: NDArray[np.int32], individual: int = 0) -> NDArray[np.uint64]:
-    words = words_for(bounds.shape[1])
+def masks(bounds: NDArray[np.int32], individual: int = 0, length: int | None = None) -> NDArray[np.uint64]:
+    rules = bounds.shape[1]
+    words = words_for(rules)
     scratch = np.empty((len(FEATURES), max(f.width for f in FEATURES), words), dtype=np.uint64)
     out = np.empty((len(STATES), words), dtype=np.uint64)
-    match_masks(bounds, individual, STATES, LOWS, scratch, out)
+    match_masks(bounds, individual, rules if length is None else length, STATES, LOWS, scratch, out)
     return out
 
 
@@ -98,6 +102,15 @@ def test_masks_are_those_of_the_individual_asked_for(
 ) -> None:
     both = np.array([first, second], dtype=np.int32)
     assert (masks(both, 1) == masks(both[1:], 0)).all()
+
+
+@given(st.sampled_from([2, 64, 66]).flatmap(bounds_of), st.data())
+def test_rules_behind_the_length_match_nothing(bounds: list[list[list[int]]], data: st.DataObject) -> None:
+    length = data.draw(st.integers(1, len(bounds)))
+    found = masks(np.array([bounds], dtype=np.int32), length=length)
+    for words, state in zip(found.tolist(), STATES.tolist(), strict=True):
+        expected = naive.match_words(bounds[:length], state)
+        assert words == expected + [0] * (len(words) - len(expected))
 
 
 def test_a_mask_has_one_word_for_every_64_rules() -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature, RuleError
-from ifthen.explain.read.rule import read_rule
-from ifthen.rules.features import lows_and_highs, number_in_words
+from ifthen.rules.feature import lows_and_highs, number_in_words
+from ifthen.rules.text.rule import RuleReader
 
 
 def test_width_counts_both_ends() -> None:
@@ -63,9 +63,8 @@ def test_an_edge_that_values_beyond_count_as_is_said_as_an_open_side(low: int, h
     assert Feature("v", -1, 1, "real", "m", clips=True).interval_in_words(low, high) == words
     assert Feature("v", -1, 1, "integer", "m", clips=True).interval_in_words(low, high) == words
     if words:
-        (read,) = read_rule(
-            f"IF {words} THEN a", [Feature("v", -1, 1, "real", "m", clips=True)], ["a"]
-        ).bounds
+        reader = RuleReader([Feature("v", -1, 1, "real", "m", clips=True)], ["a"])
+        (read,) = reader.read(f"IF {words} THEN a").bounds
         assert read == [low, high]
 
 

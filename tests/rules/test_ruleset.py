@@ -49,7 +49,7 @@ def test_an_empty_batch_gives_no_actions() -> None:
 def test_rules_print_as_numbered_if_then_lines() -> None:
     assert str(two_rules()).splitlines() == [
         "1. IF x ≥ 1 AND y = 0 THEN Down",
-        "2. ALWAYS Left",
+        "2. OTHERWISE Left",
     ]
 
 

@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from ifthen.errors import EngineError, ParameterError
-from ifthen.study import engines
-from ifthen.study.engines import GONE_SECONDS, Dask, DaskCrew, Local, engine_by_name, look
-from ifthen.study.made_by import MADE_BY
+from ifthen.study import cluster as dasks
+from ifthen.study.cluster import GONE_SECONDS, Dask, DaskCrew, look
+from ifthen.study.engines import Local
+from ifthen.study.folder import MADE_BY, PLAN, claim, unfinished
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run import PLAN, claim, run_study, unfinished
+from ifthen.study.run import engine_by_name, run_study
 from ifthen.study.trial import NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 from tests.commands import start_command
 from tests.study.studies import contents, small_plan
@@ -134,7 +135,7 @@ def test_a_stop_leaves_soon_however_many_trials_wait(tmp_path: Path) -> None:
 
 
 @needs_dask
-def test_a_dask_cluster_of_this_machine_gives_the_same_bytes(
+def test_a_dasks_of_this_machine_gives_the_same_bytes(
     study: tuple[Path, StudyPlan], undisturbed: dict[str, bytes]
 ) -> None:
     assert run_study(*study, Dask(2), silent)
@@ -176,7 +177,7 @@ def test_a_cluster_of_ones_own_that_has_lost_its_workers_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("ifthen.study.engines.time.monotonic", lambda: now)
+    monkeypatch.setattr("ifthen.study.cluster.time.monotonic", lambda: now)
     own, other = (DaskCrew(NoWorkers(), tmp_path, own=whose) for whose in (True, False))
     assert own.places() == other.places() == 0
     now += GONE_SECONDS + 1
@@ -328,12 +329,12 @@ def test_a_client_whose_thread_was_slow_to_start_is_tried_once_more(
     slow: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dask = SlowDask(slow)
-    monkeypatch.setattr(engines, "_distributed", lambda: dask)
+    monkeypatch.setattr(dasks, "_distributed", lambda: dask)
     if slow < 2:
-        assert engines._client("here", timeout=3) == ("here", 3)
+        assert dasks._client("here", timeout=3) == ("here", 3)
     else:
         with pytest.raises(AssertionError):
-            engines._client("here", timeout=3)
+            dasks._client("here", timeout=3)
     assert dask.tries == min(slow + 1, 2)
 
 
@@ -341,7 +342,7 @@ def test_a_client_whose_thread_was_slow_to_start_is_tried_once_more(
 def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
     study: tuple[Path, StudyPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "WORKERS_SECONDS", 1)
+    monkeypatch.setattr(dasks, "WORKERS_SECONDS", 1)
     with (
         cluster(tmp_path, workers=0) as address,
         pytest.raises(EngineError, match="has no workers after 1 s"),
@@ -351,7 +352,7 @@ def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
     with cluster(tmp_path, "--nthreads", "2") as address:
         with pytest.raises(EngineError, match="has 2 threads, but trials take a process each"):
             run_study(*study, Dask(address=address), silent)
-        monkeypatch.setattr(engines, "versions", lambda: {"numba": "0.1"})
+        monkeypatch.setattr(dasks, "versions", lambda: {"numba": "0.1"})
         with pytest.raises(EngineError, match=r"the worker tcp://.* differs: numba is .* there, 0\.1 here"):
             run_study(*study, Dask(address=address), silent)
     assert len(unfinished(*study)) == 12
@@ -361,7 +362,7 @@ def test_a_worker_that_does_not_see_the_same_folder_differs(study: tuple[Path, S
     plan = str(study[0] / PLAN)
     ours = look(plan)
     with pytest.raises(EngineError, match=r"study\.json is not readable \(No such file"):
-        engines._compare("a worker", ours, {**look("nowhere"), plan: look("nowhere")["nowhere"]})
+        dasks._compare("a worker", ours, {**look("nowhere"), plan: look("nowhere")["nowhere"]})
     (study[0] / PLAN).write_text(small_plan(epochs=7).to_json())
     with pytest.raises(EngineError, match=r"a worker on .* differs: .*study\.json is with hash"):
-        engines.checked_job(ours, plan, run_trial, str(study[0]), study[1].to_json(), ("XCSF", "calm", 0))
+        dasks.checked_job(ours, plan, run_trial, str(study[0]), study[1].to_json(), ("XCSF", "calm", 0))

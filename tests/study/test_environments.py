@@ -9,25 +9,25 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import OutputError, evaluate, load
+from ifthen import EnvTask, OutputError, evaluate, load
 from ifthen.digits import in_units, mean_and_sd
-from ifthen.explain.fewer.played import prune_by_playing
-from ifthen.study.figures.learning import curves, learning_curve
-from ifthen.study.histories import ENV_COLUMNS, OF_TABLES, PRUNED, read_histories
+from ifthen.runs.learning_curve import learning_curve
+from ifthen.simplify.prune import prune
+from ifthen.study.figures.learning import curves
+from ifthen.study.folder import claim, take_over
+from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
 from ifthen.study.pack import write_pack
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.read import read_results
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.report.write import write_report
 from ifthen.study.results import Results
-from ifthen.study.reuse import take_over
-from ifthen.study.run import claim
 from ifthen.study.tables import all_tables
 from ifthen.study.trial import STOP, TrialFiles, _run, run_trial
-from ifthen.study.unseen import pruned_table, unseen_table
 from ifthen.study.verdicts import judge, main_measure, samples_of
 from tests.study.studies import TASKS, contents, small_plan
 
+OF_ENVIRONMENTS = [name for name in COLUMNS if name.startswith("unseen")]
 CART = {"environment": "CartPole-v1", "episodes": 3, "name": "cart"}
 PPL = [{"name": name, "parameters": {"pop_size": 8, "idv_size": 6}} for name in ("PPL-DL", "PPL-ST")]
 
@@ -68,13 +68,14 @@ def test_a_trial_records_its_score_on_unseen_seeds_before_and_after_pruning(
     trial = Trial("PPL-DL", "cart", 1)
     system = load(TrialFiles(folder, trial).model)
     row = results.finals.filter(system="PPL-DL", seed=1).row(0, named=True)
+    assert isinstance(system.task, EnvTask)
     seeds = system.task.unseen(100)
     unseen = evaluate(system, system.task, seeds=seeds)
     assert row["unseen_score"] == unseen.performance
     assert row["unseen_sd"] == unseen.deviation
     assert row["unseen_least"] == unseen.least
     assert row["unseen_failed_share"] == unseen.failed_share
-    pruned = prune_by_playing(system, system.task).ruleset
+    pruned = prune(system).ruleset
     assert row["pruned_rules"] == len(pruned)
     assert row["pruned_score"] == evaluate(pruned, system.task, seeds=seeds).performance
     assert row["rules"] == 6
@@ -83,9 +84,9 @@ def test_a_trial_records_its_score_on_unseen_seeds_before_and_after_pruning(
 
 def test_what_only_a_table_gives_is_missing_and_not_zero(results: Results, mixed: Results) -> None:
     assert all(results.histories[name].is_null().all() for name in OF_TABLES)
-    assert not any(results.histories[name].is_null().any() for name in ENV_COLUMNS if name not in PRUNED)
+    assert not any(results.histories[name].is_null().any() for name in OF_ENVIRONMENTS)
     calm, cart = mixed.finals.filter(task="calm"), mixed.finals.filter(task="cart")
-    assert all(calm[name].is_null().all() for name in ENV_COLUMNS)
+    assert all(calm[name].is_null().all() for name in OF_ENVIRONMENTS)
     assert not calm["exact_performance"].is_null().any()
     assert cart["pruned_rules"].is_null().all()
     assert not cart["unseen_score"].is_null().any()
@@ -94,13 +95,27 @@ def test_what_only_a_table_gives_is_missing_and_not_zero(results: Results, mixed
 def test_histories_with_a_number_missing_are_refused(folder: Path, results: Results, tmp_path: Path) -> None:
     path = TrialFiles(folder, Trial("PPL-DL", "cart", 0)).history
     table = polars.read_parquet(path)
-    for name in ("unseen_score", "unseen_performance", "performance"):
-        table.with_columns(polars.lit(None, dtype=polars.Float64).alias(name)).write_parquet(tmp_path / "bad")
-        with pytest.raises(OutputError, match=f"{name} is missing"):
+    nothing = polars.lit(None, dtype=polars.Float64).alias("performance")
+    for bad, match in (
+        (table.with_columns(nothing), "performance is missing in some rows"),
+        (table.drop("seed"), "it has no column seed"),
+        (table.with_columns(polars.lit(math.nan).alias("unseen_score")), "unseen_score is not finite"),
+    ):
+        bad.write_parquet(tmp_path / "bad")
+        with pytest.raises(OutputError, match=match):
             read_histories(tmp_path / "bad", results.plan, [Trial("PPL-DL", "cart", 0)])
-    table.with_columns(polars.lit(1.0).alias("optimum")).write_parquet(tmp_path / "bad")
-    with pytest.raises(OutputError, match="optimum"):
-        read_histories(tmp_path / "bad", results.plan, [Trial("PPL-DL", "cart", 0)])
+
+
+def test_columns_may_come_and_go(folder: Path, results: Results, tmp_path: Path) -> None:
+    trial = Trial("PPL-DL", "cart", 0)
+    table = polars.read_parquet(TrialFiles(folder, trial).history)
+    newer = table.drop("pruned_rules", "steps").with_columns(polars.lit(1).alias("a new one"))
+    newer.write_parquet(tmp_path / "other")
+    read = read_histories(tmp_path / "other", results.plan, [trial])
+    assert read.columns == list(COLUMNS)
+    assert read["pruned_rules"].is_null().all()
+    assert read["steps"].is_null().all()
+    assert read["unseen_score"].to_list() == table["unseen_score"].to_list()
 
 
 def test_verdicts_go_by_unseen_seeds(results: Results, mixed: Results) -> None:
@@ -115,26 +130,26 @@ def test_verdicts_go_by_unseen_seeds(results: Results, mixed: Results) -> None:
 
 
 def test_the_table_has_mean_and_spread_on_unseen_seeds(results: Results) -> None:
-    grid = unseen_table(results)
-    row = dict(zip(grid.headings, grid.rows[0], strict=True))
+    tables = all_tables(results)
     scores = results.values("PPL-DL", "cart", "unseen_score")
+    row: dict[str, str] = {}
+    for name in ("performance", "spread", "sizes"):
+        row |= dict(zip(tables[name].headings, tables[name].rows[0], strict=True))
     assert row["unseen"] == mean_and_sd(float(np.mean(scores)), float(np.std(scores, ddof=1)))
-    assert (row["best"], row["worst"]) == (in_units(max(scores)), in_units(min(scores)))
-    pruned = dict(zip(pruned_table(results).headings, pruned_table(results).rows[0], strict=True))
+    assert (row["best"], row["worst"]) == (mean_and_sd(max(scores)), mean_and_sd(min(scores)))
     sizes = results.values("PPL-DL", "cart", "pruned_rules")
-    assert pruned["rules"] == "6"
-    assert pruned["from, to"] == f"{min(sizes):.0f} to {max(sizes):.0f}"
+    assert row["rules"] == "6"
+    assert row["from, to"] == f"{min(sizes):.0f} to {max(sizes):.0f}"
 
 
 def test_tables_leave_out_what_makes_no_sense(results: Results, mixed: Results) -> None:
     tables = all_tables(results)
-    assert "sizes" not in tables
     assert not any("exact" in name for name in tables)
-    assert all("optimum" not in grid.title and "OTP" not in grid.title for grid in tables.values())
+    assert all("optimum" not in table.title and "OTP" not in table.title for table in tables.values())
+    assert "best action map" not in tables["sizes"].headings
     both = all_tables(mixed)
-    assert [row[0] for row in both["sizes"].rows] == ["calm"]
-    assert [row[0] for row in both["unseen"].rows] == ["cart"]
-    assert "pruned" not in both
+    assert "pruned" not in both["sizes"].headings
+    assert "exact or unseen" in both["performance"].headings
     assert any("optimum is not known: cart" in note for note in both["performance"].notes)
 
 
@@ -165,8 +180,9 @@ def test_a_packed_study_has_the_same_tables(results: Results, mixed: Results, tm
     for name, own in (("carts", results), ("mixed", mixed)):
         write_pack(tmp_path / name, own)
         packed = read_results(tmp_path / name)
-        for table in ("unseen", "performance", "verdicts"):
-            assert all_tables(packed).get(table) == all_tables(own).get(table)
+        tables = all_tables(own)
+        tables.pop("times", None)  # there is no log of trials that were run here
+        assert all_tables(packed) == tables
 
 
 def test_a_trial_that_was_stopped_goes_on_to_the_same_bytes(
@@ -174,7 +190,7 @@ def test_a_trial_that_was_stopped_goes_on_to_the_same_bytes(
 ) -> None:
     plan, trial = results.plan, Trial("PPL-DL", "cart", 0)
     claim(tmp_path, plan)
-    system = plan.make_system(trial).learn(1)
+    system = plan.make_system(trial).learn(epochs=1)
     files = TrialFiles(tmp_path, trial)
     files.begin()
     system.save(files.checkpoint)
@@ -213,8 +229,8 @@ def test_the_learning_curve_labels_both_lists_of_seeds(folder: Path, results: Re
     labels = [line.get_label() for line in axes.get_lines()]
     assert labels == [
         "mean fitness of the population",
-        "ruleset on z, the reset seeds it was selected on",
-        "ruleset on reset seeds that were not used",
+        "ruleset on training seeds",
+        "ruleset on validation seeds",
     ]
     assert (
         np.array(axes.get_lines()[2].get_ydata()).tolist() == system.history["unseen_performance"].to_list()
@@ -224,13 +240,28 @@ def test_the_learning_curve_labels_both_lists_of_seeds(folder: Path, results: Re
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.73123, "0.7312"), (12.345, "12.35"), (500.0, "500.0"), (-1110.26, "-1,110.3"), (-1e12, "-1e+12")],
+    [(0.73123, "0.7312"), (12.345, "12.35"), (500.0, "500"), (-1110.26, "-1,110.3"), (-1e12, "-1e+12")],
 )
 def test_performances_are_shown_with_digits_that_say_something(value: float, text: str) -> None:
     assert in_units(value) == text
 
 
-def test_a_deviation_has_the_digits_of_its_mean() -> None:
-    assert mean_and_sd(-120.26, 3.456) == "-120.3 ± 3.5"
-    assert mean_and_sd(0.5, 0.01234) == "0.5000 ± 0.0123"
-    assert mean_and_sd(0.5, math.nan) == mean_and_sd(0.5, None) == "0.5000"
+@pytest.mark.parametrize(
+    ("mean", "sd", "text"),
+    [
+        (312.8, 210.3, "313 ± 210"),
+        (500.0, 0.0, "500"),
+        (-120.26, 3.456, "-120.3 ± 3.5"),
+        (-99.874, 0.453, "-99.87 ± 0.45"),
+        (0.5, 0.01234, "0.500 ± 0.012"),
+        (1.0, 0.0, "1"),
+        (0.985, None, "0.985"),
+        (0.5, math.nan, "0.500"),
+        (None, None, "–"),
+        (-1e12, 3e11, "-1e+12 ± 3e+11"),
+    ],
+)
+def test_a_deviation_has_two_digits_and_the_mean_as_many_after_the_point(
+    mean: float | None, sd: float | None, text: str
+) -> None:
+    assert mean_and_sd(mean, sd) == text

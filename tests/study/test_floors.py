@@ -11,19 +11,18 @@ import polars
 import pytest
 
 from ifthen import PPLDL, RuleError, env_task
-from ifthen.digits import in_units
-from ifthen.explain.fewer.played import NothingToPruneError
-from ifthen.study import trial_history
+from ifthen.runs.learning_curve import learning_curve
+from ifthen.simplify.by_play import NothingToPruneError
+from ifthen.study import histories
 from ifthen.study.data import all_data
 from ifthen.study.figures.influence import influence_figure
-from ifthen.study.figures.learning import curves, curves_grid, learning_curve
-from ifthen.study.histories import ENV_COLUMNS
+from ifthen.study.figures.learning import curves, curves_grid
+from ifthen.study.histories import COLUMNS
 from ifthen.study.plan import checked_plan
 from ifthen.study.report import study_page
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results
-from ifthen.study.tables import all_tables, performance_table, performances, spread_table
-from ifthen.study.unseen import pruned_table, unseen_table
+from ifthen.study.tables import all_tables, performances
 from tests.systems.contract import make
 
 FLOOR = -1e12
@@ -53,7 +52,7 @@ def made_up(**returns: list[list[float]]) -> Results:
                 own |= {"performance": value, "unseen_performance": value}
                 missing = dict.fromkeys(("fraction", "exact_fraction", "otp", "optimum", "best_action_rules"))
                 rows.append({**own, **missing, **last})
-    assert set(ENV_COLUMNS) <= set(rows[0])
+    assert {name for name in COLUMNS if name.startswith(("unseen", "pruned"))} <= set(rows[0])
     return Results(
         checked_plan({**plan, "varies": "p_mut"}), polars.DataFrame(rows, infer_schema_length=None)
     )
@@ -111,25 +110,21 @@ def test_the_pages_curves_have_gaps_and_no_nan(results: Results) -> None:
 
 
 def test_tables_count_them_and_leave_them_out(results: Results) -> None:
-    grid = unseen_table(results)
-    some, none, every = (dict(zip(grid.headings, row, strict=True)) for row in grid.rows)
-    assert some["on z"] == some["unseen"] == "30.00 ± 14.14 (no rule: 1)"
-    assert (some["best"], some["worst"]) == (in_units(40), "no rule")
+    tables = all_tables(results)
+    some, none, every = (
+        dict(zip(tables["performance"].headings, row, strict=True)) for row in tables["performance"].rows
+    )
+    assert some["on z"] == some["unseen"] == "30 ± 14 (no rule: 1)"
     assert none["on z"] == none["unseen"] == "no rule: 3"
-    assert every["unseen"] == "110.0 ± 10.0"
-    assert any("no rule: n" in note for note in grid.notes)
-    assert [row[-1] for row in pruned_table(results).rows] == [
-        some["unseen"],
-        none["unseen"],
-        every["unseen"],
-    ]
-    rows = {row[1]: row for row in performance_table(results).rows}
-    assert rows["some"][2:4] == ("2 (no rule: 1)", "30.000 ± 14.142")
-    assert rows["none"][2:4] == ("0 (no rule: 3)", "–")
-    for grid in (performance_table(results), spread_table(results)):
-        assert any("no rule: n" in note for note in grid.notes)
-    assert "No trial finished" not in str(spread_table(results).notes)
-    assert "-1e+12" not in str([grid.rows for grid in all_tables(results).values()])
+    assert every["unseen"] == "110 ± 10"
+    assert [one["no rule"] for one in (some, none, every)] == ["33.3 %", "100.0 %", "0 %"]
+    assert [row[-1] for row in tables["sizes"].rows] == [some["unseen"], none["unseen"], every["unseen"]]
+    spread = dict(zip(tables["spread"].headings, tables["spread"].rows[0], strict=True))
+    assert (spread["best"], spread["worst"]) == ("40", "no rule")
+    for name in ("performance", "spread"):
+        assert any("no rule: n" in note for note in tables[name].notes)
+    assert "No trial finished" not in str(tables["spread"].notes)
+    assert "-1e+12" not in str([table.rows for table in tables.values()])
 
 
 def test_data_has_them_in_a_column_of_their_own(results: Results) -> None:
@@ -149,7 +144,7 @@ def test_floors_of_tables_of_states_count_as_they_always_did() -> None:
 
 
 def test_a_learning_curve_has_gaps() -> None:
-    system = make("XCSF", task=env_task("CartPole-v1", episodes=3, t_max=20, floor=FLOOR)).learn(4)
+    system = make("XCSF", task=env_task("CartPole-v1", episodes=3, t_max=20, floor=FLOOR)).learn(epochs=4)
     (axes,) = learning_curve(system).axes
     rows = system.now.records
     assert rows[0]["performance"] == FLOOR
@@ -161,15 +156,15 @@ def test_a_learning_curve_has_gaps() -> None:
 
 def test_only_rules_that_cannot_be_pruned_go_unpruned(monkeypatch: pytest.MonkeyPatch) -> None:
     task = env_task("CartPole-v1", episodes=2, t_max=20)
-    system = PPLDL(task, seed=1, threads=1, idv_size=2, pop_size=2).learn(0)
+    system = PPLDL(task, seed=1, threads=1, idv_size=2, pop_size=2).learn(epochs=0)
     for problem, passes in ((NothingToPruneError("nothing"), False), (RuleError("a mistake of ours"), True)):
 
         def fail(*_: Any, problem: Exception = problem, **__: Any) -> None:
             raise problem
 
-        monkeypatch.setattr(trial_history, "prune_by_playing", fail)
+        monkeypatch.setattr(histories, "pruned_policy", fail)
         if passes:
             with pytest.raises(RuleError, match="a mistake of ours"):
-                trial_history._pruned(system.ruleset, task)
+                histories._pruned(system.ruleset, task)
         else:
-            assert trial_history._pruned(system.ruleset, task) is None
+            assert histories._pruned(system.ruleset, task) is None

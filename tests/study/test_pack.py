@@ -14,11 +14,11 @@ import polars
 import pytest
 
 from ifthen import OutputError, RuleSet
+from ifthen.study.folder import LOG, PACK, PLAN, claim, write_log
 from ifthen.study.histories import read_log
 from ifthen.study.pack import HISTORIES, write_pack
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
-from ifthen.study.run import LOG, PACK, PLAN, claim, write_log
 from ifthen.study.tables import all_tables
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import contents, small_plan
@@ -136,7 +136,7 @@ def test_a_pack_of_another_version_is_refused(results: Results, tmp_path: Path) 
         (polars.lit(7, dtype=polars.Int64).alias("seed"), "not of a trial of this study"),
         (polars.lit("high").alias("performance"), "performance holds String"),
         (polars.lit(math.nan).alias("performance"), "performance is not finite"),
-        (polars.lit(None, dtype=polars.Int64).alias("steps"), "steps is missing in some rows"),
+        (polars.lit(None, dtype=polars.Float64).alias("performance"), "performance is missing in some rows"),
         (
             polars.when(polars.col("epoch") > 2).then("fraction").alias("fraction"),
             "fraction is missing in some",

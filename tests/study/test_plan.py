@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ifthen import IfthenError, ParameterError, TabularTask, paper_suite
+from ifthen.simulate.table import optimal_performance
 from ifthen.study.paper import authors_otp, matching_draw
 from ifthen.study.plan import StudyPlan, Trial, read_plan
 from tests.study.studies import SYSTEMS, TASKS, small_plan
@@ -151,7 +152,7 @@ def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> N
         _, size, p_slip = task.name.split("-")
         if size == "4":
             assert task.noise_seed == matching_draw(4, float(p_slip))
-        nearest = abs(task.optimal_performance("sampled", "stream") - authors_otp(int(size), float(p_slip)))
+        nearest = abs(optimal_performance(task, "sampled", "stream") - authors_otp(int(size), float(p_slip)))
         assert nearest < 0.002
         assert task.preset == paper_task(task.name).preset
 

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-import numpy as np
 import polars
 import pytest
 
-from ifthen import best_action_map
 from ifthen.study.figures.density import densities
+from ifthen.study.folder import claim
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
 from ifthen.study.report import study_page
 from ifthen.study.report.curves import HEIGHT, MOST_POINTS, WIDTH, curve_panel
-from ifthen.study.report.heatmaps import heatmaps
 from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.report.write import write_report
 from ifthen.study.results import Results
-from ifthen.study.run import claim
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened
 from tests.study.studies import small_plan
-from tests.tables import tables_of
 
 CLIFF = {"name": "cliff", "tasks": ["CliffWalking-v1"], "trials": 2, "epochs": 3}
+NAMESPACES = {
+    *("http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", "https://matplotlib.org/"),
+    *("http://purl.org/dc/elements/1.1/", "http://purl.org/dc/dcmitype/StillImage"),
+    *("http://creativecommons.org/ns#", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
+}
+"""Names in drawings that no browser follows."""
 
 
 def run_here(folder: Path, plan: StudyPlan) -> Results:
@@ -61,7 +62,7 @@ def test_the_report_has_tables_figures_and_a_page(report: Path) -> None:
     assert "12 trials finished" in page
     assert "PPL-DL against XCSF: better on" in page
     # Nothing is fetched: the only addresses are the names of XML dialects.
-    assert set(re.findall(r"https?://[^\"'<\s)]+", page)) <= {"http://www.w3.org/2000/svg"}
+    assert set(re.findall(r"https?://[^\"'<\s)]+", page)) <= NAMESPACES
 
 
 def test_the_same_results_give_the_same_page(results: Results) -> None:
@@ -97,26 +98,12 @@ def test_long_curves_are_thinned_and_keep_both_ends(results: Results) -> None:
     assert panel.lines[0].band == ""
 
 
-def test_heatmaps_hold_the_densities(results: Results) -> None:
-    task = tables_of(results.plan)["calm"]
-    found = densities(results)
-    drawn = {heatmap.system: heatmap for heatmap in heatmaps({"calm": task}, found)["calm"]}
-    assert results.ruleset is not None
-    sets = [best_action_map(results.ruleset(Trial("XCSF", "calm", seed)), task).density for seed in range(3)]
-    values = [cell.value for cell in drawn["XCSF"].cells if cell.value is not None]
-    assert values == pytest.approx(np.mean(sets, axis=0).tolist())
-    assert [cell.local_colour for cell in drawn["XCSF"].cells if cell.value is None] == ["#000000"] * 2
-    top = max(drawn["XCSF"].cells, key=lambda cell: cell.value or 0)
-    low = min(drawn["PPL-DL"].cells, key=lambda cell: cell.value or math.inf)
-    assert top.local_colour != low.local_colour
-
-
 def test_the_best_ruleset_is_the_one_with_the_highest_exact_value(results: Results) -> None:
     best = best_rulesets(results)["slippery"][0]
     values = results.values("PPL-DL", "slippery", "exact_fraction")
     assert best.performance == max(values)
     assert best.trial.seed == values.index(max(values))
-    assert sum(rule.decides for rule in best.rules) == 7  # nine cells less a hole and the goal
+    assert sum(rule.decides or 0 for rule in best.rules) == 7  # nine cells less a hole and the goal
     assert [symbol for row in best.arrows for symbol, _ in row].count("★") == 1
 
 
@@ -186,17 +173,10 @@ def test_in_a_browser_measures_scales_and_keys_work(report: Path) -> None:
         assert page.locator("svg.curve .mean.m-exact").first.is_visible()
         assert not page.locator("svg.curve .mean.m-z").first.is_visible()
         assert page.locator('#curves input[value="exact"]').is_checked()  # one choice for the whole page
-        cell = page.locator("svg.heatmap .cell[data-tip]").first
-        before = cell.evaluate("cell => getComputedStyle(cell).fill")
-        cell.hover()
-        assert re.search(r"x = 0, y = 0: [\d.]+ rules", page.locator("#tip").inner_text())
+        assert page.locator("#density .s-local svg").first.is_visible()
         page.locator('#density input[value="global"]').check()
-        style = cell.get_attribute("style") or ""
-        wanted = re.search(r"--g:#(..)(..)(..)", style)
-        assert wanted
-        colour = "rgb({}, {}, {})".format(*(int(part, 16) for part in wanted.groups()))
-        assert cell.evaluate("cell => getComputedStyle(cell).fill") == colour
-        assert before.startswith("rgb(")
+        assert page.locator("#density .s-global svg").first.is_visible()
+        assert not page.locator("#density .s-local svg").first.is_visible()
         page.locator("svg.curve").first.focus()
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from ifthen import OutputError
-from ifthen.study import made_by, reuse
-from ifthen.study.made_by import MADE_BY
+from ifthen.study import folder as study_folder
+from ifthen.study.folder import MADE_BY, check_source, claim, take_over, unfinished
 from ifthen.study.pack import write_pack
 from ifthen.study.plan import StudyPlan
 from ifthen.study.read import read_results
-from ifthen.study.reuse import check_source, take_over
-from ifthen.study.run import claim, unfinished
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import SYSTEMS, contents, small_plan
 from tests.systems.contract import SMALL
@@ -64,18 +62,18 @@ def test_trials_of_other_versions_are_not_taken(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim(tmp_path / "new", small_plan())
-    monkeypatch.setattr(reuse, "versions", lambda: {"ifthen": "of tomorrow"})
+    monkeypatch.setattr(study_folder, "versions", lambda: {"ifthen": "of tomorrow"})
     assert take_over(tmp_path / "new", small_plan(), finished) == 0
 
 
-@pytest.mark.parametrize(("name", "taken"), [("numba", 0), (made_by.SOURCES, 0), (None, 8)])
+@pytest.mark.parametrize(("name", "taken"), [("numba", 0), ("ifthen's sources", 0), (None, 8)])
 def test_trials_of_a_study_begun_by_something_else_are_not_taken(
     name: str | None, taken: int, finished: Path, tmp_path: Path
 ) -> None:
     other = shutil.copytree(finished, tmp_path / "other")
     (other / MADE_BY).unlink()  # as studies from before there was such a file
     if name is not None:
-        (other / MADE_BY).write_text(json.dumps({**made_by.ours(), name: "of old"}))
+        (other / MADE_BY).write_text(json.dumps({**study_folder.maker_here(), name: "of old"}))
     claim(tmp_path / "new", small_plan())
     assert take_over(tmp_path / "new", small_plan(), other) == taken
 
@@ -86,8 +84,8 @@ def test_a_model_that_is_not_what_its_path_says_is_not_taken(finished: Path, tmp
     files = {trial: TrialFiles(other, trial) for trial in plan.trials_to_run()}
     shutil.copy(files[seeds._replace(seed=1)].model, files[seeds].model)
     parameter = small_plan(systems=[DECISION_LIST, {**XCSF, "parameters": {**SMALL["XCSF"], "beta": 0.19}}])
-    parameter.make_system(parameters).learn(plan.epochs).save(files[parameters].model)
-    plan.make_system(epochs).learn(plan.epochs - 1).save(files[epochs].model)
+    parameter.make_system(parameters).learn(epochs=plan.epochs).save(files[parameters].model)
+    plan.make_system(epochs).learn(epochs=plan.epochs - 1).save(files[epochs].model)
     files[damaged].model.write_bytes(b"no model")
     claim(tmp_path / "new", plan)
     assert take_over(tmp_path / "new", plan, other) == len(rest)

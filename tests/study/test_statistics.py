@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import ParameterError
-from ifthen.study.bootstrap import bootstrap_intervals
 from ifthen.study.statistics import (
     EXACT_UP_TO,
     SHAPIRO_UP_TO,
@@ -30,7 +29,6 @@ from ifthen.study.statistics import (
     standard_errors_apart,
     summarise,
     verdict,
-    verdict_by_effect,
 )
 from tests import naive
 
@@ -132,12 +130,20 @@ def test_a_summary_depends_on_values_and_seed_and_not_on_order(
     assert summarise(np.array(values), seed=seed, resamples=50) == found
 
 
-def test_intervals_are_the_bootstraps_with_the_callers_options() -> None:
-    values = [0.2, 0.9, 0.95, 1.0, 0.97]
-    default, other = summarise(values), summarise(values, seed=3, resamples=77, level=0.5)
-    assert (default.mean_interval, default.iqm_interval) == bootstrap_intervals(np.array(values), 0, 10_000)
-    expected = bootstrap_intervals(np.array(values), seed=3, resamples=77, level=0.5)
-    assert (other.mean_interval, other.iqm_interval) == expected
+@given(st.lists(VALUES, min_size=2, max_size=35))
+def test_intervals_hold_the_bulk_of_the_resampled_means_and_lie_in_the_sample(values: list[float]) -> None:
+    found = summarise(values, resamples=200)
+    for interval in (found.mean_interval, found.iqm_interval):
+        assert interval is not None
+        assert min(values) <= interval[0] <= interval[1] <= max(values)
+
+
+def test_the_interval_of_a_mean_is_about_two_standard_errors_wide() -> None:
+    values = np.random.default_rng(0).normal(size=400)
+    found = summarise(values)
+    assert found.mean_interval is not None
+    width = found.mean_interval[1] - found.mean_interval[0]
+    assert width == pytest.approx(2 * 1.96 * float(values.std()) / 20, rel=0.05)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 1e-30, 1e140])
@@ -145,7 +151,7 @@ def test_shapiro_is_scipys_at_any_scale(scale: float) -> None:
     # Weights of men in pounds: the sample of Shapiro and Wilk's paper, whose W is 0.79.
     pounds = [148, 154, 158, 160, 161, 162, 166, 170, 182, 195, 236]
     expected = scipy.stats.shapiro(pounds)
-    found = summarise([pound * scale for pound in pounds], resamples=1)
+    found = summarise([pound * scale for pound in pounds], resamples=2)
     assert found.shapiro_w == pytest.approx(0.79, abs=0.005)
     assert found.shapiro_w == pytest.approx(expected.statistic, rel=1e-9)
     assert found.shapiro_p == pytest.approx(expected.pvalue, rel=1e-6)
@@ -153,7 +159,7 @@ def test_shapiro_is_scipys_at_any_scale(scale: float) -> None:
 
 @given(st.lists(VALUES, min_size=3, max_size=35))
 def test_shapiro_is_none_or_a_probability(values: list[float]) -> None:
-    found = summarise(values, resamples=1)
+    found = summarise(values, resamples=2)
     if len(set(values)) == 1:
         assert (found.shapiro_w, found.shapiro_p) == (None, None)
     else:
@@ -202,8 +208,8 @@ def test_equal_values_have_sd_0_and_their_value_as_every_mean(value: float, n: i
 
 def test_shapiro_is_not_asked_beyond_what_it_was_made_for() -> None:
     values = list(range(SHAPIRO_UP_TO + 1))
-    assert summarise(values[:-1], resamples=1).shapiro_p is not None
-    found = summarise(values, resamples=1)
+    assert summarise(values[:-1], resamples=2).shapiro_p is not None
+    found = summarise(values, resamples=2)
     assert (found.shapiro_w, found.shapiro_p) == (None, None)
     assert found.why == "The Shapiro–Wilk test is accurate up to 5,000 values, not 5,001."
 
@@ -218,13 +224,6 @@ def test_values_that_are_no_finite_numbers_are_refused(bad: Any) -> None:
     ):
         with pytest.raises(ParameterError, match=r"\[1\] \(of finished trials only\) must be a number"):
             act()
-
-
-def test_impossible_options_are_refused() -> None:
-    with pytest.raises(ParameterError, match="failed must be"):
-        summarise([], failed=-1)
-    with pytest.raises(ParameterError, match="the number of values must be a whole number from 1"):
-        interquartile_mean([])
 
 
 # Comparisons.
@@ -375,11 +374,6 @@ def test_effects_have_vargha_and_delaneys_words_on_both_sides(a12: float, word: 
     assert effect_word(a12) == effect_word(1 - a12) == effect_word(round(1 - a12, 4)) == word
 
 
-def test_an_effect_that_is_no_probability_is_refused() -> None:
-    with pytest.raises(ParameterError, match="a12 must be a number from 0 to 1"):
-        effect_word(1.1)
-
-
 # Families of tests.
 
 
@@ -426,26 +420,13 @@ def test_a_test_that_could_not_be_made_stays_missing_and_counts_in_the_family() 
     assert bonferroni([None, None]) == holm([None, None]) == [None, None]
 
 
-@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan, "0.1"])
-def test_p_values_that_are_no_probabilities_are_refused(bad: Any) -> None:
-    for correct in (bonferroni, holm):
-        with pytest.raises(ParameterError, match=r"ps\[1\] must be a number from 0 to 1"):
-            correct([0.5, bad])
-    with pytest.raises(ParameterError, match="p_adjusted must be"):
-        verdict(compare([1.0, 2.0], [3.0, 4.0]), bad)
-
-
 # Verdicts.
 
 
-@pytest.mark.parametrize("judge", [verdict, verdict_by_effect])
-def test_a_verdict_has_the_direction_where_p_is_small_enough(judge: Any) -> None:
-    up, down = compare([3.0, 4.0, 5.0], [1.0, 2.0]), compare([1.0, 2.0], [3.0, 4.0, 5.0])
-    assert [judge(c, 0.01, 0.05) for c in (up, down)] == [">", "<"]
-    assert [judge(c, 0.05, 0.05) for c in (up, down)] == [">", "<"]
-    assert [judge(c, 0.051, 0.05) for c in (up, down)] == ["=", "="]
-    assert judge(up, 0.04) == ">"
-    assert judge(up, 0.06) == "="
+def test_a_verdict_has_the_direction_where_p_is_small_enough() -> None:
+    assert [verdict(direction, 0.05, 0.05) for direction in (0.1, -0.1, 0.0)] == [">", "<", "="]
+    assert [verdict(direction, 0.051, 0.05) for direction in (0.1, -0.1)] == ["=", "="]
+    assert verdict(None, 0.01) is verdict(0.1, None) is None
 
 
 def test_the_verdicts_differ_where_one_failure_pulls_down_the_mean_as_at_12_0() -> None:
@@ -456,28 +437,9 @@ def test_the_verdicts_differ_where_one_failure_pulls_down_the_mean_as_at_12_0() 
     (p, _) = bonferroni([found.p, 1.0])
     assert p is not None
     assert p < 0.001
-    assert verdict(found, p, 0.05) == ">"
-    assert verdict_by_effect(found, p, 0.05) == "<"
-
-
-def test_without_a_test_there_is_no_verdict() -> None:
-    for found in (compare([1.0], [2.0, 3.0]), compare([], [1.0])):
-        assert verdict(found, found.p) is None
-        assert verdict_by_effect(found, found.p) is None
-        assert verdict(found, None) is None
-
-
-def test_a_difference_without_a_direction_is_none() -> None:
-    level = Comparison(30, 30, u=300.0, p=0.01, method="asymptotic", a12=1 / 3, mean_difference=0.0)
-    assert verdict(level, 0.01) == "="
-    assert verdict_by_effect(level, 0.01) == "<"
-    same = compare([1.0, 1.0], [1.0, 1.0])
-    assert verdict(same, 0.0) == verdict_by_effect(same, 0.0) == "="
-
-
-def test_an_impossible_alpha_is_refused() -> None:
-    with pytest.raises(ParameterError, match="alpha must be a number from 0 to 1"):
-        verdict(compare([1.0, 2.0], [3.0, 4.0]), 0.01, 5)
+    assert found.a12 is not None
+    assert verdict(found.mean_difference, p) == ">"
+    assert verdict(found.a12 - 0.5, p) == "<"
 
 
 # The paper's numbers.
@@ -514,23 +476,6 @@ def test_every_mean_that_rounds_to_the_papers_agrees_with_it(thousandths: int, s
     paper = thousandths / 1000
     assert standard_errors_apart((10 * thousandths + 5 * side) / 10_000, 0.0, 30, paper, 0.0) is None
     assert standard_errors_apart((10 * thousandths + 6 * side) / 10_000, 0.0, 30, paper, 0.0) == math.inf
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"sd": -0.1}, "^sd must be"),
-        ({"n": 0}, "^n must be"),
-        ({"paper_sd": math.nan}, "^paper_sd must be"),
-        ({"paper_n": 0}, "^paper_n must be"),
-        ({"mean": None}, "^mean must be"),
-        ({"paper_mean": math.inf}, "^paper_mean must be"),
-    ],
-)
-def test_impossible_means_and_sds_are_refused(change: dict[str, Any], message: str) -> None:
-    usual = {"mean": 1.0, "sd": 0.1, "n": 30, "paper_mean": 1.0, "paper_sd": 0.1}
-    with pytest.raises(ParameterError, match=message):
-        standard_errors_apart(**{**usual, **change})
 
 
 def test_importing_the_module_does_not_wait_for_scipys_statistics() -> None:

@@ -9,16 +9,15 @@ import polars
 import pytest
 
 from ifthen import OutputError
-from ifthen.study.grid import Grid
-from ifthen.study.notes import NOTHING
+from ifthen.digits import NOTHING, mean_and_sd
+from ifthen.study.folder import claim
 from ifthen.study.paper import PARAMETERS, papers_performance, papers_size
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
 from ifthen.study.results import Results
-from ifthen.study.run import claim
-from ifthen.study.sizes import sizes_table
-from ifthen.study.tables import all_tables, performance_table, spread_table, verdicts_table
+from ifthen.study.tables import all_tables, performance_table, sizes_table, spread_table, verdicts_table
 from ifthen.study.trial import TrialFiles, run_trial
+from ifthen.text_table import TextTable
 from tests.study.studies import small_plan
 
 GOOD, BAD = [0.9 + 0.001 * i for i in range(20)], [0.5 + 0.002 * i for i in range(20)]
@@ -43,7 +42,7 @@ def made_up(plan: StudyPlan, values: dict[str, list[float]]) -> Results:
     return Results(plan, polars.DataFrame(rows))
 
 
-def cells(grid: Grid) -> dict[tuple[str, str], dict[str, str]]:
+def cells(grid: TextTable) -> dict[tuple[str, str], dict[str, str]]:
     """Return the rows of a grid by task and system."""
     return {(row[0], row[1]): dict(zip(grid.headings, row, strict=True)) for row in grid.rows}
 
@@ -65,12 +64,10 @@ def test_verdicts_say_whether_the_reference_is_better() -> None:
 def test_numbers_are_mean_sd_and_median_and_stand_beside_the_papers() -> None:
     row = cells(performance_table(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": GOOD, "XCSF": BAD})))
     own = row["FrozenLake-8-0", "XCSF"]
-    assert (own["n"], own["mean ± sd"], own["paper"]) == ("20", "0.519 ± 0.012", "0.986 ± 0.061")
+    assert (own["n"], own["on z"], own["paper"]) == (NOTHING, "0.519 ± 0.012", "0.986 ± 0.061")
     # (0.986 − 0.519) / sqrt(0.011832² / 20 + 0.061² / 30)
     assert float(own["s.e. apart"]) == pytest.approx(40.8, abs=0.1)
-    exact = cells(performance_table(made_up(plan_of("XCSF"), {"XCSF": BAD}), "exact_fraction"))
-    assert exact["FrozenLake-8-0", "XCSF"]["mean ± sd"] == "0.419 ± 0.012"
-    assert exact["FrozenLake-8-0", "XCSF"]["paper"] == NOTHING  # the paper has no exact values
+    assert own["exact"] == "0.419 ± 0.012"
 
 
 def test_single_and_missing_trials_are_shown_as_what_they_are() -> None:
@@ -79,8 +76,8 @@ def test_single_and_missing_trials_are_shown_as_what_they_are() -> None:
     results = Results(plan, results.finals, (Trial("XCSF", "FrozenLake-4-0", 0),), ())
     grid = performance_table(results)
     row = cells(grid)
-    assert row["FrozenLake-4-0", "PPL-ST"]["mean ± sd"] == "0.700"
-    assert row["FrozenLake-4-0", "XCSF"]["mean ± sd"] == NOTHING
+    assert row["FrozenLake-4-0", "PPL-ST"]["on z"] == "0.700"
+    assert row["FrozenLake-4-0", "XCSF"]["on z"] == NOTHING
     assert cells(verdicts_table(results))["FrozenLake-4-0", "XCSF"]["by mean"] == NOTHING
     assert cells(spread_table(results))["FrozenLake-4-0", "PPL-ST"]["95 % interval"] == NOTHING
     assert grid.notes[-1] == "Not in the table: 1 failed and 0 unfinished trials."
@@ -103,18 +100,19 @@ def test_where_returns_can_be_negative_performance_is_absolute_and_that_is_said(
     grid = performance_table(results)
     (value,) = results.values("XCSF", "CliffWalking-v1", "performance")
     assert value < 0
-    assert grid.rows[0][3] == f"{value:.3f}"
-    assert "Absolute" in grid.notes[0]
-    assert "CliffWalking-v1" in grid.notes[0]
+    assert grid.rows[0][3] == mean_and_sd(value)
+    assert "Absolute" in grid.notes[1]
+    assert "CliffWalking-v1" in grid.notes[1]
 
 
 def test_sizes_stand_beside_the_papers() -> None:
     grid = sizes_table(made_up(plan_of("PPL-DL", "XCSF"), {"XCSF": GOOD, "PPL-DL": GOOD}))
     # (521.4 − 19.5) / (5.916 / √20); a map of always five rules has no deviation to measure in
-    apart = ("379.4", "5.0", "261.9", NOTHING)
-    assert ("FrozenLake-8-0", "XCSF", "19.5 ± 5.9", "521.4", *apart) in grid.rows
-    ours = ("FrozenLake-4-0", "PPL-DL", "19.5 ± 5.9", NOTHING, NOTHING, "5.0", NOTHING, NOTHING)
-    assert ours in grid.rows
+    unpruned = (NOTHING,) * 3
+    apart = ("379.4", "5", "261.9", NOTHING)
+    assert ("FrozenLake-8-0", "XCSF", "19.5 ± 5.9", "521.4", *apart, *unpruned) in grid.rows
+    ours = ("FrozenLake-4-0", "PPL-DL", "19.5 ± 5.9", NOTHING, NOTHING, "5", NOTHING, NOTHING)
+    assert (*ours, *unpruned) in grid.rows
     assert papers_size("XCSF", "FrozenLake-12-0.3", "rules") == 1458.9
     assert papers_size("PPL-ST", "FrozenLake-4-0", "best_action_rules") == 6.0
     assert papers_size("PPL-DL", "FrozenLake-4-0", "rules") is None
@@ -127,13 +125,13 @@ def test_the_papers_table_has_every_system_on_every_task() -> None:
 
 
 def test_a_grid_says_the_same_in_every_format() -> None:
-    grid = Grid("A & B: 50 %", ("task", "a|b"), (("x_1", "1 ± 2"), ("y, z", "< 3")), ("A note.",))
+    grid = TextTable("A & B: 50 %", ("task", "a|b"), (("x_1", "1 ± 2"), ("y, z", "< 3")), ("A note.",))
     assert list(csv.reader(io.StringIO(grid.to_csv()))) == [
         ["task", "a|b"],
         ["x_1", "1 ± 2"],
         ["y, z", "< 3"],
     ]
-    assert "| task | a\\|b |\n|---|---|\n| x_1 | 1 ± 2 |" in grid.to_markdown()
+    assert "| task | a\\|b |\n|:--|--:|\n| x\\_1 | 1 ± 2 |" in grid.to_markdown()
     assert grid.to_markdown().endswith("A note.\n")
     latex = grid.to_latex()
     assert r"\caption{A \& B: 50 \%}" in latex
@@ -176,7 +174,20 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path) -> None:
 
 def test_columns_of_the_paper_are_left_out_where_it_has_nothing() -> None:
     ours = all_tables(made_up(plan_of("PPL-DL", "XCSF"), {"PPL-DL": GOOD, "XCSF": BAD}))
-    assert ours["performance"].headings == ("task", "system", "n", "mean ± sd", "paper", "s.e. apart")
-    assert ours["performance-exact"].headings == ("task", "system", "n", "mean ± sd")
+    assert ours["performance"].headings == ("task", "system", "on z", "paper", "s.e. apart", "exact")
     assert "paper" not in ours["verdicts"].headings  # the paper compares PPL-ST with others
     assert [len(row) for row in ours["verdicts"].rows] == [len(ours["verdicts"].headings)] * 2
+    lake = {**PLAN, "tasks": ["FrozenLake-8-0-map3"], "systems": [{"name": "XCSF"}]}
+    other = all_tables(made_up(checked_plan(lake), {"XCSF": GOOD}))
+    assert not any("paper" in str((table.headings, table.notes)) for table in other.values())
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_table_fits_the_terminal_without_breaking_a_word(width: int) -> None:
+    tables = all_tables(made_up(plan_of("PPL-ST", "XCSF"), {"PPL-ST": GOOD, "XCSF": BAD}))
+    for table in tables.values():
+        text = table.to_text(width)
+        assert max(map(len, text.splitlines())) <= width
+        words = set(text.split())
+        assert all(word in words for heading in table.headings for word in heading.split())
+        assert all(word in words for row in table.rows for cell in row for word in cell.split())

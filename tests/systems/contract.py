@@ -37,6 +37,12 @@ def make(name: str, *, seed: int = 7, threads: int = 1, task: Any = None, **para
     return SYSTEMS[name](where, seed=seed, threads=threads, **{**SMALL[name], **parameters})
 
 
+def table_of(system: System) -> TabularTask:
+    """Return the task of a system that learns in a table."""
+    assert isinstance(system.task, TabularTask)
+    return system.task
+
+
 def saved_bytes(system: System, folder: Path) -> bytes:
     """Return the bytes of the file that a system saves."""
     path = folder / "saved.zip"

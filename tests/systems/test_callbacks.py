@@ -12,9 +12,9 @@ import pytest
 
 import ifthen
 from ifthen import ParameterError, System, TaskError, evaluate, frozen_lake, load
-from ifthen.systems.base import Callback
-from ifthen.systems.callbacks import Checkpoint, Evaluation, StopAt, TensorBoard
-from ifthen.tasks.from_gymnasium import env_task
+from ifthen.environments.make import env_task
+from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
+from ifthen.systems.system import Callback
 from tests.systems.contract import every_system, make, meadow, saved_bytes
 
 
@@ -32,29 +32,29 @@ def record_epochs(seen: list[int], last: int | None = None) -> Any:
 def test_all_callbacks_of_a_list_see_every_epoch_and_any_of_them_stops_learning(name: str) -> None:
     first: list[int] = []
     second: list[int] = []
-    system = make(name).learn(9, callback=[record_epochs(first, 3), record_epochs(second)])
+    system = make(name).learn(epochs=9, callback=[record_epochs(first, 3), record_epochs(second)])
     assert system.epoch == 3
     assert first == second == [1, 2, 3]
 
 
 @pytest.mark.parametrize("callback", [(), []])
 def test_an_empty_list_of_callbacks_is_none(callback: Any) -> None:
-    assert make("PPL-DL").learn(2, callback=callback).epoch == 2
+    assert make("PPL-DL").learn(epochs=2, callback=callback).epoch == 2
 
 
-@pytest.mark.parametrize("callback", [3, "print", [print, 3], [None], Evaluation, [StopAt]])
+@pytest.mark.parametrize("callback", [3, "print", [print, 3], [None], EvaluationCallback, [StopAt]])
 def test_what_cannot_be_called_with_a_system_is_refused_before_learning(callback: Any) -> None:
     system = make("PPL-DL")
     with pytest.raises(ParameterError, match="callback must be a function that takes the system, or a list"):
-        system.learn(2, callback=callback)
+        system.learn(epochs=2, callback=callback)
     assert not system.started
 
 
 @every_system
 def test_callbacks_change_nothing_of_what_is_learnt(name: str, tmp_path: Path) -> None:
-    callbacks: list[Callback] = [Checkpoint(tmp_path / "c.zip", 1), Evaluation(every=1), StopAt(1e9)]
-    with_them = saved_bytes(make(name).learn(3, callback=callbacks), tmp_path)
-    assert with_them == saved_bytes(make(name).learn(3), tmp_path)
+    callbacks: list[Callback] = [Checkpoint(tmp_path / "c.zip", 1), EvaluationCallback(every=1), StopAt(1e9)]
+    with_them = saved_bytes(make(name).learn(epochs=3, callback=callbacks), tmp_path)
+    assert with_them == saved_bytes(make(name).learn(epochs=3), tmp_path)
 
 
 @every_system
@@ -78,23 +78,23 @@ def test_total_timesteps_that_are_no_count_are_refused_by_name(number: Any) -> N
 
 @every_system
 def test_a_checkpoint_goes_on_to_the_bytes_of_one_go(name: str, tmp_path: Path) -> None:
-    whole = make(name).learn(5, callback=Checkpoint(tmp_path / "c.zip", every=2))
+    whole = make(name).learn(epochs=5, callback=Checkpoint(tmp_path / "c.zip", every=2))
     resumed = load(tmp_path / "c.zip", threads=1)
     assert resumed.epoch == 4
-    assert saved_bytes(resumed.learn(1), tmp_path) == saved_bytes(whole, tmp_path)
+    assert saved_bytes(resumed.learn(epochs=1), tmp_path) == saved_bytes(whole, tmp_path)
 
 
 def test_checkpoints_with_the_epoch_in_their_name_are_all_kept(tmp_path: Path) -> None:
-    make("PPL-DL").learn(5, callback=Checkpoint(tmp_path / "at-{epoch}.zip", every=2))
+    make("PPL-DL").learn(epochs=5, callback=Checkpoint(tmp_path / "at-{epoch}.zip", every=2))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["at-2.zip", "at-4.zip"]
 
 
 @every_system
 def test_an_evaluation_logs_exact_performance_of_tables(name: str) -> None:
-    checks = Evaluation(every=2)
+    checks = EvaluationCallback(every=2)
     assert math.isnan(checks.score)
     assert math.isnan(checks.best_score)
-    system = make(name).learn(6, callback=checks)
+    system = make(name).learn(epochs=6, callback=checks)
     history = system.history
     assert [row["epoch"] for row in checks.log] == [2, 4, 6]
     expected = [history["exact_performance"][epoch] for epoch in (2, 4, 6)]
@@ -106,8 +106,8 @@ def test_an_evaluation_logs_exact_performance_of_tables(name: str) -> None:
 
 
 def test_an_evaluation_saves_the_model_with_the_best_score(tmp_path: Path) -> None:
-    checks = Evaluation(every=1, best=tmp_path / "best.zip")
-    system = make("XCSF").learn(20, callback=checks)
+    checks = EvaluationCallback(every=1, best=tmp_path / "best.zip")
+    system = make("XCSF").learn(epochs=20, callback=checks)
     kept = load(tmp_path / "best.zip", threads=1)
     scores = [row["score"] for row in checks.log]
     assert kept.epoch == 1 + scores.index(max(scores))
@@ -117,8 +117,8 @@ def test_an_evaluation_saves_the_model_with_the_best_score(tmp_path: Path) -> No
 
 def test_an_evaluation_can_measure_in_another_task() -> None:
     slippery = meadow(p_slip=0.5)
-    checks = Evaluation(slippery, every=3)
-    system = make("PPL-DL").learn(3, callback=checks)
+    checks = EvaluationCallback(slippery, every=3)
+    system = make("PPL-DL").learn(epochs=3, callback=checks)
     assert checks.score == evaluate(system, slippery, "exact").performance
     assert checks.score != evaluate(system, system.task, "exact").performance
 
@@ -131,59 +131,60 @@ def pole(**options: Any) -> System:
 
 
 def test_an_evaluation_in_an_environment_plays_seeds_that_nothing_else_uses() -> None:
-    checks = Evaluation(every=2, episodes=5)
-    system = pole().learn(2, callback=checks)
+    checks = EvaluationCallback(every=2, episodes=5)
+    system = pole().learn(epochs=2, callback=checks)
     task = system.task
+    assert isinstance(task, ifthen.EnvTask)
     seeds = np.arange(3_000_100, 3_000_105)
     assert not set(seeds) & {*task.z, *task.pool, *task.unseen(1000), *task.validation}
     assert checks.score == evaluate(system, task, seeds=seeds).performance
 
 
 def test_learning_in_an_environment_stops_at_a_score_on_seeds_it_was_not_selected_on() -> None:
-    curve = pole().learn(8).history["unseen_performance"].to_list()[1:]
-    stopped = pole().learn(8, callback=StopAt(max(curve), "unseen_performance"))
+    curve = pole().learn(epochs=8).history["unseen_performance"].to_list()[1:]
+    stopped = pole().learn(epochs=8, callback=StopAt(max(curve), "unseen_performance"))
     assert stopped.epoch == 1 + curve.index(max(curve))
 
 
 def test_an_evaluation_in_a_task_with_other_features_is_refused() -> None:
     with pytest.raises(TaskError, match="the ruleset speaks of"):
-        make("PPL-DL").learn(1, callback=Evaluation(frozen_lake(8), every=1))
+        make("PPL-DL").learn(epochs=1, callback=EvaluationCallback(frozen_lake(8), every=1))
 
 
 @pytest.mark.parametrize("kind", ["performance", "exact_performance"])
 def test_learning_stops_at_the_first_epoch_that_reaches_the_score(kind: str) -> None:
-    history = make("PPL-DL").learn(15).history[kind].to_list()
+    history = make("PPL-DL").learn(epochs=15).history[kind].to_list()
     score = sorted(set(history))[-2]
-    system = make("PPL-DL").learn(15, callback=StopAt(score, kind))
+    system = make("PPL-DL").learn(epochs=15, callback=StopAt(score, kind))
     assert system.epoch == next(e for e, value in enumerate(history) if e > 0 and value >= score)
     assert system.epoch < 15
 
 
 def test_without_a_name_learning_stops_by_what_the_system_itself_measures() -> None:
     for fitness, column in (("sampled", "performance"), ("exact", "exact_performance")):
-        curve = make("PPL-DL", fitness=fitness).learn(15).history[column].to_list()[1:]
-        stopped = make("PPL-DL", fitness=fitness).learn(15, callback=StopAt(max(curve)))
+        curve = make("PPL-DL", fitness=fitness).learn(epochs=15).history[column].to_list()[1:]
+        stopped = make("PPL-DL", fitness=fitness).learn(epochs=15, callback=StopAt(max(curve)))
         assert stopped.epoch == 1 + curve.index(max(curve))
 
 
 def test_learning_stops_by_an_evaluation_only_where_it_measured() -> None:
-    checks = Evaluation(every=4)
-    assert make("PPL-DL").learn(12, callback=[checks, StopAt(-1.0, checks)]).epoch == 4
-    checks = Evaluation(every=2)
-    assert make("PPL-DL").learn(12, callback=[checks, StopAt(-1.0, checks, times=3)]).epoch == 6
+    checks = EvaluationCallback(every=4)
+    assert make("PPL-DL").learn(epochs=12, callback=[checks, StopAt(-1.0, checks)]).epoch == 4
+    checks = EvaluationCallback(every=2)
+    assert make("PPL-DL").learn(epochs=12, callback=[checks, StopAt(-1.0, checks, times=3)]).epoch == 6
 
 
 def test_a_column_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(ParameterError, match=r"no column 'perfomance' of numbers.*exact_performance"):
-        make("PPL-DL").learn(1, callback=StopAt(1.0, "perfomance"))
+        make("PPL-DL").learn(epochs=1, callback=StopAt(1.0, "perfomance"))
 
 
 @pytest.mark.parametrize(
     "make_callback",
     [
         lambda: Checkpoint("c.zip", every=0),
-        lambda: Evaluation(every=0.5),  # type: ignore[arg-type]  # that is what is tested
-        lambda: Evaluation(episodes=0),
+        lambda: EvaluationCallback(every=0.5),  # type: ignore[arg-type]  # that is what is tested
+        lambda: EvaluationCallback(episodes=0),
         lambda: StopAt("high"),  # type: ignore[arg-type]
         lambda: StopAt(math.nan),
         lambda: StopAt(1.0, of=3),  # type: ignore[arg-type]
@@ -234,7 +235,7 @@ def test_tensorboard_gets_every_number_of_every_row_once(
     name: str, by: Any, writers: list[FakeWriter]
 ) -> None:
     curves = TensorBoard("curves", by)
-    system = make(name).learn(2, callback=curves).learn(1, callback=curves)
+    system = make(name).learn(epochs=2, callback=curves).learn(epochs=1, callback=curves)
     (writer,) = writers
     rows = system.history.rows(named=True)
     expected = [(k, v, row[by]) for row in rows for k, v in row.items() if math.isfinite(v)]
@@ -251,8 +252,8 @@ def test_tensorboard_gets_every_number_of_every_row_once(
 def test_tensorboard_draws_the_whole_curve_of_a_resumed_run_anew(
     tmp_path: Path, writers: list[FakeWriter]
 ) -> None:
-    make("PPL-DL").learn(2, callback=TensorBoard(tmp_path)).save(tmp_path / "m.zip")
-    load(tmp_path / "m.zip", threads=1).learn(1, callback=TensorBoard(tmp_path))
+    make("PPL-DL").learn(epochs=2, callback=TensorBoard(tmp_path)).save(tmp_path / "m.zip")
+    load(tmp_path / "m.zip", threads=1).learn(epochs=1, callback=TensorBoard(tmp_path))
     first, second = writers
     assert {step for _, _, step in first.scalars} == {0, 1, 2}
     assert {step for _, _, step in second.scalars} == {0, 1, 2, 3}
@@ -276,7 +277,7 @@ def test_tensorboard_has_a_gap_where_an_environment_gave_no_return(
     name: str, writers: list[FakeWriter]
 ) -> None:
     task = env_task("CartPole-v1", episodes=3, t_max=20, floor=-1e12)
-    system = make(name, task=task).learn(2, callback=TensorBoard("curves"))
+    system = make(name, task=task).learn(epochs=2, callback=TensorBoard("curves"))
     (writer,) = writers
     low = [row["epoch"] for row in system.now.records if row["performance"] == -1e12]
     drawn = [step for column, _, step in writer.scalars if column == "performance"]

@@ -21,8 +21,9 @@ from ifthen import (
     frozen_lake,
     load,
 )
+from ifthen.explanation.why import explain
 from ifthen.systems.registry import SYSTEMS, system_by_name
-from tests.systems.contract import SMALL, every_system, make, meadow
+from tests.systems.contract import SMALL, every_system, make, meadow, table_of
 
 EVERY_HISTORY = {"epoch", "performance", "exact_performance", "episodes", "steps", "ga_invocations"}
 
@@ -30,15 +31,15 @@ EVERY_HISTORY = {"epoch", "performance", "exact_performance", "episodes", "steps
 @every_system
 def test_learning_starts_with_an_initial_population_and_adds_epochs(name: str) -> None:
     system = make(name)
-    assert system.learn(0) is system
+    assert system.learn(epochs=0) is system
     assert system.epoch == 0
-    assert system.learn(2).learn(1).epoch == 3
+    assert system.learn(epochs=2).learn(epochs=1).epoch == 3
     assert repr(system) == f"<{name} on FrozenLake-3-0.2-own, seed 7, epoch 3>"
 
 
 @every_system
 def test_history_has_one_row_per_epoch_from_0_on(name: str) -> None:
-    history = make(name).learn(3).history
+    history = make(name).learn(epochs=3).history
     assert set(history.columns) >= EVERY_HISTORY
     assert history["epoch"].to_list() == [0, 1, 2, 3]
     for column in ("episodes", "steps", "ga_invocations"):
@@ -50,7 +51,7 @@ def test_history_has_one_row_per_epoch_from_0_on(name: str) -> None:
 @every_system
 @pytest.mark.parametrize("noise", ["aligned", "stream"])
 def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, noise: Any) -> None:
-    system = make(name, noise=noise).learn(12)
+    system = make(name, noise=noise).learn(epochs=12)
     last = system.history.row(-1, named=True)
     assert last["performance"] == evaluate(system.ruleset, system.task, "sampled", noise).performance
     assert last["exact_performance"] == evaluate(system.ruleset, system.task, "exact").performance
@@ -60,7 +61,7 @@ def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, noise: 
 
 @every_system
 def test_the_ruleset_speaks_of_the_tasks_features_and_actions(name: str) -> None:
-    system = make(name).learn(1)
+    system = make(name).learn(epochs=1)
     ruleset = system.ruleset
     assert isinstance(ruleset, RuleSet)
     assert ruleset.features == system.task.features
@@ -70,8 +71,8 @@ def test_the_ruleset_speaks_of_the_tasks_features_and_actions(name: str) -> None
 
 @every_system
 def test_predictions_are_the_rulesets_one_by_one_and_in_batches(name: str) -> None:
-    system = make(name).learn(1)
-    states = system.task.state_features
+    system = make(name).learn(epochs=1)
+    states = table_of(system).state_features
     actions, memory = system.predict(states, state="kept", episode_start=np.ones(9), deterministic=False)
     assert memory == "kept"
     assert actions.shape == (len(states),)
@@ -91,7 +92,7 @@ def test_predict_has_the_signature_that_stable_baselines_calls(name: str) -> Non
 
 @every_system
 def test_a_trained_system_plays_vector_environments(name: str) -> None:
-    system = SYSTEMS[name](frozen_lake(4, 0.0), seed=7, threads=1).learn(15)
+    system = SYSTEMS[name](frozen_lake(4, 0.0), seed=7, threads=1).learn(epochs=15)
     assert system.history["performance"][-1] > 0
     envs = gymnasium.vector.SyncVectorEnv(
         [lambda: gymnasium.make("ifthen/FrozenLake-v0", size=4, random_start=True)] * 5
@@ -110,15 +111,15 @@ def test_a_trained_system_plays_vector_environments(name: str) -> None:
 @every_system
 def test_an_environment_with_a_table_is_as_good_as_a_task(name: str) -> None:
     env = gymnasium.make("ifthen/FrozenLake-v0", size=4, p_slip=0.1)
-    system = make(name, task=env).learn(1)
+    system = make(name, task=env).learn(epochs=1)
     assert system.task.name == "ifthen/FrozenLake-v0"
-    assert system.task.initial_states.tolist() == [0]
+    assert table_of(system).initial_states.tolist() == [0]
 
 
 @every_system
 def test_a_system_trained_on_state_numbers_reads_the_environments_observations(name: str) -> None:
     env = gymnasium.make("CliffWalking-v1")
-    system = make(name, task=env).learn(1)
+    system = make(name, task=env).learn(epochs=1)
     state, _ = env.reset(seed=0)
     assert system.predict(state)[0] == system.ruleset.predict([state % 12, state // 12])
     both = system.predict(np.array([state, 24]))[0]
@@ -131,7 +132,7 @@ def test_a_system_trained_on_state_numbers_reads_the_environments_observations(n
 def test_numpy_numbers_are_as_good_as_pythons(name: str) -> None:
     numbers = {key: np.array(value)[()] for key, value in SMALL[name].items()}
     assert all(isinstance(value, np.generic) for value in numbers.values())
-    system = make(name, seed=np.int64(3), **numbers).learn(np.int64(1))  # type: ignore[arg-type]  # that is what is tested
+    system = make(name, seed=np.int64(3), **numbers).learn(epochs=np.int64(1))  # type: ignore[arg-type]  # that is what is tested
     assert (system.epoch, system.seed) == (1, 3)
     assert system.parameters == make(name).parameters
 
@@ -141,7 +142,7 @@ def test_a_checkpoint_that_cannot_be_written_is_found_before_learning(name: str,
     (tmp_path / "file").write_text("in the way")
     system = make(name)
     with pytest.raises(OutputError, match="cannot write"):
-        system.learn(10, checkpoint=tmp_path / "file" / "run.zip")
+        system.learn(epochs=10, checkpoint=tmp_path / "file" / "run.zip")
     assert system.epoch == 0
 
 
@@ -168,14 +169,14 @@ def test_the_callback_sees_every_epoch_and_stops_learning_by_returning_false(nam
         seen.append(system.epoch)
         return system.epoch < 3
 
-    assert make(name).learn(10, callback=until_three).epoch == 3
+    assert make(name).learn(epochs=10, callback=until_three).epoch == 3
     assert seen == [1, 2, 3]
-    assert make(name).learn(4, callback=lambda system: None).epoch == 4
+    assert make(name).learn(epochs=4, callback=lambda system: None).epoch == 4
 
 
 @every_system
 def test_the_progress_bar_shows_the_last_epoch(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    make(name).learn(2, progress_bar=True)
+    make(name).learn(epochs=2, progress_bar=True)
     assert "2/2" in capsys.readouterr().out
 
 
@@ -189,7 +190,7 @@ def test_asking_before_learning_says_to_learn_first(name: str, tmp_path: Path) -
         lambda: system.epoch,
         lambda: system.save(tmp_path / "m.zip"),
     ):
-        with pytest.raises(ParameterError, match=r"learnt nothing yet: call learn\(epochs\) first"):
+        with pytest.raises(ParameterError, match=r"learnt nothing yet: call learn\(epochs=100\) first"):
             ask()
     assert list(tmp_path.iterdir()) == []
     assert "not started" in repr(system)
@@ -204,20 +205,30 @@ def test_goals_that_are_no_count_are_refused(name: str, unit: str, number: Any) 
 
 
 @every_system
+def test_a_bare_number_is_refused_with_the_four_things_it_could_mean(name: str) -> None:
+    system = make(name)
+    with pytest.raises(ParameterError) as refused:
+        system.learn(100)
+    for meaning in ("epochs", "steps", "episodes", "total_timesteps"):
+        assert f"learn({meaning}=100)" in str(refused.value)
+    assert not system.started
+
+
+@every_system
 def test_only_one_goal_can_be_given(name: str) -> None:
     with pytest.raises(ParameterError, match=r"one of epochs, steps and episodes, not .*'steps': 5"):
-        make(name).learn(3, steps=5)
+        make(name).learn(epochs=3, steps=5)
 
 
 @every_system
 def test_nothing_said_means_250_epochs(name: str) -> None:
-    assert make(name).learn(249).learn(callback=lambda system: system.epoch < 260).epoch == 260
+    assert make(name).learn(epochs=249).learn(callback=lambda system: system.epoch < 260).epoch == 260
 
 
 @every_system
 @pytest.mark.parametrize("unit", ["steps", "episodes"])
 def test_learning_stops_when_so_many_more_steps_or_episodes_were_made(name: str, unit: str) -> None:
-    system = make(name).learn(2)
+    system = make(name).learn(epochs=2)
     before = system.history[unit][-1]
     system.learn(**{unit: 2_000})  # type: ignore[arg-type]  # mypy cannot know which one
     history = system.history
@@ -230,7 +241,7 @@ def test_learning_stops_when_so_many_more_steps_or_episodes_were_made(name: str,
 @pytest.mark.parametrize("every", [0, -1, 0.5])
 def test_checkpoints_need_a_distance_of_at_least_one_epoch(name: str, every: Any) -> None:
     with pytest.raises(ParameterError, match="checkpoint_every must be a whole number"):
-        make(name).learn(1, checkpoint_every=every)
+        make(name).learn(epochs=1, checkpoint_every=every)
 
 
 @every_system
@@ -238,7 +249,7 @@ def test_checkpoints_need_a_distance_of_at_least_one_epoch(name: str, every: Any
 def test_impossible_numbers_of_threads_are_refused(name: str, threads: Any, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="threads must be a whole number"):
         make(name, threads=threads)
-    make(name).learn(0).save(tmp_path / "m.zip")
+    make(name).learn(epochs=0).save(tmp_path / "m.zip")
     with pytest.raises(ParameterError, match="threads must be a whole number"):
         load(tmp_path / "m.zip", threads=threads)
 
@@ -251,7 +262,7 @@ def test_an_impossible_seed_is_refused(name: str) -> None:
 
 @every_system
 def test_seeds_make_different_systems(name: str) -> None:
-    first, other = (make(name, seed=seed).learn(1).ruleset for seed in (1, 2))
+    first, other = (make(name, seed=seed).learn(epochs=1).ruleset for seed in (1, 2))
     assert first != other
 
 
@@ -267,11 +278,11 @@ def test_parameters_are_frozen_and_each_is_described(name: str) -> None:
 
 @every_system
 def test_a_trained_system_explains_its_own_action(name: str) -> None:
-    system = make(name).learn(1)
-    for state in system.task.decision_states[:3].tolist():
-        observation = system.task.state_features[state]
+    system = make(name).learn(epochs=1)
+    for state in table_of(system).decision_states[:3].tolist():
+        observation = table_of(system).state_features[state]
         action, _ = system.predict(observation)
-        said = system.explain(observation)
+        said = explain(system.ruleset, observation)
         assert said.action == (system.task.action_names[action] if action >= 0 else None)
 
 

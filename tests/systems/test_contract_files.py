@@ -16,9 +16,10 @@ import pytest
 
 import ifthen
 from ifthen import ModelFileError, OutputError, System, TabularTask, frozen_lake, load
+from ifthen.environments.from_table import table_task
 from ifthen.systems import pittsburgh
 from ifthen.systems.registry import SYSTEMS
-from ifthen.tasks import tabular
+from ifthen.tasks import table as tabular
 from tests.systems.contract import OTHER, every_system, make, meadow, saved_bytes
 
 EPOCHS = 5
@@ -28,12 +29,12 @@ EPOCHS = 5
 def in_one_go(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the file of every system after EPOCHS epochs without a break."""
     folder = tmp_path_factory.mktemp("one-go")
-    return {name: saved_bytes(make(name).learn(EPOCHS), folder) for name in SYSTEMS}
+    return {name: saved_bytes(make(name).learn(epochs=EPOCHS), folder) for name in SYSTEMS}
 
 
 @every_system
 def test_a_saved_system_comes_back_with_all_it_is(name: str, tmp_path: Path) -> None:
-    system = make(name).learn(2)
+    system = make(name).learn(epochs=2)
     system.save(tmp_path / "m.zip")
     for again in (load(tmp_path / "m.zip"), SYSTEMS[name].load(tmp_path / "m.zip", threads=1)):
         assert type(again) is type(system)
@@ -47,14 +48,14 @@ def test_a_saved_system_comes_back_with_all_it_is(name: str, tmp_path: Path) -> 
     "task",
     [
         meadow(gamma=0.9, noise_seed=3, enumerations=4, t_max=11, name="mine"),
-        TabularTask.from_env(gymnasium.make("CliffWalking-v1"), gamma=1.0),
+        table_task(gymnasium.make("CliffWalking-v1"), gamma=1.0),
         frozen_lake(4, 0.1),
     ],
 )
 def test_the_task_of_a_saved_system_comes_back_in_every_field(
     name: str, task: TabularTask, tmp_path: Path
 ) -> None:
-    make(name, task=task).learn(0).save(tmp_path / "m.zip")
+    make(name, task=task).learn(epochs=0).save(tmp_path / "m.zip")
     again = load(tmp_path / "m.zip").task
     for field in dataclasses.fields(TabularTask):
         one, other = getattr(task, field.name), getattr(again, field.name)
@@ -67,7 +68,7 @@ def test_the_task_of_a_saved_system_comes_back_in_every_field(
 
 @every_system
 def test_a_loaded_system_saves_the_same_bytes(name: str, tmp_path: Path) -> None:
-    first = saved_bytes(make(name).learn(2), tmp_path)
+    first = saved_bytes(make(name).learn(epochs=2), tmp_path)
     assert saved_bytes(load(tmp_path / "saved.zip"), tmp_path) == first
 
 
@@ -78,7 +79,7 @@ def test_learning_in_parts_across_files_gives_the_bytes_of_one_go(
 ) -> None:
     system = make(name)
     for epochs in parts:
-        content = saved_bytes(system.learn(epochs), tmp_path)
+        content = saved_bytes(system.learn(epochs=epochs), tmp_path)
         system = load(tmp_path / "saved.zip", threads=1)
     assert content == in_one_go[name]
 
@@ -90,7 +91,7 @@ def test_two_threads_give_the_bytes_of_one(
     # Small populations are not worth a thread: cut them into slices all the same.
     monkeypatch.setattr(tabular, "STATES_PER_SLICE", 1)
     monkeypatch.setattr(pittsburgh, "ROUNDS_PER_SLICE", 1)
-    assert saved_bytes(make(name, threads=2).learn(EPOCHS), tmp_path) == in_one_go[name]
+    assert saved_bytes(make(name, threads=2).learn(epochs=EPOCHS), tmp_path) == in_one_go[name]
 
 
 @every_system
@@ -98,7 +99,7 @@ def test_another_system_seed_or_parameter_gives_other_bytes(
     name: str, in_one_go: dict[str, bytes], tmp_path: Path
 ) -> None:
     others = [make(name, seed=6), make(name, **OTHER[name])]
-    contents = {saved_bytes(system.learn(EPOCHS), tmp_path) for system in others}
+    contents = {saved_bytes(system.learn(epochs=EPOCHS), tmp_path) for system in others}
     assert len(contents | set(in_one_go.values())) == 2 + len(SYSTEMS)
 
 
@@ -106,7 +107,7 @@ def test_separate_processes_give_the_same_bytes(in_one_go: dict[str, bytes], tmp
     script = (
         "import sys\n"
         "from tests.systems.contract import SYSTEMS, make\n"
-        f"for name in SYSTEMS: make(name, threads=2).learn({EPOCHS}).save(sys.argv[1] + '/' + name)\n"
+        f"for name in SYSTEMS: make(name, threads=2).learn(epochs={EPOCHS}).save(sys.argv[1] + '/' + name)\n"
     )
     root = Path(__file__).parents[2]
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=root, timeout=300)
@@ -119,7 +120,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_bytes(name: str, t
     script = (
         "import sys\n"
         "from tests.systems.contract import make\n"
-        "make(sys.argv[1]).learn(10**6, lambda system: print(system.epoch, flush=True),"
+        "make(sys.argv[1]).learn(epochs=10**6, callback=lambda system: print(system.epoch, flush=True),"
         " checkpoint=sys.argv[2], checkpoint_every=2)\n"
     )
     checkpoint = tmp_path / "checkpoint.zip"
@@ -134,8 +135,8 @@ def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_bytes(name: str, t
     assert system.epoch >= 4
     assert system.epoch % 2 == 0
     total = system.epoch + 3
-    resumed = saved_bytes(system.learn(3), tmp_path)
-    assert resumed == saved_bytes(make(name).learn(total), tmp_path)
+    resumed = saved_bytes(system.learn(epochs=3), tmp_path)
+    assert resumed == saved_bytes(make(name).learn(epochs=total), tmp_path)
 
 
 @every_system
@@ -154,10 +155,10 @@ def test_an_interrupt_inside_an_epoch_leaves_a_checkpoint_of_the_epoch_before(
     with monkeypatch.context() as patch:
         patch.setattr(type(system), "advance", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            system.learn(EPOCHS, checkpoint=checkpoint)
+            system.learn(epochs=EPOCHS, checkpoint=checkpoint)
     assert system.epoch == load(checkpoint).epoch == 3
-    assert saved_bytes(load(checkpoint, threads=1).learn(2), tmp_path) == in_one_go[name]
-    assert saved_bytes(system.learn(2), tmp_path) == in_one_go[name]
+    assert saved_bytes(load(checkpoint, threads=1).learn(epochs=2), tmp_path) == in_one_go[name]
+    assert saved_bytes(system.learn(epochs=2), tmp_path) == in_one_go[name]
 
 
 @every_system
@@ -167,7 +168,7 @@ def test_checkpoints_are_written_every_so_many_epochs_counted_from_0(name: str, 
     def look(system: System) -> None:
         at.append(load(checkpoint).epoch if checkpoint.exists() else None)
 
-    make(name).learn(1).learn(4, look, checkpoint=checkpoint, checkpoint_every=2)
+    make(name).learn(epochs=1).learn(epochs=4, callback=look, checkpoint=checkpoint, checkpoint_every=2)
     assert at == [2, 2, 4, 4]
     assert load(checkpoint).epoch == 5  # and at the end
 
@@ -176,9 +177,9 @@ def test_checkpoints_are_written_every_so_many_epochs_counted_from_0(name: str, 
 def test_a_full_disk_leaves_the_old_model_and_no_other_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    system = make(name).learn(0)
+    system = make(name).learn(epochs=0)
     before = saved_bytes(system, tmp_path)
-    system.learn(1)
+    system.learn(epochs=1)
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -194,7 +195,7 @@ def test_a_full_disk_leaves_the_old_model_and_no_other_file(
 
 @every_system
 def test_a_model_of_another_system_is_refused(name: str, tmp_path: Path) -> None:
-    make(name).learn(0).save(tmp_path / "m.zip")
+    make(name).learn(epochs=0).save(tmp_path / "m.zip")
     for other in set(SYSTEMS) - {name}:
         with pytest.raises(ModelFileError, match=f"holds a {name} model, not {other}"):
             SYSTEMS[other].load(tmp_path / "m.zip")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import ModelFileError, System, load
+from ifthen import ModelFileError, System, env_task, load
 from ifthen.provenance import versions
 from tests.archives import MANIFEST, manifest, members, npy, poke, with_array, with_manifest, write
-from tests.systems.contract import make
+from tests.systems.contract import make, saved_bytes, table_of
 
 Members = dict[str, bytes]
 
@@ -24,7 +24,7 @@ Members = dict[str, bytes]
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a small trained PPL-ST, which has all that a model can have."""
     path = tmp_path_factory.mktemp("models") / "model.zip"
-    make("PPL-ST").learn(2).save(path)
+    make("PPL-ST").learn(epochs=2).save(path)
     return path
 
 
@@ -71,7 +71,6 @@ def test_a_model_tells_what_made_it(model: Path) -> None:
         (lambda m: m["history"].update(epoch=[0, 0, 2]), "a row for each of epochs 0 to 2"),
         (lambda m: m["history"].update(steps=[0, None, 2]), "must have numbers in columns"),
         (lambda m: m["history"].pop("steps"), "must have numbers in columns"),
-        (lambda m: m["history"].update(best=[0, 0, 0]), "must have numbers in columns"),
         (lambda m: m["history"].update(steps=[0, 0]), "columns of one length"),
         (lambda m: m["parameters"].update(p_mut=1.5), "p_mut"),
         (lambda m: m["parameters"].update(p_mutt=0.5), "Did you mean 'p_mut'"),
@@ -101,6 +100,44 @@ def test_a_manifest_with_one_thing_wrong_is_refused_naming_it(
 ) -> None:
     path = with_manifest(model, tmp_path, change)
     with pytest.raises(ModelFileError, match=message):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["PPL-DL", "PPL-ST", "XCSF"])
+@pytest.mark.parametrize("where", ["table", "environment"])
+def test_columns_of_the_history_that_learning_does_not_need_may_come_and_go(
+    name: str, where: str, tmp_path: Path
+) -> None:
+    task = None if where == "table" else env_task("CartPole-v1", episodes=3, t_max=30)
+    system = make(name, task=task).learn(epochs=2)
+    system.save(tmp_path / "m.zip")
+    lost = "exact_performance" if where == "table" else "unseen_performance"
+    also = "mean_error" if name == "XCSF" else "best_fitness"
+
+    def change(about: dict[str, Any]) -> None:
+        del about["history"][lost], about["history"][also]
+        about["history"]["novelty"] = [0.5, None, 2]
+
+    again = load(with_manifest(tmp_path / "m.zip", tmp_path, change), threads=1)
+    assert again.ruleset == system.ruleset
+    assert again.history["novelty"].to_list() == [0.5, None, 2]
+    system.learn(epochs=1)
+    history = again.learn(epochs=1).history
+    assert history["novelty"].to_list() == [0.5, None, 2, None]
+    for column in (lost, also):
+        assert history[column].to_list() == [None, None, None, system.history[column][-1]]
+    for column in set(system.history.columns) - {lost, also}:
+        assert history[column].to_list() == system.history[column].to_list()
+    for one, other in zip(again.now.population, system.now.population, strict=True):
+        assert one.tobytes() == other.tobytes()
+    saved = saved_bytes(again, tmp_path)
+    assert saved_bytes(load(tmp_path / "saved.zip"), tmp_path) == saved
+
+
+def test_the_column_that_a_system_learns_by_must_be_there(tmp_path: Path) -> None:
+    make("PPL-DL", fitness="exact").learn(epochs=1).save(tmp_path / "m.zip")
+    path = with_manifest(tmp_path / "m.zip", tmp_path, lambda m: m["history"].pop("exact_performance"))
+    with pytest.raises(ModelFileError, match=r"must have numbers in columns .*exact_performance"):
         load(path)
 
 
@@ -164,7 +201,7 @@ def assert_loads_or_is_refused(path: Path) -> None:
         return
     assert isinstance(system, System)
     assert len(system.history) == system.epoch + 1
-    system.predict(system.task.state_features)
+    system.predict(table_of(system).state_features)
 
 
 @given(data=st.data())

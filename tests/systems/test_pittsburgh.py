@@ -16,15 +16,14 @@ from ifthen import (
     Feature,
     ParameterError,
     System,
-    TabularTask,
     evaluate,
     frozen_lake,
     load,
     paper_suite,
 )
+from ifthen.environments.from_table import table_task
 from ifthen.evolve.alleles import alleles_of
 from ifthen.systems.pittsburgh import Population, breed, empty_population, random_rules
-from ifthen.systems.pittsburgh_history import HISTORY
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, N_ACTIONS, RANGES, random_population
 from tests.naive_evolve import individuals
@@ -32,9 +31,23 @@ from tests.systems.contract import make, saved_bytes
 from tests.worlds import random_task
 
 KEYS = st.integers(0, 2**64 - 1)
+HISTORY = (
+    "epoch",
+    "best_fitness",
+    "mean_fitness",
+    "median_fitness",
+    "performance",
+    "exact_performance",
+    "truncated_share",
+    "failed_share",
+    "episodes",
+    "steps",
+    "ga_invocations",
+)
 both_systems = pytest.mark.parametrize("system", [PPLDL, PPLST])
 
 
+@pytest.mark.oracle
 @given(KEYS, st.integers(1, 4), st.integers(1, 4))
 def test_first_alleles_are_drawn_as_by_the_oracle(key: int, n: int, rules: int) -> None:
     found = empty_population(n, rules, len(FEATURES), 3)
@@ -55,6 +68,8 @@ def test_first_alleles_are_uniform_over_their_ranges() -> None:
         np.testing.assert_allclose(shares, 1 / size, atol=5 * (1 / size / values.size) ** 0.5)
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("ragged", [False, True])
 @given(
     KEYS,
     st.integers(0, 10**6),
@@ -63,18 +78,19 @@ def test_first_alleles_are_uniform_over_their_ranges() -> None:
     st.sampled_from([0.01, 0.3]),
 )
 def test_breeding_rounds_give_the_oracles_children(
-    key: int, seed: int, whole_rules: bool, p_cross: float, p_mut: float
+    ragged: bool, key: int, seed: int, whole_rules: bool, p_cross: float, p_mut: float
 ) -> None:
-    parents = Population(*random_population(seed, n=6))
+    parents = Population(*random_population(seed, n=6, ragged=ragged))
     children = bred(key, parents, whole_rules, p_cross, p_mut, [(0, 3)])
     expected: list[naive_evolve.Individual] = []
     parameters = SimpleNamespace(tourn_size=3, p_cross=p_cross, p_swap=0.5, p_mut=p_mut)
-    before, fitness = individuals(*parents[:3]), parents.fitness.tolist()
+    before, fitness = individuals(*parents[:3], parents.lengths), parents.fitness.tolist()
     for number in range(3):
         expected += naive_evolve.breed_round(
             key, number, before, fitness, RANGES, N_ACTIONS, parameters, whole_rules
         )
-    assert individuals(*children[:3]) == expected
+    assert individuals(*children[:3], children.lengths) == expected
+    assert children.lengths.tolist() == [len(child.actions) for child in expected]
 
 
 @given(KEYS, st.integers(0, 10**6), st.booleans())
@@ -138,7 +154,7 @@ def test_the_defaults_of_reinforcement_are_the_papers() -> None:
 @pytest.mark.parametrize(("states", "rules"), [(6, 7), (48, 15), (500, 64)])
 def test_sizes_left_open_grow_with_the_decision_states_of_other_tasks(states: int, rules: int) -> None:
     env = {48: "CliffWalking-v1", 500: "Taxi-v4"}
-    task = random_task(0) if states == 6 else TabularTask.from_env(gymnasium.make(env[states]))
+    task = random_task(0) if states == 6 else table_task(gymnasium.make(env[states]))
     p: Any = PPLDL(task).parameters
     assert (p.idv_size, p.pop_size) == (rules, 16 * rules)
     assert p.idv_size == min(max(round(0.4 * len(task.decision_states)), 7), 64)
@@ -153,13 +169,13 @@ def test_an_odd_population_is_refused_with_an_even_one_suggested(system: Any, po
 
 @both_systems
 def test_the_smallest_population_of_single_rules_learns(system: Any) -> None:
-    trained = make(system.name, pop_size=2, idv_size=1).learn(2)
+    trained = make(system.name, pop_size=2, idv_size=1).learn(epochs=2)
     assert len(trained.ruleset) == 1
 
 
 @both_systems
 def test_history_has_the_columns_of_both_systems(system: Any) -> None:
-    history = make(system.name).learn(2).history
+    history = make(system.name).learn(epochs=2).history
     assert tuple(history.columns) == HISTORY
     assert history["ga_invocations"].to_list() == [0, 8, 16]
     assert (history["mean_fitness"] <= history["best_fitness"]).all()
@@ -169,15 +185,15 @@ def test_history_has_the_columns_of_both_systems(system: Any) -> None:
 
 
 def test_a_rule_over_many_features_and_more_than_64_rules_learns() -> None:
-    task = TabularTask.from_env(gymnasium.make("Taxi-v4"), t_max=10, initial_states=[1, 2])
-    system = PPLST(task, idv_size=70, pop_size=4, num_reinf_rollouts=1, threads=1).learn(1)
+    task = table_task(gymnasium.make("Taxi-v4"), t_max=10, initial_states=[1, 2])
+    system = PPLST(task, idv_size=70, pop_size=4, num_reinf_rollouts=1, threads=1).learn(epochs=1)
     assert system.ruleset.weights.shape == (70, 5)
 
 
 def test_a_feature_of_a_single_value_keeps_it() -> None:
     states = np.array([[-1, 5], [0, 5], [1, 5]] * 2, dtype=np.int32)
     task = random_task(0, features=(Feature("u", -1, 1), Feature("v", 5, 5)), state_features=states)
-    ruleset = PPLDL(task, idv_size=3, pop_size=4, threads=1, p_mut=1.0).learn(2).ruleset
+    ruleset = PPLDL(task, idv_size=3, pop_size=4, threads=1, p_mut=1.0).learn(epochs=2).ruleset
     assert (ruleset.bounds[:, 1] == 5).all()
 
 
@@ -188,7 +204,7 @@ def test_a_feature_of_a_single_value_keeps_it() -> None:
 def test_the_best_fitness_is_the_performance_of_the_ruleset(
     system: type[System], fitness: Any, noise: Any
 ) -> None:
-    trained = make(system.name, fitness=fitness, noise=noise).learn(6)
+    trained = make(system.name, fitness=fitness, noise=noise).learn(epochs=6)
     last = trained.history.row(-1, named=True)
     assert last["best_fitness"] == evaluate(trained.ruleset, trained.task, fitness, noise).performance
     assert trained.best_so_measured == last["best_fitness"]
@@ -202,6 +218,6 @@ def test_learning_in_parts_gives_the_bytes_of_one_go_with_exact_fitness_too(
 ) -> None:
     settings: dict[str, Any] = {"fitness": "exact", "pop_size": 4, "idv_size": 25, "seed": seed}
     task = frozen_lake(8, 0.3)
-    whole = saved_bytes(make(system.name, task=task, **settings).learn(8), tmp_path)
-    make(system.name, task=task, **settings).learn(4).save(tmp_path / "half.zip")
-    assert saved_bytes(load(tmp_path / "half.zip", threads=1).learn(4), tmp_path) == whole
+    whole = saved_bytes(make(system.name, task=task, **settings).learn(epochs=8), tmp_path)
+    make(system.name, task=task, **settings).learn(epochs=4).save(tmp_path / "half.zip")
+    assert saved_bytes(load(tmp_path / "half.zip", threads=1).learn(epochs=4), tmp_path) == whole

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,9 +20,8 @@ from ifthen import (
     evaluate,
     load,
 )
-from ifthen.rollout.evaluate import policy_table
-from ifthen.systems.pittsburgh import Population, empty_population
-from ifthen.systems.start import put_first
+from ifthen.simulate.table import policy_table
+from ifthen.systems.pittsburgh import Population, empty_population, put_first
 from tests.archives import with_manifest
 from tests.rulesets import ACTIONS, FEATURES, all_states, rules
 from tests.systems.contract import make, meadow, saved_bytes
@@ -43,8 +38,8 @@ STRENGTHS = StrengthRules(
 
 @pytest.mark.parametrize("name", ["PPL-DL", "PPL-ST"])
 def test_a_tenth_of_the_population_is_the_start_and_the_others_are_what_they_would_be(name: str) -> None:
-    with_start = make(name, start=LIST, pop_size=40).learn(0).now.population
-    without = make(name, pop_size=40).learn(0).now.population
+    with_start = make(name, start=LIST, pop_size=40).learn(epochs=0).now.population
+    without = make(name, pop_size=40).learn(epochs=0).now.population
     for mine, random in zip(with_start, without, strict=True):
         assert np.array_equal(mine[4:], random[4:])
     order = [0, 1, 2, 0, 1]  # five rules in an individual, three in the start
@@ -59,20 +54,20 @@ def test_rules_over_again_change_no_choice_of_a_decision_list(drawn: Any) -> Non
     bounds, actions = drawn
     start, states = DecisionList(bounds, actions, FEATURES, ACTIONS), all_states()
     population = empty_population(2, len(start) + 7, 2, 0)
-    put_first(start, np.zeros((len(start), 0)), *population[:3])
+    put_first(start, np.zeros((len(start), 0)), population)
     padded = DecisionList(population.bounds[0], population.actions[0], FEATURES, ACTIONS)
     assert padded.predict(states).tolist() == start.predict(states).tolist()
 
 
 @pytest.mark.parametrize("start", [LIST, WITH_GAPS])
 def test_ppl_dl_begins_with_the_performance_of_the_start(start: DecisionList) -> None:
-    system = make("PPL-DL", start=start).learn(0)
+    system = make("PPL-DL", start=start).learn(epochs=0)
     assert system.now.population.fitness[0] == evaluate(start, TASK, "sampled").performance
     assert system.best_so_measured >= evaluate(start, TASK, "sampled").performance
 
 
 def test_ppl_st_begins_with_the_strengths_of_the_start() -> None:
-    system = make("PPL-ST", start=STRENGTHS, num_reinf_rollouts=0).learn(0)
+    system = make("PPL-ST", start=STRENGTHS, num_reinf_rollouts=0).learn(epochs=0)
     population: Population = system.now.population
     own = StrengthRules(
         population.bounds[0],
@@ -87,18 +82,18 @@ def test_ppl_st_begins_with_the_strengths_of_the_start() -> None:
 
 
 def test_a_decision_list_brings_ppl_st_rules_that_know_nothing() -> None:
-    population = make("PPL-ST", start=LIST, num_reinf_rollouts=0).learn(0).now.population
+    population = make("PPL-ST", start=LIST, num_reinf_rollouts=0).learn(epochs=0).now.population
     assert not population.learnt.any()
     assert np.array_equal(population.bounds[0, :3], LIST.bounds)
 
 
 @pytest.mark.parametrize("name", ["PPL-DL", "PPL-ST"])
 def test_a_good_start_is_not_lost_in_the_first_epochs(name: str) -> None:
-    best = make(name, pop_size=80).learn(60).ruleset
+    best = make(name, pop_size=80).learn(epochs=60).ruleset
     performance = evaluate(best, TASK, "sampled").performance
-    again = make(name, pop_size=80, seed=11, start=best).learn(5)
+    again = make(name, pop_size=80, seed=11, start=best).learn(epochs=5)
     assert again.best_so_measured > 0.9 * performance
-    assert make(name, pop_size=80, seed=11).learn(5).best_so_measured < again.best_so_measured
+    assert make(name, pop_size=80, seed=11).learn(epochs=5).best_so_measured < again.best_so_measured
 
 
 def test_a_start_with_too_many_rules_is_refused_naming_both_numbers() -> None:
@@ -107,7 +102,7 @@ def test_a_start_with_too_many_rules_is_refused_naming_both_numbers() -> None:
         ParameterError, match=r"start has 6 rules, but idv_size is 5\. Give idv_size=6 or more"
     ):
         make("PPL-DL", start=long)
-    assert make("PPL-DL", start=long, idv_size=6).learn(1).epoch == 1
+    assert make("PPL-DL", start=long, idv_size=6).learn(epochs=1).epoch == 1
 
 
 OTHER_FEATURES = DecisionList(
@@ -123,13 +118,17 @@ OTHER_X0 = StrengthRules(CORNERS, [1, 1, 2], *NAMES, np.zeros((3, 3)), np.zeros(
         (
             "PPL-DL",
             OTHER_FEATURES,
-            r"start has features x in \[0, 3\], y in \[0, 2\], but FrozenLake-3-0.2-own has",
+            r"start has x in \[0, 3\], y in \[0, 2\] and actions Left, .*, but FrozenLake-3-0.2-own has",
         ),
-        ("PPL-ST", OTHER_ACTIONS, "start has actions a, b, c, d, but FrozenLake-3-0.2-own has Left"),
+        (
+            "PPL-ST",
+            OTHER_ACTIONS,
+            "and actions a, b, c, d, but FrozenLake-3-0.2-own has x .* and actions Left",
+        ),
         (
             "PPL-DL",
             STRENGTHS,
-            "PPL-DL starts from rules of kind decision-list, not strength.*to_decision_list",
+            "PPL-DL starts from rules of kind decision-list, not strength.*ifthen.prune",
         ),
         ("PPL-ST", OTHER_X0, r"start has x0 = 5, but the parameter x0 is 10\. Give x0=5\.0"),
         ("PPL-DL", "rules.txt", "start must be a RuleSet, not 'rules.txt'"),
@@ -144,7 +143,7 @@ def test_a_start_that_does_not_fit_is_refused(name: str, start: Any, message: st
 def test_units_do_not_make_other_features() -> None:
     features = [Feature(f.name, f.low, f.high, unit="cells") for f in TASK.features]
     start = DecisionList(CORNERS, [1, 1, 2], features, TASK.action_names)
-    assert make("PPL-DL", start=start).learn(1).ruleset.features == TASK.features
+    assert make("PPL-DL", start=start).learn(epochs=1).ruleset.features == TASK.features
 
 
 STARTS: list[tuple[str, RuleSet]] = [("PPL-DL", LIST), ("PPL-ST", STRENGTHS), ("PPL-ST", LIST)]
@@ -154,38 +153,16 @@ STARTS: list[tuple[str, RuleSet]] = [("PPL-DL", LIST), ("PPL-ST", STRENGTHS), ("
 def test_a_file_keeps_the_start_and_learning_goes_on_to_the_same_bytes(
     name: str, start: RuleSet, tmp_path: Path
 ) -> None:
-    in_one_go = saved_bytes(make(name, start=start).learn(5), tmp_path)
-    make(name, start=start).learn(2, checkpoint=tmp_path / "part.zip")
+    in_one_go = saved_bytes(make(name, start=start).learn(epochs=5), tmp_path)
+    make(name, start=start).learn(epochs=2, checkpoint=tmp_path / "part.zip")
     again = load(tmp_path / "part.zip", threads=1)
     assert again.start == start
-    assert saved_bytes(again.learn(3), tmp_path) == in_one_go
-    assert saved_bytes(make(name).learn(5), tmp_path) != in_one_go
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-def test_a_killed_run_with_a_start_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
-    script = (
-        "import sys\n"
-        "from tests.systems.test_start import LIST, make\n"
-        "make('PPL-DL', start=LIST).learn(10**6, lambda system: print(system.epoch, flush=True),"
-        " checkpoint=sys.argv[1], checkpoint_every=2)\n"
-    )
-    checkpoint = tmp_path / "checkpoint.zip"
-    command = [sys.executable, "-c", script, str(checkpoint)]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        for line in child.stdout:
-            if int(line) >= 5:
-                break
-        os.kill(child.pid, signal.SIGKILL)
-    system = load(checkpoint, threads=1)
-    total = system.epoch + 3
-    resumed = saved_bytes(system.learn(3), tmp_path)
-    assert resumed == saved_bytes(make("PPL-DL", start=LIST).learn(total), tmp_path)
+    assert saved_bytes(again.learn(epochs=3), tmp_path) == in_one_go
+    assert saved_bytes(make(name).learn(epochs=5), tmp_path) != in_one_go
 
 
 def test_a_system_without_a_start_says_nothing_of_one_in_its_file(tmp_path: Path) -> None:
-    system = make("PPL-DL").learn(0)
+    system = make("PPL-DL").learn(epochs=0)
     system.save(tmp_path / "m.zip")
     with_manifest(tmp_path / "m.zip", tmp_path, lambda m: m.pop("start", None) and pytest.fail("it did"))
     assert load(tmp_path / "changed.zip").start is None
@@ -207,7 +184,7 @@ def test_a_system_without_a_start_says_nothing_of_one_in_its_file(tmp_path: Path
 def test_a_file_with_an_impossible_start_is_refused(
     change: Callable[[dict[str, Any]], Any], message: str, tmp_path: Path
 ) -> None:
-    make("PPL-ST", start=STRENGTHS).learn(0).save(tmp_path / "m.zip")
+    make("PPL-ST", start=STRENGTHS).learn(epochs=0).save(tmp_path / "m.zip")
     with pytest.raises(ModelFileError, match=message):
         load(with_manifest(tmp_path / "m.zip", tmp_path, change))
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ifthen.errors import IfthenError, TaskError
-from ifthen.rules.features import Feature
-from ifthen.tasks.env_task import EnvTask
+from ifthen.rules.feature import Feature
+from ifthen.tasks.gym_task import EnvTask
 from tests.envs import KINDS, WALK, Walk, task_of
 from tests.naive_envs import flatten
 
@@ -64,9 +64,9 @@ def test_the_largest_noise_seed_has_reset_seeds_and_larger_ones_are_refused() ->
         ({"features": ("x",)}, "features must be a tuple of Feature"),
         ({"features": 3}, "features must be a tuple of Feature"),
         ({"features": (PLAIN["features"][0],) * 2}, "feature names must differ"),
-        ({"action_names": ()}, "action_names must be a tuple of str"),
-        ({"action_names": "abc"}, "action_names must be a tuple of str"),
-        ({"action_names": ("a", 1)}, "action_names must be a tuple of str"),
+        ({"action_names": ()}, "action_names must be a tuple of texts"),
+        ({"action_names": "abc"}, "action_names must be a tuple of texts"),
+        ({"action_names": ("a", 1)}, "action_names must be a tuple of texts"),
         ({"action_names": ("a", "a")}, "action names must differ"),
         ({"default_action": 3}, "default_action must be a whole number from 0 to 2"),
         ({"default_action": -1}, "default_action"),
@@ -143,7 +143,7 @@ def test_options_reach_gymnasiums_make_inside_a_factory_but_no_function_of_the_u
     [
         ({"environment": "NoSuch-v0"}, "'NoSuch-v0' cannot be made: .*Import the package that registers it"),
         ({"options": {"nonsense": 1}}, "cannot be made: .*nonsense"),
-        ({"environment": ""}, "made by a function, which files do not hold"),
+        ({"environment": ""}, "made by a function or copied from an environment"),
         ({"factory": lambda: 1 / 0}, "cannot be made: division by zero"),
         ({"options": {"kind": "dict"}}, "2 features and 3 actions, but its environment has 4 and 3"),
         ({"action_names": ("a", "b")}, "2 features and 2 actions, but its environment has 2 and 3"),

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import TaskError, frozen_lake, policy_values, value_iteration
+from ifthen.simulate.table import optimal_performance
 from ifthen.tasks.solve import evaluate_policies, exact_performances
 from tests import naive
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
 
 
+@pytest.mark.oracle
 def test_the_chain_is_worth_what_it_is_by_hand() -> None:
     values = policy_values(chain(), np.array([0, 0, 0]))
     np.testing.assert_allclose(values[:2], [2 / 9, 2 / 3], rtol=1e-12)
@@ -32,6 +34,7 @@ def test_value_iteration_solves_the_chain() -> None:
     assert solution.optimal_actions[:2].tolist() == [[True, False], [True, False]]
 
 
+@pytest.mark.oracle
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_policy_values_solve_the_linear_system(seed: int, outcomes: int) -> None:
     task = random_task(seed, outcomes)
@@ -69,7 +72,7 @@ def test_the_optimal_policy_of_every_lake_evaluated_exactly_gives_the_optimum(
     task = frozen_lake(size, p_slip)
     table = value_iteration(task).policy[task.decision_states].astype(np.int16)
     value = float(exact_performances(task, table[None])[0])
-    assert value == pytest.approx(task.optimal_performance("exact"), abs=1e-11)
+    assert value == pytest.approx(optimal_performance(task, "exact"), abs=1e-11)
 
 
 def test_all_optimal_actions_are_told_ties_included() -> None:
@@ -112,11 +115,12 @@ def test_without_discount_values_are_returns_of_t_max_steps(seed: int) -> None:
 
 def test_without_discount_the_optimal_policy_does_not_wait_for_ever() -> None:
     task = frozen_lake(4, gamma=1.0)
-    assert task.optimal_performance("exact") == 1.0
-    assert task.optimal_performance("sampled") == 1.0
+    assert optimal_performance(task, "exact") == 1.0
+    assert optimal_performance(task, "sampled") == 1.0
     assert policy_values(task, value_iteration(task).policy)[0] == 1.0
 
 
+@pytest.mark.oracle
 def test_a_policy_that_can_meet_a_null_action_has_no_value_and_others_keep_theirs() -> None:
     task = chain()
     tables = np.array([[0, 0], [0, -1], [-1, 0], [1, -1]], dtype=np.int16)
@@ -133,7 +137,7 @@ def test_a_policy_that_can_meet_a_null_action_has_no_value_and_others_keep_their
 def test_exact_performance_does_not_depend_on_threads() -> None:
     task = small_lake()
     tables = random_policies(task, 50, 1, null_share=0.01)
-    with mock.patch("ifthen.tasks.tabular.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
+    with mock.patch("ifthen.tasks.table.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
         one, two = (exact_performances(task, tables, threads) for threads in (1, 2))
     assert one.tobytes() == two.tobytes()
 

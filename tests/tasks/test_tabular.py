@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature, ParameterError, RuleError, TabularTask, TaskError
-from ifthen.tasks.checked import OUTCOME_LIMIT
-from ifthen.tasks.from_env import common_outcomes
+from ifthen.environments.from_table import common_outcomes
+from ifthen.tasks.table_checks import OUTCOME_LIMIT
 from tests import naive
 from tests.worlds import chain, random_task, small_lake
 
@@ -172,7 +172,7 @@ def test_arrays_are_copied_and_frozen() -> None:
 
 
 def test_state_numbers_are_looked_up_as_features() -> None:
-    task = small_lake()
+    task = replace(small_lake(), observes="state")
     assert task.features_of(5).tolist() == task.state_features[5].tolist()
     assert task.features_of([5, 0]).tolist() == task.state_features[[5, 0]].tolist()
     for wrong in (-1, task.n_states, 0.5, [[1]], []):

@@ -1,6 +1,6 @@
-"""The command `ifthen`: its commands by what they are for, one file each.
+"""The command `ifthen`: one file per command, named like it.
 
-What is slow to import is imported inside the commands, so that `ifthen --help` answers at once.
+Slow packages are imported inside the commands, so that `ifthen --help` answers at once.
 """
 
 from __future__ import annotations
@@ -14,14 +14,20 @@ import typer
 from rich.text import Text
 
 from ifthen import __version__
-from ifthen.cli.about import doctor, systems, tasks
-from ifthen.cli.explaining import diff, explain, verify
-from ifthen.cli.reading import show
-from ifthen.cli.shortening import prune, shortest
+from ifthen.cli.diff import diff
+from ifthen.cli.doctor import doctor
+from ifthen.cli.evaluate import evaluate
+from ifthen.cli.explain import explain
+from ifthen.cli.export import export
+from ifthen.cli.prune import prune
+from ifthen.cli.shortest import shortest
+from ifthen.cli.show import show
 from ifthen.cli.study import study
+from ifthen.cli.systems import systems
+from ifthen.cli.tasks import tasks
 from ifthen.cli.terminal import err, out
-from ifthen.cli.training import evaluate, resume, train
-from ifthen.cli.writing import export
+from ifthen.cli.train import resume, train
+from ifthen.cli.verify import verify
 from ifthen.errors import IfthenError
 
 app = typer.Typer(

@@ -1,7 +1,7 @@
-"""Environments in packages of one's own: `package:Id-v0`, and what a model of one needs to be played again.
+"""Environments in packages of one's own: `package:Id-v0`, and how a model of one is played again.
 
-Naming one imports its package. Only what the user types does that: a model or the folder of a run keeps the
-environment's id alone, and nothing in it is ever imported.
+Naming one imports its package. Only a name that the user types does that: a model or the folder of a run
+keeps the environment's id alone, and nothing in it is ever imported.
 """
 
 from __future__ import annotations
@@ -9,22 +9,20 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ifthen.errors import IfthenError, ParameterError, TaskError
 
 if TYPE_CHECKING:
-    from ifthen.tasks.env_task import EnvTask
-    from ifthen.tasks.tabular import TabularTask
+    from ifthen.tasks.task import Task
 
 PACKAGED = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 
 
-def typed_task(name: str) -> TabularTask | EnvTask:
+def typed_task(name: str) -> Task:
     """Return the task that a user named; its package may lie in the current folder."""
-    from ifthen.tasks.names import task_by_name
+    from ifthen.environments.make import task_by_name
 
     reach(name)
     return task_by_name(name)
@@ -77,41 +75,39 @@ def allow_package(task: Any, typed: str | None) -> None:
     reach(typed)
 
 
-def kept_task(own: Any, wanted: TabularTask | EnvTask | None, typed: str | None, path: Path) -> Any:
+def kept_task(own: Task, wanted: Task | None, typed: str | None, path: Path) -> Task:
     """Return the task to play a model on: its own with all its settings, unless another one is wanted.
 
     Args:
         own: the model's own.
-        wanted: what --task names.
-        typed: how it names it; a package that registers the model's own environment was only to be imported.
+        wanted: the task that --task names.
+        typed: how it is named. Where it names the model's own environment in a package, the package was to be
+            imported and the settings stay.
         path: the model, to say what to type where its environment cannot be made.
     """
     import gymnasium
 
-    from ifthen.tasks.env_task import EnvTask
-
-    if not isinstance(own, EnvTask) or not own.environment or own.factory is not None:
+    if not own.environment or getattr(own, "factory", None) is not None:
         return own if wanted is None else wanted
     if wanted is None:
         known = own.environment in gymnasium.registry
-        return own if known else replace(own, factory=_refusal(own.environment, path))
-    same = isinstance(wanted, EnvTask) and wanted.environment == own.environment
-    if not (same and packaged(typed)):
+        return own if known else own.replaced(factory=_refusal(own.environment, path))
+    if wanted.environment != own.environment or not packaged(typed):
         return wanted
-    return replace(own, factory=_factory(own))
+    return own.replaced(factory=_factory(own))
 
 
-def _factory(task: EnvTask) -> Callable[..., Any] | None:
-    """Return what makes a task's environment, with its options, in other processes too."""
-    from ifthen.tasks.making import made_from
+def _factory(task: Task) -> Callable[..., Any] | None:
+    """Return the function that makes a task's environment with its options, in other processes too."""
+    from ifthen.environments.copies import source_of
 
-    made, _, _, factory = made_from(task.environment, task.options)
-    made.close()
-    return factory
+    source = source_of(task.environment, getattr(task, "options", {}))
+    source.made.close()
+    return source.factory
 
 
 def _refusal(environment: str, path: Path) -> Callable[..., Any]:
-    """Return what stands for an environment that no package registers here: it says what to type."""
+    """Return a function in place of an environment that no package registers here: it says what to type."""
     name = typed_name(environment, path)
 
     def refuse(**_: Any) -> Any:
@@ -122,8 +118,8 @@ def _refusal(environment: str, path: Path) -> Callable[..., Any]:
 
 def typed_name(environment: str, path: Path) -> str:
     """Return an environment as it was named when a run began; "PACKAGE:Id-v0" where that is not known."""
-    from ifthen.study.run_folder import SETTINGS
-    from ifthen.study.settings import read_settings
+    from ifthen.runs.folder import SETTINGS
+    from ifthen.runs.settings import read_settings
 
     try:
         said = packaged(read_settings((path if path.is_dir() else path.parent) / SETTINGS).get("task"))

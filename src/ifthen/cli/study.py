@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
-from rich.table import Table
-from rich.text import Text
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ifthen.cli.terminal import Stop, err, out
+from ifthen.cli.terminal import Stop, err, out, print_table
+from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
-    from ifthen.study.plan import Trial
+    from ifthen.study.plan import StudyPlan, Trial
     from ifthen.study.trial import Ended
 
 study = typer.Typer(no_args_is_help=True, help="Compare systems over tasks and trials.")
@@ -38,31 +39,26 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     - `ifthen study plan studies/paper.toml`
     - `ifthen study plan studies/paper.toml --set trials=3 --set epochs=50`
     """
+    from ifthen.parallel import checked_threads
     from ifthen.study.calibrate import calibrate
     from ifthen.study.plan import read_plan
-    from ifthen.systems.base import checked_threads
 
     wanted = read_plan(plan_file, changes or [])
     trials = wanted.trials_to_run()
     processes = checked_threads(workers, "workers")
     tasks = wanted.tasks_by_name()
     title = f"{wanted.name}: {len(trials):,} trials of {wanted.epochs:,} epochs"
-    table = Table(title=Text(title), title_justify="left")
-    for heading in ("task", "system", "s/trial", "episodes/trial", "processor minutes"):
-        words = heading in ("task", "system")
-        table.add_column(heading, justify="left" if words else "right", no_wrap=words)
-    seconds = episodes = 0.0
+    rows, seconds, episodes = [], 0.0, 0.0
     with err.status("trying a few epochs of each"):
         for task in tasks:
             for system in wanted.systems:
                 trial = calibrate(wanted, system.name, task)
                 seconds += trial.seconds * wanted.trials
                 episodes += trial.episodes * wanted.trials
-                minutes = trial.seconds * wanted.trials / 60
-                cells = (f"{trial.seconds:.1f}", f"{trial.episodes:,.0f}", f"{minutes:.1f}")
-                table.add_row(Text(task), Text(system.name), *cells)
-            table.add_section()
-    out.print(table)
+                minutes = f"{trial.seconds * wanted.trials / 60:.1f}"
+                rows.append((task, system.name, f"{trial.seconds:.1f}", f"{trial.episodes:,.0f}", minutes))
+    headings = ("task", "system", "s/trial", "episodes/trial", "processor minutes")
+    print_table(TextTable(title, headings, tuple(rows)))
     rest = seconds / processes
     how_long = f"{rest / 60:.0f} minutes" if rest >= 120 else f"{rest:.0f} seconds"
     out.print(
@@ -71,17 +67,57 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     )
 
 
-class _Lines:
-    """Prints a line for each trial that ends, where there is no terminal to show a picture on."""
+class _Progress:
+    """Shows a running study: a bar for all trials, and one for each system on each task.
 
-    def __init__(self, left: int) -> None:
-        self.left, self.ended = left, 0
+    Where there is no terminal, each trial that ends gets a line.
+    """
 
-    def __call__(self, trial: Trial, how: Ended) -> None:
+    def __init__(self, folder: Path, plan: StudyPlan, left: Sequence[Trial]) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self.bars = Progress(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=out)
+        self.folder, self.left, self.ended = folder, len(left), 0
+        trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in left)
+        done = len(trials) - len(left)
+        self.all = self.bars.add_task("all trials", total=len(trials), completed=done, note="")
+        self.cells = {
+            cell: self.bars.add_task(
+                "{} on {}".format(*cell), total=plan.trials, completed=plan.trials - waiting[cell], note=""
+            )
+            for cell in dict.fromkeys((trial.system, trial.task) for trial in trials)
+        }
+
+    def __enter__(self) -> Self:
+        if out.is_terminal:
+            self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def told(self, trial: Trial, how: Ended) -> None:
+        """Count a trial that has ended; say how, where it failed or there is no bar."""
         self.ended += how.outcome != "stopped"
-        console = err if how.outcome == "failed" else out
-        line = f"{self.ended:>5}/{self.left} {trial}: {how.outcome}, {how.line}"
-        console.print(line, soft_wrap=True)
+        if how.outcome == "failed" or not out.is_terminal:
+            console = err if how.outcome == "failed" else out
+            line = f"{self.ended:>5}/{self.left} {trial}: {how.outcome}, {how.line}"
+            console.print(line, soft_wrap=True)
+        if how.outcome == "finished":
+            self.bars.advance(self.all)
+            self.bars.advance(self.cells[trial.system, trial.task])
+
+    def watch(self, trials: list[Trial]) -> None:
+        """Show the epochs of running trials beside their bars."""
+        from ifthen.study.trial import TrialFiles
+
+        notes: dict[tuple[str, str], list[str]] = {}
+        for trial in trials:
+            files = TrialFiles(self.folder, trial)
+            if files.begun:
+                epoch = f": epoch {files.epoch:,}" if files.epoch else ""
+                notes.setdefault((trial.system, trial.task), []).append(f"seed {trial.seed}{epoch}")
+        for cell, bar in self.cells.items():
+            self.bars.update(bar, note=", ".join(notes.get(cell, [])))
 
 
 @study.command()
@@ -109,11 +145,9 @@ def run(
     - `ifthen study run studies/noise.toml --out runs/noise --reuse runs/paper`
     - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
     """
-    from ifthen.cli.screen import StudyScreen
-    from ifthen.study.engines import engine_by_name
+    from ifthen.study.folder import check_source, claim, take_over, unfinished
     from ifthen.study.plan import read_plan, safe_name
-    from ifthen.study.reuse import check_source, take_over
-    from ifthen.study.run import claim, run_study, unfinished
+    from ifthen.study.run import engine_by_name, run_study
 
     wanted = read_plan(plan_file, changes or [])
     crew = engine_by_name(engine, workers, address)
@@ -128,12 +162,8 @@ def run(
         out.print(f"{taken:,} trials are taken from {other}{why}")
     left = unfinished(path, wanted)
     out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
-    with Stop() as stop, ExitStack() as stack:
-        if out.is_terminal:
-            screen = stack.enter_context(StudyScreen(out, path, wanted, left))
-            whole = run_study(path, wanted, crew, screen.told, lambda: stop.asked, screen.watch)
-        else:
-            whole = run_study(path, wanted, crew, _Lines(len(left)), lambda: stop.asked)
+    with Stop() as stop, _Progress(path, wanted, left) as progress:
+        whole = run_study(path, wanted, crew, progress.told, lambda: stop.asked, progress.watch)
     if stop.asked and not whole:
         err.print("stopped; the same command goes on from here")
         raise typer.Exit(STOPPED)
@@ -159,8 +189,9 @@ def tables(
     from ifthen.study.tables import all_tables
 
     results = read_results(folder)
-    for grid in all_tables(results).values():
-        out.print(grid.to_rich())
+    for table in all_tables(results).values():
+        print_table(table)
+        out.print()
     if write:
         write_tables(folder, results)
         out.print(f"written to {folder / 'tables'} as CSV, Markdown and LaTeX")

@@ -1,102 +1,94 @@
-"""What the commands share at a terminal: how they print rules and measurements, and how they are stopped."""
+"""Shared terminal output: consoles, rules and measurements as tables, files that were written, stopping."""
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from ifthen.digits import in_units
+from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
-    from ifthen.rollout.evaluate import Evaluation
-    from ifthen.rollout.score import Score
     from ifthen.rules.ruleset import RuleSet
-    from ifthen.systems.base import Goal, System
-    from ifthen.tasks.env_task import EnvTask
-    from ifthen.tasks.tabular import TabularTask
+    from ifthen.simulate.simulator import Evaluation
+    from ifthen.systems.system import Goal, System
+    from ifthen.tasks.task import Task
 
-MOST_RULES = 20
-"""How many of an XCSF's rules for an environment are printed, unless all are asked for."""
+MOST_RULES = 40
+"""How many rules of a voting ruleset are printed, unless all are asked for."""
 out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
 
 
-def print_rules(
-    name: str, ruleset: RuleSet, task: TabularTask | EnvTask, everything: int, more: str = ""
-) -> None:
-    """Print rules with the share of states each decides; in an environment, of those met on z.
+def print_table(table: TextTable) -> None:
+    """Print a table as wide as the terminal."""
+    out.print(table.to_text(out.width), soft_wrap=True)
+
+
+def print_evaluations(title: str, found: Mapping[str, Evaluation]) -> None:
+    """Print how well a policy does, one column per measurement; rows that do not apply are left out."""
+    from ifthen.pages.report import measured_rows
+
+    rows = tuple((name, *texts) for name, texts in measured_rows(found))
+    print_table(TextTable(title, ("", *found), rows))
+
+
+def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: str = "") -> None:
+    """Print rules with the number and the share of states that each decides.
 
     Args:
         name: of the policy.
-        ruleset: its rules, or those picked from them.
+        ruleset: its rules, or a selection of them.
         task: its task.
-        everything: how many rules it has in all.
-        more: how to see all; where that is said, of the many rules that an XCSF has in an environment only
-            those that decide most are printed.
+        everything: how many rules the policy has in all.
+        more: how to see all rules; where given, a long voting ruleset is cut to the rules that decide most.
     """
-    from ifthen.explain.words import rules_in_words
-    from ifthen.tasks.env_task import EnvTask
+    from ifthen.explanation.words import read_rules
 
     title = f"Rules of {name} on {task.name}"
     if len(ruleset) < everything:
         title += f": {len(ruleset)} of {everything}"
-    table = Table(title=Text(title), title_justify="left")
-    table.add_column("#", justify="right")
-    rules, left_out = rules_in_words(ruleset, task), 0
-    if more and ruleset.kind == "prediction-array" and isinstance(task, EnvTask) and len(rules) > MOST_RULES:
+    rules, left_out = read_rules(ruleset, task).in_order, 0
+    if more and ruleset.votes and len(rules) > MOST_RULES:
         left_out = len(rules) - MOST_RULES
-        rules = sorted(rules, key=lambda rule: -rule.decides)[:MOST_RULES]
-    table.add_column("rule", overflow="fold")
-    notes = any(rule.notes for rule in rules)
-    if notes:
-        table.add_column("payoff", justify="right", no_wrap=True)
-    table.add_column("decides", justify="right", no_wrap=True)
-    for rule in rules:
-        cells = [Text(rule.words), *([Text(rule.notes)] if notes else [])]
-        decides = f"{rule.decides} ({rule.share:.0%})"
-        table.add_row(str(rule.number), *cells, decides, style=None if rule.decides else "dim")
-    out.print(table)
+        rules = tuple(sorted(rules, key=lambda rule: -(rule.decides or 0))[:MOST_RULES])
+    rows = tuple(
+        (str(rule.number), rule.words, rule.notes, f"{rule.decides:,} ({rule.share or 0:.0%})")
+        for rule in rules
+    )
+    print_table(TextTable(title, ("#", "rule", "payoff", "decides"), rows).without_empty([""]))
     if left_out:
-        out.print(f"… {left_out:,} more, each of which decides no more of the states met ({more})")
+        out.print(f"… {left_out:,} more rules, each of which decides no more states ({more})")
 
 
-def measured_table(title: str, sampled: Evaluation, exact: Evaluation) -> Table:
-    """Return both measurements of a policy, side by side."""
-    table = Table("", title=Text(title), title_justify="left")
-    table.add_column(f"on z ({sampled.noise})", justify="right")
-    table.add_column("exact", justify="right")
-    for name in ("performance", "optimum", "fraction"):
-        if name != "fraction" or exact.fraction == exact.fraction:  # not NaN
-            table.add_row(name, f"{getattr(sampled, name):.4f}", f"{getattr(exact, name):.4f}")
-    table.add_row("episodes", f"{sampled.episodes:,}", "–")
-    table.add_row("steps", f"{sampled.steps:,}", "–")
-    table.add_row("truncated", f"{sampled.truncated_share:.1%}", "–")
-    table.add_row("states with no rule", str(len(sampled.uncovered)), str(len(exact.uncovered)))
-    return table
+def print_reading(ruleset: RuleSet, task: Task | None) -> None:
+    """Print rules in words, in the order in which they are read."""
+    from ifthen.explanation.words import read_rules
+
+    out.print(read_rules(ruleset, task).to_text(out.width))
 
 
-def scores_table(title: str, scores: dict[str, Score]) -> Table:
-    """Return how well a policy does in an environment, one column per list of reset seeds.
+def write_rules(path: Path | None, ruleset: RuleSet, task: Task | None) -> None:
+    """Write rules as JSON or readable text, by the file's name, where a file is given."""
+    from ifthen.exports import export
+    from ifthen.store import write_text
 
-    Args:
-        title: what is measured.
-        scores: by the heading of their column.
-    """
-    from ifthen.explain.page.env_report import MEASURES
+    if path is not None:
+        write_text(path, export(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
+        out.print(f"written to {path}")
 
-    table = Table("", title=Text(title), title_justify="left")
-    for heading in scores:
-        table.add_column(heading, justify="right")
-    for name, cell in MEASURES.items():
-        table.add_row(name, *(cell(own) for own in scores.values()))
-    if any(own.failed for own in scores.values()):
-        floors = (in_units(own.performance) if own.failed else "–" for own in scores.values())
-        table.add_row("performance: the floor", *floors)
-    return table
+
+def write_json(path: Path | None, data: dict[str, Any]) -> None:
+    """Write plain data where a file is given."""
+    from ifthen.store import write_text
+
+    if path is not None:
+        write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+        out.print(f"written to {path}")
 
 
 def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:

@@ -4,6 +4,9 @@ Those of integer features are drawn evenly and move by geometric steps, as in th
 features are drawn evenly too, move by Gaussian steps in proportion to the feature's range, and are rounded to
 a readable number of decimals. With probability `p_any` an allele is put at its end of the range, which leaves
 that side of the interval open: without it, conditions on many features at once would match next to nothing.
+
+To round, a real feature's range is cut into 200 to 2,000 steps of a power of ten: 0.01 for [−4.8, 4.8]. Rules
+then say "cart position ≤ 0.37", and nothing finer is ever searched.
 """
 
 from __future__ import annotations
@@ -15,14 +18,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.evolve.rounding import decimal_scales, rounded
 from ifthen.jit import kernel
 from ifthen.randomness import below, uniform
-from ifthen.rules.features import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs
 
+FEWEST_STEPS = 200
 WIDE = 10_000
 """Moves of integer features with more values than this are not counted up, but come by logarithms."""
 DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
+
+
+def decimal_scales(features: Sequence[Feature]) -> NDArray[np.float64]:
+    """Return per feature the power of ten whose inverse is the step of its bounds, `(features,)`.
+
+    It is 1 for integer features, and for real ones whose range is wide.
+    """
+    return np.array([_scale(feature) for feature in features], dtype=np.float64)
+
+
+def _scale(feature: Feature) -> float:
+    width = float(feature.high) - float(feature.low)
+    if feature.is_integer or width <= 0:
+        return 1.0
+    return 10.0 ** max(0, math.ceil(math.log10(FEWEST_STEPS / width)))
+
+
+@kernel
+def rounded(value: float, scale: float) -> float:
+    """Return the nearest multiple of 1/scale, as the number that its decimals stand for; never −0."""
+    return float(np.rint(value * scale) / scale + 0.0)
 
 
 class Alleles(NamedTuple):
@@ -43,13 +67,7 @@ class Alleles(NamedTuple):
 
 
 def alleles_of(features: Sequence[Feature], sigma: float = 0.1, p_any: float = 0.0) -> Alleles:
-    """Return how the alleles of features are drawn and moved.
-
-    Args:
-        features: the features.
-        sigma: the deviation of a move of a real allele, as a share of its feature's range.
-        p_any: probability that an allele is put at its end of the range.
-    """
+    """Return how the alleles of features are drawn and moved; see the parameters of PPL-DL and PPL-ST."""
     lows, highs = lows_and_highs(tuple(features))
     real = np.array([not feature.is_integer for feature in features])
     widths = np.where(real, highs.astype(np.float64) - lows, 0.0)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.rules.features import Feature
+from ifthen.rules.feature import Feature
 
 
 class Mirror(NamedTuple):

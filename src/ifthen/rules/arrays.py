@@ -1,13 +1,15 @@
-"""Numbers that users give for rules, as arrays of the right type and shape, or refused saying why."""
+"""Checks of the numbers that users give for rules: arrays of the right type and shape, or an error."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ifthen.errors import RuleError
+from ifthen.errors import RuleError, nearest
+from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 
 
 def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
@@ -35,8 +37,74 @@ def real_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
     return array
 
 
-def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
-    """Return a frozen float column of the given shape, or raise if it has another or is not finite."""
+def checked_bounds(bounds: ArrayLike, features: tuple[Feature, ...]) -> NDArray[Any]:
+    """Return conditions `(rules, features, 2)` inside the features' ranges, or raise naming the rule."""
+    numbers = whole_numbers if bounds_type(features) is np.int32 else real_numbers
+    array: NDArray[Any] = numbers(bounds, "bounds")
+    if array.ndim != 3 or array.shape[1:] != (len(features), 2) or len(array) == 0:
+        raise RuleError(
+            f"bounds must have shape (rules, {len(features)}, 2) with at least one rule, not {array.shape}."
+        )
+    lows, highs = lows_and_highs(features)
+    broken = (array != np.rint(array)) & np.array([feature.is_integer for feature in features])[:, None]
+    outside = (array < lows[:, None]) | (array > highs[:, None])
+    for wrong in filter(np.any, (broken, outside)):
+        rule, d, _ = (int(i) for i in np.argwhere(wrong)[0])
+        feature, ends = features[d], array[rule, d].tolist()
+        if wrong is broken:
+            raise RuleError(
+                f"rule {rule + 1}: {feature.name} is an integer feature: its bounds must be whole numbers, "
+                f"not {ends}."
+            )
+        raise RuleError(
+            f"rule {rule + 1}: {feature.name} in {ends} leaves the feature's range "
+            f"[{feature.low}, {feature.high}]."
+        )
+    return array
+
+
+def checked_actions(actions: ArrayLike, rules: int, names: Sequence[str]) -> NDArray[np.int32]:
+    """Return one action per rule, `(rules,)`, as numbers of names, or raise."""
+    array = whole_numbers(actions, "actions")
+    if array.shape != (rules,):
+        raise RuleError(f"actions must have shape ({rules},), one per rule, not {array.shape}.")
+    if array.min() < 0 or array.max() >= len(names):
+        raise RuleError(f"actions must be 0 to {len(names) - 1} ({', '.join(names)}), not {array.tolist()}.")
+    return array
+
+
+def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) -> NDArray[np.float64]:
+    """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""
+    try:
+        batch = np.atleast_2d(np.asarray(observation, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise RuleError(f"an observation must be numeric, not {observation!r}.") from None
+    if batch.ndim != 2 or batch.shape[1] != len(features):
+        names, n = ", ".join(feature.name for feature in features), len(features)
+        raise RuleError(
+            f"an observation must have shape ({n},) or (n, {n}) for ({names}), not {np.shape(observation)}."
+        )
+    if not np.isfinite(batch).all():
+        names = ", ".join(feature.name for feature in features)
+        raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
+    lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(features))
+    clips = [feature.clips for feature in features]
+    if any(clips):
+        batch = np.where(clips, np.clip(batch, lows, highs), batch)
+    outside = (batch < lows) | (batch > highs)
+    if outside.any():
+        d = int(outside.any(axis=0).argmax())
+        feature, value = features[d], batch[outside[:, d], d][0]
+        raise RuleError(
+            f"{feature.name} of an observation must be from {feature.low} to {feature.high}, not {value:g}."
+        )
+    return batch
+
+
+def finite_column(
+    values: ArrayLike, shape: tuple[int, ...], what: str, least: float = -np.inf
+) -> NDArray[np.float64]:
+    """Return a frozen float column of a shape, or raise if it has another, is not finite or too small."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -45,6 +113,8 @@ def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArr
         raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
     if not np.isfinite(array).all():
         raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
+    if (array < least).any():
+        raise RuleError(f"{what} must be at least {least}, not {array.min():g}.")
     return frozen(array)
 
 
@@ -53,3 +123,45 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     copy = np.array(array, order="C")
     copy.setflags(write=False)
     return copy
+
+
+Bounds = list[list[list[Any]]]
+
+
+def rules_from(
+    rules: Sequence[Mapping[str, Any]],
+    features: Sequence[Feature],
+    actions: Sequence[str],
+    columns: Sequence[str],
+) -> tuple[Bounds, list[int]]:
+    """Return conditions `(rules, features, 2)` and actions `(rules,)`, or raise naming rule and problem.
+
+    Args:
+        rules: the plain data, such as `{"if": {"x": [0, 3]}, "then": "Left"}`.
+        features: name and range of each feature.
+        actions: one name per action.
+        columns: what each rule carries besides.
+    """
+    names = {feature.name: None for feature in features}
+    numbers = {name: number for number, name in enumerate(actions)}
+    bounds, chosen = [], []
+    for number, rule in enumerate(rules, start=1):
+        condition, label = rule["if"], f"rule {number}"
+        refuse_unknown(label, rule, ("if", "then", *columns))
+        if not isinstance(condition, Mapping):
+            raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {condition!r}.")
+        refuse_unknown(f"the condition of {label}", condition, names)
+        if not isinstance(rule["then"], str) or rule["then"] not in numbers:
+            raise RuleError(
+                f"{label}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
+            )
+        bounds.append([condition.get(f.name, [f.low, f.high]) for f in features])
+        chosen.append(numbers[rule["then"]])
+    return bounds, chosen
+
+
+def refuse_unknown(what: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise if plain data holds a name that is not known."""
+    for name in given:
+        if name not in known:
+            raise RuleError(f"{what} has an unknown name {name!r}.{nearest(str(name), known)}")

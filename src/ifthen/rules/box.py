@@ -96,18 +96,20 @@ def lowest_bit(mask: np.uint64) -> int:
 def match_masks(
     bounds: NDArray[np.int32],
     individual: int,
+    length: int,
     states: NDArray[np.int32],
     lows: NDArray[np.int32],
     value_masks: NDArray[np.uint64],
     out: NDArray[np.uint64],
 ) -> None:
-    """Write the match set of every state `(states, features)` for one individual as bit masks.
+    """Write the match set of every state `(states, features)` as bit masks, for one individual's rules.
 
-    `bounds` is `(n, rules, features, 2)`, `value_masks` scratch of `(features, widest, words)`.
+    The individual has `length` rules. `bounds` is `(n, rules, features, 2)`, `value_masks` scratch of
+    `(features, widest, words)`.
     """
     features = states.shape[1]
     value_masks[:] = ZERO
-    for r in range(bounds.shape[1]):
+    for r in range(length):
         word, bit = r // WORD, ONE << np.uint64(r % WORD)
         for d in range(features):
             a, b = bounds[individual, r, d, 0], bounds[individual, r, d, 1]

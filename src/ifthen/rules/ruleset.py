@@ -1,33 +1,33 @@
 """RuleSet: one policy as a fixed, readable list of IF-THEN rules.
 
 A RuleSet is what is taken out of a population: immutable arrays with the names that make them
-readable. How its rules choose an action is the subclass's part (see `ifthen.inference`).
+readable. How its rules choose an action is the subclass's part (see `ifthen.rules.kinds`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
 from ifthen.rules import box
-from ifthen.rules.arrays import frozen, real_numbers, whole_numbers
-from ifthen.rules.features import Feature, bounds_type, lows_and_highs
-from ifthen.rules.plain_data import ParsedRule, refuse_unknown
+from ifthen.rules.arrays import (
+    checked_actions,
+    checked_bounds,
+    checked_observations,
+    frozen,
+    refuse_unknown,
+    rules_from,
+)
+from ifthen.rules.comparison import Comparison, Scoring
+from ifthen.rules.feature import Feature
 
 if TYPE_CHECKING:
     import polars
-
-    from ifthen.explain.domain import AnyTask
-    from ifthen.explain.fewer.simplify import Intervals, Simplified
-    from ifthen.explain.verify import Verification
-    from ifthen.explain.why import Explanation
-    from ifthen.explain.words import Reading
-    from ifthen.inference.decision_list import DecisionList
 
 FORMAT, VERSION = "ifthen-ruleset", 1
 NULL_ACTION = -1
@@ -45,8 +45,25 @@ class RuleSet(ABC):
     """
 
     kind: ClassVar[str]
-    own_columns: ClassVar[tuple[str, ...]] = ()
+    how: ClassVar[str]
+    """How the rules choose, as one sentence."""
+    ordered: ClassVar[bool] = False
+    """Whether the first rule that matches decides. Such rules do the same at every point between two
+    neighbouring ends of intervals; other rules compare numbers that change from point to point."""
+    votes: ClassVar[bool] = False
+    """Whether several rules decide together."""
+    wins: ClassVar[str]
+    """What a rule does that beats another one where both match, such as "comes first"."""
+    overlap: ClassVar[str]
+    """How the rules settle an overlap, as one sentence."""
+    notes_title: ClassVar[str] = ""
+    """What `rule_notes` gives, in words; "" where rules have no notes."""
+    weight_name: ClassVar[str] = ""
+    """What `rule_weights` gives: "strength", "fitness" or, in a decision list, ""."""
+    own_columns: ClassVar[Mapping[str, str]] = {}
+    """What each rule carries besides condition and action: the name in files and tables, the attribute."""
     own_settings: ClassVar[tuple[str, ...]] = ()
+    """Attributes of the whole ruleset, in files under the same name."""
     kinds: ClassVar[dict[str, type[RuleSet]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -69,56 +86,13 @@ class RuleSet(ABC):
         ):
             if not names or len(set(names)) != len(names):
                 raise RuleError(f"{what} names must be given and differ from each other, not {names}.")
-        self.bounds = frozen(box.decode(self._checked_bounds(bounds)))
-        self.actions = frozen(self._checked_actions(actions))
+        self.bounds = frozen(box.decode(checked_bounds(bounds, self.features)))
+        self.actions = frozen(checked_actions(actions, len(self.bounds), self.action_names))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
-
-    def _checked_bounds(self, bounds: ArrayLike) -> NDArray[Any]:
-        array = (
-            whole_numbers(bounds, "bounds")
-            if bounds_type(self.features) is np.int32
-            else real_numbers(bounds, "bounds")
-        )
-        if array.ndim != 3 or array.shape[1:] != (len(self.features), 2) or len(array) == 0:
-            raise RuleError(
-                f"bounds must have shape (rules, {len(self.features)}, 2) with at least one rule, "
-                f"not {array.shape}."
-            )
-        lows, highs = lows_and_highs(self.features)
-        whole = [feature.is_integer for feature in self.features]
-        broken = (array != np.rint(array)) & np.array(whole)[:, None]
-        if broken.any():
-            rule, d, _ = (int(i) for i in np.argwhere(broken)[0])
-            raise RuleError(
-                f"rule {rule + 1}: {self.features[d].name} is an integer feature: its bounds must be whole "
-                f"numbers, not {array[rule, d].tolist()}."
-            )
-        outside = (array < lows[:, None]) | (array > highs[:, None])
-        if outside.any():
-            rule, d, _ = (int(i) for i in np.argwhere(outside)[0])
-            feature = self.features[d]
-            raise RuleError(
-                f"rule {rule + 1}: {feature.name} in {array[rule, d].tolist()} leaves the feature's "
-                f"range [{feature.low}, {feature.high}]."
-            )
-        return array
-
-    def _checked_actions(self, actions: ArrayLike) -> NDArray[np.int32]:
-        array = whole_numbers(actions, "actions")
-        if array.shape != (len(self.bounds),):
-            raise RuleError(
-                f"actions must have shape ({len(self.bounds)},), one per rule, not {array.shape}."
-            )
-        if array.min() < 0 or array.max() >= len(self.action_names):
-            raise RuleError(
-                f"actions must be 0 to {len(self.action_names) - 1} ({', '.join(self.action_names)}), "
-                f"not {array.tolist()}."
-            )
-        return array
 
     def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
@@ -134,6 +108,36 @@ class RuleSet(ABC):
         self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what `choose` would if the rules `(n, rules)` marked in `matching` were those that match."""
+
+    @abstractmethod
+    def beats(
+        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return which of the rules marked in `matching` beat `rule` at each observation: `(n, rules)`."""
+
+    @property
+    def scoring(self) -> Scoring | None:
+        """The numbers that rules compare, for code in any language; None where the order of rules decides."""
+        return None
+
+    def best_actions(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the actions `(n,)` that `choose` gives, without the rules that decide.
+
+        Args:
+            points: `(n, features)`, inside the features' ranges.
+        """
+        return self.choose(points)[0]
+
+    def comparison(self, observation: ArrayLike) -> Comparison | None:
+        """Say how the rules that match one observation `(features,)` compared; None where none matches."""
+        point = self.checked_observations(observation)
+        matching = self.matches(point)
+        winner = int(self.decide(matching, point)[1][0])
+        return None if winner < 0 else self._compared(np.flatnonzero(matching[0]), winner, point)
+
+    @abstractmethod
+    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+        """Say how matching rules, by number, compared at a point `(1, features)` where `winner` decides."""
 
     def predict(self, observation: ArrayLike) -> Any:
         """Return the action for one observation `(features,)`, or `(n,)` actions for `(n, features)`.
@@ -152,46 +156,27 @@ class RuleSet(ABC):
         return out if np.ndim(observation) == 2 else out[0]
 
     def checked_observations(self, observation: ArrayLike) -> NDArray[np.float64]:
-        """Return one observation or a batch of them as `(n, features)`, or raise if it cannot be."""
-        try:
-            batch = np.atleast_2d(np.asarray(observation, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise RuleError(f"an observation must be numeric, not {observation!r}.") from None
-        names = ", ".join(feature.name for feature in self.features)
-        if batch.ndim != 2 or batch.shape[1] != len(self.features):
-            raise RuleError(
-                f"an observation must have shape ({len(self.features)},) or "
-                f"(n, {len(self.features)}) for ({names}), not {np.shape(observation)}."
-            )
-        if not np.isfinite(batch).all():
-            raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
-        clips = [feature.clips for feature in self.features]
-        if any(clips):
-            lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(self.features))
-            batch = np.where(clips, np.clip(batch, lows, highs), batch)
-        for d, feature in enumerate(self.features):
-            outside = (batch[:, d] < feature.low) | (batch[:, d] > feature.high)
-            if outside.any():
-                raise RuleError(
-                    f"{feature.name} of an observation must be from {feature.low} to {feature.high}, "
-                    f"not {batch[outside, d][0]:g}."
-                )
-        return batch
+        """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""
+        return checked_observations(observation, self.features)
 
     def subset(self, rules: ArrayLike) -> Self:
         """Return a ruleset of some of the rules only, given by number from 0, in the order given."""
-        data, numbers = self.to_dict(), np.asarray(rules)
+        numbers = np.asarray(rules)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or not len(numbers):
             raise RuleError(f"a subset needs the numbers of some rules, not {rules!r}.")
         if numbers.min() < 0 or numbers.max() >= len(self):
             raise RuleError(f"the rules are numbered 0 to {len(self) - 1}, not {rules!r}.")
-        data["rules"] = [data["rules"][r] for r in numbers]
-        return cast(Self, RuleSet.from_dict(data))
+        return self._made(self.bounds[numbers], numbers)
 
     def with_bounds(self, bounds: ArrayLike) -> Self:
         """Return the same rules with other conditions, `(rules, features, 2)`."""
-        own = (*self.extra_columns().values(), *self.settings().values())
-        return type(self)(bounds, self.actions, self.features, self.action_names, *own)
+        return self._made(bounds, np.arange(len(self)))
+
+    def _made(self, bounds: ArrayLike, rules: NDArray[Any]) -> Self:
+        """Return a ruleset of the same kind with these conditions, and the rest of rules given by number."""
+        columns = (column[rules] for column in self.extra_columns().values())
+        own = (*columns, *self.settings().values())
+        return type(self)(bounds, self.actions[rules], self.features, self.action_names, *own)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -215,30 +200,45 @@ class RuleSet(ABC):
         return "\n".join(lines)
 
     def rule_in_words(self, rule: int) -> str:
-        """Return rule number `rule` (from 0) as `IF … THEN …`, or `ALWAYS …` where it matches everything."""
-        condition, action = self.condition_in_words(rule), self.action_names[self.actions[rule]]
-        return f"IF {condition} THEN {action}" if condition else f"ALWAYS {action}"
+        """Return rule number `rule` (from 0): IF … THEN …, or OTHERWISE … or ALWAYS … without a condition."""
+        head, action = self.head_in_words(rule), self.action_of(rule)
+        return f"{head} THEN {action}" if head.startswith("IF ") else f"{head} {action}"
+
+    def head_in_words(self, rule: int) -> str:
+        """Return "IF x ≤ 3"; without a condition OTHERWISE after other rules in order, else ALWAYS."""
+        condition = self.condition_in_words(rule)
+        if condition:
+            return f"IF {condition}"
+        return "OTHERWISE" if self.ordered and rule > 0 else "ALWAYS"
 
     def condition_in_words(self, rule: int) -> str:
         """Return the condition of rule number `rule` (from 0), such as "x ≤ 3 AND y in [2, 5]".
 
-        Features that it does not restrict are left out; nothing is left where it matches everything.
+        It leaves out features without restriction, and is "" where the rule matches everything.
         """
         intervals = zip(self.features, self.bounds[rule].tolist(), strict=True)
         words = (feature.interval_in_words(low, high) for feature, (low, high) in intervals)
         return " AND ".join(filter(None, words))
 
+    def action_of(self, rule: int) -> str:
+        """Return the name of the action that rule number `rule` (from 0) proposes."""
+        return self.action_names[int(self.actions[rule])]
+
     def rule_notes(self, rule: int) -> str:
-        """Return what a reader should know of rule number `rule` beyond condition and action."""
+        """Return what a reader should know of rule number `rule` besides; `notes_title` says what it is."""
         return ""
+
+    def rule_weights(self) -> NDArray[np.float64] | None:
+        """Return each rule's weight beside others, `(rules,)`; `weight_name` says what it is."""
+        return None
 
     def extra_columns(self) -> dict[str, NDArray[np.float64]]:
         """Return what each rule carries besides, by the names in `own_columns`: arrays `(rules, …)`."""
-        return {}
+        return {name: getattr(self, attribute) for name, attribute in self.own_columns.items()}
 
     def settings(self) -> dict[str, Any]:
-        """Return what the ruleset as a whole carries beyond its rules, by `own_settings`, as plain data."""
-        return {}
+        """Return the ruleset's own settings as plain data, by the names in `own_settings`."""
+        return {name: getattr(self, name) for name in self.own_settings}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ruleset as plain data that `from_dict` and JSON understand."""
@@ -265,113 +265,31 @@ class RuleSet(ABC):
     def from_dict(data: Mapping[str, Any]) -> RuleSet:
         """Build a ruleset from `to_dict`'s plain data.
 
-        A feature left out of a rule is unrestricted. Files may also name a task; that is for their readers.
+        A feature left out of a rule is unrestricted. Data may also name a task, which is not looked up.
         """
-        import ifthen.inference  # noqa: F401  # the kinds of rulesets register themselves there
+        import ifthen.rules.kinds  # noqa: F401  # the kinds of rulesets register themselves there
 
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise RuleError(f"a ruleset must be an object with format {FORMAT!r}, as to_dict gives it.")
         if data.get("version") != VERSION:
             raise RuleError(f"the ruleset has version {data.get('version')!r}; this ifthen reads {VERSION}.")
-        if not isinstance(data.get("kind"), str) or data["kind"] not in RuleSet.kinds:
-            raise RuleError(
-                f"unknown kind of ruleset {data.get('kind')!r}."
-                + nearest(str(data.get("kind")), RuleSet.kinds)
-            )
-        kind = RuleSet.kinds[data["kind"]]
-        refuse_unknown(
-            "the ruleset",
-            data,
-            ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings),
-        )
+        name = data.get("kind")
+        if not isinstance(name, str) or name not in RuleSet.kinds:
+            raise RuleError(f"unknown kind of ruleset {name!r}.{nearest(str(name), RuleSet.kinds)}")
+        kind = RuleSet.kinds[name]
+        own = ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings)
+        refuse_unknown("the ruleset", data, own)
         try:
             features = tuple(Feature.from_dict(feature) for feature in data["features"])
             action_names = tuple(str(name) for name in data["actions"])
-            rules = [
-                ParsedRule.parse(i, rule, features, action_names, kind.own_columns)
-                for i, rule in enumerate(data["rules"])
-            ]
-            return kind._from_rules(rules, features, action_names, data)
+            rules = rules_from(data["rules"], features, action_names, tuple(kind.own_columns))
+            columns = ([rule[name] for rule in data["rules"]] for name in kind.own_columns)
+            settings = (data[name] for name in kind.own_settings)
+            return kind(*rules, features, action_names, *columns, *settings)
         except KeyError as missing:
-            raise RuleError(f"a ruleset of kind {data['kind']!r} needs {missing}.") from None
+            raise RuleError(f"a ruleset of kind {name!r} needs {missing}.") from None
         except (TypeError, AttributeError) as wrong:
             raise RuleError(f"a ruleset must be plain data as to_dict gives it: {wrong}.") from None
-
-    @classmethod
-    def _from_rules(
-        cls,
-        rules: list[ParsedRule],
-        features: tuple[Feature, ...],
-        action_names: tuple[str, ...],
-        data: Mapping[str, Any],
-    ) -> RuleSet:
-        """Build this kind of ruleset from parsed rules and the whole plain `data`.
-
-        Constructors take `own_columns` and then `own_settings`, in that order, after what every ruleset has.
-        """
-        return cls(
-            [rule.bounds for rule in rules],
-            [rule.action for rule in rules],
-            features,
-            action_names,
-            *([rule.extras[name] for rule in rules] for name in cls.own_columns),
-            *(data[name] for name in cls.own_settings),
-        )
-
-    # What follows reads a ruleset in ways that know tasks, which rules do not: hence imports inside.
-
-    def explain(
-        self, observation: ArrayLike | Mapping[str, float], task: AnyTask | None = None
-    ) -> Explanation:
-        """Say which rule decides at an observation, why the others lost, and what would change the action.
-
-        See `ifthen.explain.why.explain`.
-        """
-        from ifthen.explain.why import explain
-
-        return explain(self, observation, task)
-
-    def read(self, task: AnyTask | None = None) -> Reading:
-        """Return the rules ordered for reading, with the share of states that each decides.
-
-        See `ifthen.explain.words.read_rules`.
-        """
-        from ifthen.explain.words import read_rules
-
-        return read_rules(self, task)
-
-    def verify(self, task: AnyTask | None = None, require: str | Sequence[str] = ()) -> Verification:
-        """Check what holds of the rules, with a witness for everything that is found.
-
-        See `ifthen.explain.verify.verify`.
-        """
-        from ifthen.explain.verify import verify
-
-        return verify(self, task, require)
-
-    def simplify(self, task: AnyTask | None = None, intervals: Intervals = "short") -> Simplified:
-        """Return fewer and shorter rules of the same kind that choose the same.
-
-        See `ifthen.explain.fewer.simplify.simplify`.
-        """
-        from ifthen.explain.fewer.simplify import simplify
-
-        return simplify(self, task, intervals)
-
-    def to_decision_list(self, task: AnyTask | None = None) -> DecisionList:
-        """Return a short decision list that chooses the same.
-
-        See `ifthen.explain.fewer.simplify.as_decision_list`.
-        """
-        from ifthen.explain.fewer.simplify import as_decision_list
-
-        return as_decision_list(self, task)
-
-    def export(self, format: str, task: AnyTask | None = None) -> str:
-        """Return the rules as code, table, diagram or data; see `ifthen.explain.export.export`."""
-        from ifthen.explain.export import export
-
-        return export(self, format, task)
 
     def to_table(self) -> polars.DataFrame:
         """Return one row per rule: its number, both bounds of each feature, action, and what it carries."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from ifthen.environments.make import stand_in_task
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.systems.ppl_dl import PPLDL
-from ifthen.tasks.stand_in import stand_in_task
 
 LONG_ENOUGH = 0.3
 SHARE = 10
@@ -32,11 +32,11 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     if isinstance(learner, PPLDL):
         rehearsal = rehearsal_seconds(learner)
         learner.parameters = learner.parameters.model_copy(update={"rehearsal": 0})
-    first = int(learner.learn(0).now.records[-1]["episodes"])
-    before = learner.learn(1).now.records[-1]  # compiles, or loads what was compiled
+    first = int(learner.learn(epochs=0).now.records[-1]["episodes"])
+    before = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
     most = max(1, plan.epochs // SHARE)
-    learner.learn(most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
+    learner.learn(epochs=most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
     longer = plan.epochs / (learner.epoch - int(before["epoch"]))
     episodes = int(learner.now.records[-1]["episodes"]) - int(before["episodes"])
     return Estimate(rehearsal + (time.perf_counter() - began) * longer, first + episodes * longer)
@@ -49,7 +49,7 @@ def rehearsal_seconds(learner: PPLDL) -> float:
         return 0.0
     parameters = {**p.model_dump(), "stand_in": "", "rehearsal": 0}
     played = PPLDL(stand_in_task(learner.task, p.stand_in), seed=learner.seed, threads=1, **parameters)
-    played.learn(1)  # compiles, or loads what was compiled
+    played.learn(epochs=1)  # compiles, or loads what was compiled
     began = time.perf_counter()
-    played.learn(REHEARSED)
+    played.learn(epochs=REHEARSED)
     return (time.perf_counter() - began) / REHEARSED * float(p.rehearsal)

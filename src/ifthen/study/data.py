@@ -8,10 +8,8 @@ from typing import Any
 import polars
 
 from ifthen.study.results import Results
-from ifthen.study.tables import performances
-from ifthen.study.verdicts import Measure, judge
-
-MEASURES: tuple[Measure, ...] = ("fraction", "exact_fraction")
+from ifthen.study.tables import MEASURES, performances
+from ifthen.study.verdicts import judge
 
 
 def all_data(results: Results) -> dict[str, polars.DataFrame]:

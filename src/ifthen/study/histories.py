@@ -1,8 +1,13 @@
-"""Histories of trials and the study's log, read back only as far as they are what they should be."""
+"""Histories of trials: what a finished trial writes, and how files of any version are read back.
+
+Columns may come and go between versions: a column that a file has not is null, and one that is not known is
+left out. Only the columns of `ALWAYS` must be there. A number is there in all epochs of a trial or in none.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,9 +15,18 @@ from typing import Any
 import polars
 
 from ifthen.errors import OutputError
+from ifthen.explanation.measures import best_action_map
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simplify.by_play import NothingToPruneError
+from ifthen.simplify.prune import prune as pruned_policy
+from ifthen.simulate.evaluate import evaluate
+from ifthen.simulate.table import optimal_performance
+from ifthen.store import atomic_file
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.tasks.env_task import EnvTask
+from ifthen.systems.system import System
 
+UNSEEN = 100
+"""How many held-out reset seeds measure final rules in an environment."""
 WHOLE, REAL, TEXT = polars.Int64(), polars.Float64(), polars.String()
 COLUMNS: dict[str, polars.DataType] = {
     "system": TEXT,
@@ -30,9 +44,6 @@ COLUMNS: dict[str, polars.DataType] = {
     "episodes": WHOLE,
     "steps": WHOLE,
     "ga_invocations": WHOLE,
-}
-"""What the histories of all systems have, and a study needs."""
-ENV_COLUMNS: dict[str, polars.DataType] = {
     "unseen_performance": REAL,
     "unseen_score": REAL,
     "unseen_sd": REAL,
@@ -41,14 +52,11 @@ ENV_COLUMNS: dict[str, polars.DataType] = {
     "pruned_rules": WHOLE,
     "pruned_score": REAL,
 }
-"""What those of environments have besides: by epoch the performance on the seeds of validation, and of the
-final rules what they got on seeds that nothing was learnt or selected on, before and after pruning."""
-FRACTIONS = ("fraction", "exact_fraction")
-"""Null where returns can be negative."""
-OF_TABLES = (*FRACTIONS, "exact_performance", "otp", "optimum", "best_action_rules")
-"""Null in environments, which have no table to work them out with."""
-PRUNED = ("pruned_rules", "pruned_score")
-"""Null where the plan wants no pruning, and for rules that meet a state with no rule."""
+"""The columns that all systems share. The last seven are those of environments: by epoch the performance on
+validation seeds; for the final rules the returns on held-out test seeds, before and after pruning."""
+ALWAYS = ("system", "task", "seed", "epoch", "performance")
+OF_TABLES = ("fraction", "exact_fraction", "exact_performance", "otp", "optimum", "best_action_rules")
+"""Null in environments. The fractions are null in every task whose returns can be negative."""
 LOG_COLUMNS: dict[str, polars.DataType] = {
     "time": TEXT,
     "system": TEXT,
@@ -58,6 +66,86 @@ LOG_COLUMNS: dict[str, polars.DataType] = {
     "seconds": REAL,
     "processor_seconds": REAL,
 }
+
+
+def write_history(path: Path, plan: StudyPlan, system: System, trial: Trial) -> None:
+    """Write the history of a trial, which makes it a finished one."""
+    table = history_table(system, trial, plan.prune is not False)
+    if plan.record == "shared":
+        table = table.select(name for name in COLUMNS if name in table.columns)
+    write_parquet(path, table, 3)
+
+
+def write_parquet(path: Path, table: polars.DataFrame, level: int) -> None:
+    """Write a Parquet file; errors of the disk are then Python's, not those of a library."""
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", compression_level=level)
+    with atomic_file(path) as file:
+        file.write(buffer.getvalue())
+
+
+def history_table(system: System, trial: Trial, prune: bool = True) -> polars.DataFrame:
+    """Return a trained system's history with everything that a study needs beside it.
+
+    Args:
+        system: the system.
+        trial: whose history it is.
+        prune: whether to prune the rules of environments.
+    """
+    beside = _of_table(system) if system.task.has_states else _of_environment(system, prune)
+    return system.history.with_columns(
+        polars.lit(trial.system).alias("system"),
+        polars.lit(trial.task).alias("task"),
+        polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
+        *beside,
+        polars.lit(len(system.ruleset)).alias("rules"),
+    )
+
+
+def _of_table(system: System) -> list[polars.Expr]:
+    """Return the optima, fractions of them, and the number of rules in the best action map.
+
+    Fractions of the optimum are null where returns can be negative, as in `evaluate`.
+    """
+    task: Any = system.task
+    otp = optimal_performance(task, "sampled", system.parameters.noise)
+    optimum = optimal_performance(task, "exact")
+    relative = task.floor == 0 and min(otp, optimum) > 0
+    units = [polars.lit(unit if relative else None, dtype=REAL) for unit in (otp, optimum)]
+    return [
+        polars.lit(otp).alias("otp"),
+        polars.lit(optimum).alias("optimum"),
+        (polars.col("performance") / units[0]).alias("fraction"),
+        (polars.col("exact_performance") / units[1]).alias("exact_fraction"),
+        polars.lit(len(best_action_map(system.ruleset, task))).alias("best_action_rules"),
+    ]
+
+
+def _of_environment(system: System, prune: bool) -> list[polars.Expr]:
+    """Return what the final rules get on held-out test seeds, before and after pruning."""
+    task: Any = system.task
+    ruleset, seeds = system.ruleset, task.unseen(UNSEEN)
+    unseen = evaluate(ruleset, task, threads=1, seeds=seeds)
+    pruned = _pruned(ruleset, task) if prune else None
+    scored = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)
+    numbers: dict[str, float | int | None] = {
+        "unseen_score": unseen.performance,
+        "unseen_sd": unseen.deviation,
+        "unseen_least": unseen.least,
+        "unseen_failed_share": unseen.failed_share,
+        "pruned_rules": None if pruned is None else len(pruned),
+        "pruned_score": None if scored is None else scored.performance,
+    }
+    every = numbers | dict.fromkeys(OF_TABLES)
+    return [polars.lit(value, dtype=COLUMNS[name]).alias(name) for name, value in every.items()]
+
+
+def _pruned(ruleset: RuleSet, task: Any) -> RuleSet | None:
+    """Return pruned rules; None for rules that reach a state with no rule, which have nothing to lose."""
+    try:
+        return pruned_policy(ruleset, task, threads=1).ruleset
+    except NothingToPruneError:
+        return None
 
 
 def read_histories(path: Path, plan: StudyPlan, trials: Iterable[Trial]) -> polars.DataFrame:
@@ -74,20 +162,21 @@ def read_histories(path: Path, plan: StudyPlan, trials: Iterable[Trial]) -> pola
 
 
 def _read(path: Path, most: int) -> polars.DataFrame:
-    """Return the columns that every history has, in types of one kind."""
+    """Return the shared columns, in types of one kind; null where the file has no such column."""
     rows = polars.scan_parquet(path).select(polars.len()).collect().item()
     if rows > most:
         raise OutputError(f"{path} is damaged: it has {rows:,} rows, at most {most:,} can be.")
     there = polars.read_parquet_schema(path)
-    kinds = COLUMNS | {name: kind for name, kind in ENV_COLUMNS.items() if name in there}
-    table = polars.read_parquet(path, columns=list(kinds))
-    for name, kind in kinds.items():
-        found = table.schema[name]
+    if missing := [name for name in ALWAYS if name not in there]:
+        raise OutputError(f"{path} is damaged: it has no column {missing[0]}.")
+    table = polars.read_parquet(path, columns=[name for name in COLUMNS if name in there])
+    for name, found in table.schema.items():
+        kind = COLUMNS[name]
         if not (found in (kind, polars.Null()) or (kind == WHOLE and found.is_integer())):
             raise OutputError(f"{path} is damaged: {name} holds {found}, not {kind}.")
-    missing = [polars.lit(None).alias(name) for name in ENV_COLUMNS if name not in there]
-    every: Any = COLUMNS | ENV_COLUMNS
-    return table.with_columns(missing).select(*every).cast(every)
+    absent = [polars.lit(None).alias(name) for name in COLUMNS if name not in there]
+    every: Any = COLUMNS
+    return table.with_columns(absent).select(*every).cast(every)
 
 
 def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, known: set[Trial]) -> str:
@@ -99,40 +188,20 @@ def _what_is_wrong(table: polars.DataFrame, plan: StudyPlan, known: set[Trial]) 
     in_order = polars.col("epoch") == polars.int_range(polars.len()).over(of_trial)
     if not table.select(in_order.all()).item() or len(table) != len(found) * (plan.epochs + 1):
         return f"it must have every epoch from 0 to {plan.epochs}, in order"
-    played = {name for name, task in plan.tasks_by_name().items() if isinstance(task, EnvTask)}
-    environments = table["task"].is_in(list(played))
-    for name, kind in (COLUMNS | ENV_COLUMNS).items():
-        if not _where_it_should_be(table, name, environments):
+    others = [name for name in COLUMNS if name not in of_trial]
+    gaps = table.group_by(of_trial).agg(polars.col(others).is_null().n_unique())
+    for name, kind in COLUMNS.items():
+        if (name in ALWAYS and table[name].has_nulls()) or (name in others and (gaps[name] > 1).any()):
             return f"{name} is missing in some rows"
         if kind == REAL and not table[name].drop_nulls().is_finite().all():
             return f"{name} is not finite in some rows"
     return ""
 
 
-def _where_it_should_be(table: polars.DataFrame, name: str, environments: polars.Series) -> bool:
-    """Return whether a column has numbers in all rows of tasks that it is for, and in no others."""
-    nulls = table[name].is_null()
-    if name in PRUNED:
-        return bool(nulls.filter(~environments).all())
-    if name in FRACTIONS:
-        return bool(nulls.filter(environments).all()) and _whole_tasks(table, nulls)
-    if name in OF_TABLES:
-        return bool((nulls == environments).all())
-    if name in ENV_COLUMNS:
-        return bool((nulls != environments).all())
-    return not nulls.any()
-
-
-def _whole_tasks(table: polars.DataFrame, nulls: polars.Series) -> bool:
-    """Return whether something is missing in all rows of a task or in none."""
-    per_task = table.select("task", nulls.alias("null")).group_by("task").agg(polars.col("null").n_unique())
-    return bool((per_task["null"] == 1).all())
-
-
 def read_log(path: Path) -> polars.DataFrame | None:
     """Return the study's log, one row per time that a trial was worked on; None where there is none.
 
-    Lines that are not whole, as a process leaves that was killed, are passed over.
+    Incomplete lines, as a killed process leaves them, are passed over.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -144,14 +213,9 @@ def read_log(path: Path) -> polars.DataFrame | None:
 
 
 def _log_row(line: dict[str, str]) -> tuple[str | int | float, ...] | None:
-    """Return a line of the log, or None where it is not a whole one."""
+    """Return a line of the log, or None where it is incomplete."""
+    kinds = {WHOLE: int, REAL: float, TEXT: str}
     try:
-        return (
-            *(line["time"], line["system"], line["task"]),
-            int(line["seed"]),
-            line["outcome"],
-            float(line["seconds"]),
-            float(line["processor_seconds"]),
-        )
+        return tuple(kinds[kind](line[name]) for name, kind in LOG_COLUMNS.items())
     except (KeyError, TypeError, ValueError):
         return None

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import sys
 import tempfile
@@ -24,11 +23,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ifthen.errors import OutputError, RuleError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import SIZE_LIMIT, atomic_file, write_text
-from ifthen.study.histories import COLUMNS, ENV_COLUMNS, read_histories, read_log
+from ifthen.study.folder import LOG, PACK, PLAN
+from ifthen.study.histories import COLUMNS, read_histories, read_log, write_parquet
 from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.results import Results
-from ifthen.study.run import LOG, PACK, PLAN
-from ifthen.tasks.env_task import EnvTask
 
 HISTORIES = "histories.parquet"
 VERSION = 1
@@ -73,12 +71,8 @@ def write_pack(folder: Path, results: Results, rulesets: bool = True) -> None:
 def _write(folder: Path, results: Results, rulesets: bool) -> None:
     """Write the files of a packed study."""
     write_text(folder / PLAN, results.plan.to_json())
-    buffer = io.BytesIO()  # errors of the disk are then Python's, not those of a library
-    environments = any(isinstance(task, EnvTask) for task in results.plan.tasks_by_name().values())
-    columns = [*COLUMNS, *(ENV_COLUMNS if environments else ())]
-    results.histories.select(*columns).write_parquet(buffer, compression="zstd", compression_level=19)
-    with atomic_file(folder / HISTORIES) as file:
-        file.write(buffer.getvalue())
+    known = [name for name in COLUMNS if not results.histories[name].is_null().all()]
+    write_parquet(folder / HISTORIES, results.histories.select(known), 19)
     if results.log is not None:
         write_text(folder / LOG, results.log.write_csv())
     if rulesets:

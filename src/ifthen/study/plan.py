@@ -12,12 +12,11 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.study.settings import explained, parse_assignment, read_settings
-from ifthen.study.task_settings import OneOfThese, TaskSettings, made_task
-from ifthen.systems.base import EPOCH_LIMIT, System, checked_parameters
+from ifthen.runs.settings import explained, parse_assignment, read_settings
+from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task
 from ifthen.systems.registry import system_by_name
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.systems.system import EPOCH_LIMIT, System, checked_parameters
+from ifthen.tasks.task import Task
 
 LARGEST_SEED = 2**63 - 1
 
@@ -139,9 +138,9 @@ class StudyPlan(BaseModel):
         """Return the plan of a system by its name in the study."""
         return next(system for system in self.systems if system.name == name)
 
-    def tasks_by_name(self) -> dict[str, TabularTask | EnvTask]:
+    def tasks_by_name(self) -> dict[str, Task]:
         """Return the tasks by name; raises where two have the same."""
-        named: dict[str, TabularTask | EnvTask] = {}
+        named: dict[str, Task] = {}
         for given in self.tasks:
             task = _made(given if isinstance(given, str) else given.model_dump_json(), type(given))
             if safe_name(task.name) in map(safe_name, named):
@@ -188,7 +187,7 @@ class StudyPlan(BaseModel):
 
 
 @lru_cache(maxsize=64)
-def _made(settings: str, kind: Any) -> TabularTask | EnvTask:
+def _made(settings: str, kind: Any) -> Task:
     """Return the task of a name, or of settings of a kind as JSON; made once, for all trials."""
     given: OneOfThese = settings if kind is str else kind.model_validate_json(settings)
     task = made_task(given)

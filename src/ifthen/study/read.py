@@ -7,11 +7,11 @@ from pathlib import Path
 import polars
 
 from ifthen.errors import OutputError
+from ifthen.study.folder import LOG, PACK, plan_of
 from ifthen.study.histories import read_histories, read_log
 from ifthen.study.pack import read_pack
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.results import Results
-from ifthen.study.run import LOG, PACK, plan_of
 from ifthen.study.trial import TrialFiles
 from ifthen.systems.model_file import read
 from ifthen.systems.registry import load

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Literal
 
 import polars
 
+from ifthen.explanation.pictures.grid import has_grid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.table import TabularTask
+
+Measure = Literal["fraction", "exact_fraction"]
+"""On z, where systems are tested, or what rules are worth: exactly, or on held-out test seeds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +48,10 @@ class Results:
     def values(self, system: str, task: str, column: str) -> list[float]:
         """Return a column of the finished trials of one system on one task, in the order of their seeds.
 
-        Nothing is returned of what makes no sense there, such as an optimum that nobody knows.
+        Numbers that do not exist, such as an optimum that nobody knows, are left out.
         """
+        if column not in self.finals.columns:
+            return []
         own = self.finals.filter((polars.col("system") == system) & (polars.col("task") == task))
         return [float(value) for value in own.sort("seed")[column].drop_nulls()]
 
@@ -61,26 +67,50 @@ class Results:
 
     @cached_property
     def environments(self) -> set[str]:
-        """The names of the tasks that are environments: their optimum is not known."""
-        return {name for name, task in self.plan.tasks_by_name().items() if isinstance(task, EnvTask)}
+        """The tasks whose optimum is not known: their final rules were played on held-out test seeds."""
+        if "unseen_score" not in self.finals.columns:
+            return set()
+        return set(self.finals.filter(polars.col("unseen_score").is_not_null())["task"])
+
+    @cached_property
+    def grids(self) -> dict[str, TabularTask]:
+        """The tasks that are drawn on a grid of x and y, by name."""
+        tasks: dict[str, Any] = dict(self.plan.tasks_by_name())
+        return {name: task for name, task in tasks.items() if has_grid(task)}
+
+    @cached_property
+    def only_environments(self) -> bool:
+        """Whether all tasks with finished trials are environments."""
+        return self.environments == set(self.finals["task"])
 
     def floor(self, task: str) -> float:
-        """Return the performance that stands for rules which met a state with no rule, and is no return.
+        """Return the performance of rules that reached a state with no rule; it is no return.
 
-        It is −inf for tables of states: what stands there for such rules is as good a number as any.
+        It is −inf for tables of states, where the performance of such rules counts like any other.
         """
-        made = self.plan.tasks_by_name()[task]
-        return made.floor if isinstance(made, EnvTask) else -math.inf
+        return self.plan.tasks_by_name()[task].failure_mark
 
     def counted(self, task: str, values: list[float]) -> list[float]:
-        """Return the performances in a task without those of rules that met a state with no rule."""
+        """Return the performances in a task without those of rules that reached a state with no rule."""
         return [value for value in values if value > self.floor(task)]
-
-    @property
-    def only_environments(self) -> bool:
-        """Whether all tasks are environments."""
-        return len(self.environments) == len(self.plan.tasks_by_name())
 
     def failures(self, system: str, task: str) -> int:
         """Return how many trials of one system on one task failed."""
         return sum((trial.system, trial.task) == (system, task) for trial in self.failed)
+
+    def column(self, task: str, measure: Measure, final: bool = True) -> str:
+        """Return the column of a measure in a task: absolute where fractions mean nothing.
+
+        Args:
+            task: the task.
+            measure: the measure.
+            final: True for the final rules, False for those of every epoch, which environments measure on
+                validation seeds.
+        """
+        if self.relative(task):
+            return measure
+        if measure == "fraction":
+            return "performance"
+        if task in self.environments:
+            return "unseen_score" if final else "unseen_performance"
+        return "exact_performance"

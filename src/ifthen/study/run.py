@@ -6,93 +6,51 @@ read off the folder, so running a study again does what is left. Where jobs are 
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ifthen.errors import EngineError, OutputError, ParameterError
+from ifthen.errors import EngineError, OutputError, ParameterError, nearest
+from ifthen.parallel import checked_threads
 from ifthen.store import alone, write_text
-from ifthen.study.engines import Crew, Engine, Job
-from ifthen.study.histories import LOG_COLUMNS
-from ifthen.study.made_by import sign
+from ifthen.study.cluster import Dask
+from ifthen.study.engines import Crew, Engine, Job, Local
+from ifthen.study.folder import PLAN, errors_of_files, unfinished, write_log
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 
-PLAN = "study.json"
-LOG = "log.csv"
-PACK = "pack.json"
+ENGINES = ("local", "dask")
 LOOK_EVERY = 0.2
-FREE = {"name", "checkpoint_seconds", "reference", "comparisons", "varies"}
-"""Settings that may change from one run of a study to the next: no trial depends on them."""
+"""Seconds between two looks at running trials."""
 
 Told = Callable[[Trial, Ended], None]
 """Is told how each trial ended."""
 Watch = Callable[[list[Trial]], None]
 
 
-def claim(folder: Path, plan: StudyPlan) -> None:
-    """Take a folder for a study, or raise if it holds another: results of two plans must not mix.
+def engine_by_name(name: str, workers: int | None, address: str | None) -> Engine:
+    """Return an engine.
 
-    What results do not depend on may change: it is then written down anew.
+    Args:
+        name: "local" or "dask".
+        workers: how many processes on this machine; one per core by default.
+        address: of the scheduler of a running Dask cluster, such as `tcp://10.0.0.1:8786`.
     """
-    path = folder / PLAN
-    with errors_of_files(folder):
-        if not path.exists():
-            if folder.exists() and any(folder.iterdir()):
-                raise OutputError(f"{folder} holds other files and no study: give another folder.")
-            write_text(path, plan.to_json())
-        if (folder / PACK).exists():
-            raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
-        before = plan_of(folder)
-        _check_same(folder, before, plan)
-        sign(folder)
-        if before.to_json() != plan.to_json():
-            with alone(path, folder):
-                write_text(path, plan.to_json())
-
-
-def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
-    """Raise unless two plans have the same trials, naming the first difference."""
-    for name, ours in plan.model_dump(exclude=FREE).items():
-        theirs = before.model_dump()[name]
-        if theirs != ours:
-            raise ParameterError(
-                f"{folder} holds a study with {name} = {_short(theirs)}, but this plan says {_short(ours)}. "
-                "Results must not mix: give the plan it was begun with, or another folder, to which "
-                f"--reuse {folder} takes over the trials that are the same."
-            )
-
-
-def plan_of(folder: Path) -> StudyPlan:
-    """Return the plan of the study that a folder holds, or raise where it holds none that can be read."""
-    path = folder / PLAN
-    if not path.exists():
-        raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
-    try:
-        return StudyPlan.from_json(path.read_text(encoding="utf-8"))
-    except (ParameterError, UnicodeDecodeError) as problem:
-        raise OutputError(
-            f"{path} cannot be read: {problem} It says what the folder's trials are of: put back the file, "
-            "or begin the study in another folder."
-        ) from None
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 300 else text[:300] + " …"
-
-
-def unfinished(folder: Path, plan: StudyPlan) -> list[Trial]:
-    """Return the trials that have no result yet, in the order of the plan."""
-    return [trial for trial in plan.trials_to_run() if not TrialFiles(folder, trial).finished]
+    if name not in ENGINES:
+        raise ParameterError(f"there is no engine {name!r}.{nearest(name, ENGINES)}")
+    if address is None:
+        processes = checked_threads(workers, "workers")
+        return Local(processes) if name == "local" else Dask(processes)
+    if name == "local":
+        raise ParameterError("an address is that of a Dask cluster: give --engine dask with --address.")
+    if workers is not None:
+        raise ParameterError("a cluster at an address has workers of its own: leave out --workers.")
+    return Dask(address=address)
 
 
 def run_study(
@@ -243,44 +201,3 @@ class _Shift:
         if not self.stopping:
             self.stopping = True
             write_text(self._folder / STOP, "")
-
-
-@contextmanager
-def errors_of_files(folder: Path) -> Iterator[None]:
-    """Say what to do where the files of a study cannot be read or written."""
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as problem:
-        raise OutputError(
-            f"cannot work in {folder}: {problem.strerror or problem}: {problem.filename or ''}. "
-            "Finished trials stay as they are; check the folder, its permissions and the disk."
-        ) from problem
-
-
-def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
-    """Add a line to the study's log: how a trial ended, and how long it took."""
-    path, line = folder / LOG, io.StringIO(newline="")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
-    rows = csv.writer(line, lineterminator="\n")
-    try:
-        with path.open("ab", buffering=0) as file:
-            size = file.tell()
-            if size == 0:
-                rows.writerow(LOG_COLUMNS)
-            rows.writerow((now, *trial, ended.outcome, *times))
-            whole = line.getvalue().encode()
-            try:
-                written = file.write(whole)
-                while written < len(whole):
-                    written += file.write(whole[written:])
-            except OSError:
-                file.truncate(size)  # no half lines
-                raise
-    except OSError as problem:
-        raise OutputError(
-            f"cannot write {path}: {problem.strerror or problem}. "
-            "Finished trials stay as they are; check the folder, its permissions and the disk."
-        ) from None

@@ -1,4 +1,4 @@
-"""What the trials of a study say: summaries, comparisons of two systems, verdicts of a table.
+"""The statistics of a study: summaries of samples, comparisons of two samples, verdicts.
 
 Trials of one system on one task give a sample of n values. Two samples a and b are compared with the
 two-sided Mann–Whitney U test, the p values of one task are corrected as a family, and a verdict says
@@ -11,28 +11,33 @@ McGraw and Wong", 2000; Holm, "A simple sequentially rejective multiple test pro
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.checks import real_number, whole_number
-from ifthen.study.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap_intervals, middle_weights
+from ifthen.checks import real_number
 
-LARGEST = 1e150
-"""Values beyond ± this are refused: their squares would be infinite."""
+RESAMPLES, LEVEL = 10_000, 0.95
+"""Resamples and confidence level of the percentile bootstrap."""
 EXACT_UP_TO = 50
-MOST_WAYS = 20_000
 """The exact U test is used for samples without ties of at most this many values each."""
+MOST_WAYS = 20_000
+"""With ties, every way to share the values out is tried where there are at most this many ways."""
 SHAPIRO_UP_TO = 5_000
 """SciPy's p of the Shapiro–Wilk test is accurate for at most this many values."""
 HALF_A_DIGIT = 0.0005
-"""How far the paper's three digits may be from the number that was rounded."""
+"""The paper's three digits may be this far from the number that was rounded."""
+LARGEST = 1e150
+"""Larger values are refused: their squares would be infinite."""
 
+Interval = tuple[float, float]
 Effect = Literal["negligible", "small", "medium", "large"]
 Verdict = Literal[">", "=", "<"]
+UMethod = Literal["exact", "asymptotic"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Summary:
     n: int
     """How many trials finished."""
     failed: int
-    """How many did not, and are in none of the numbers."""
+    """How many trials did not finish; they are in none of the numbers."""
     mean: float | None = None
     sd: float | None = None
     """Sample standard deviation, with n − 1."""
@@ -61,13 +66,7 @@ class Summary:
     """What is None and why; empty where nothing is."""
 
 
-def summarise(
-    values: Iterable[float],
-    failed: int = 0,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    level: float = LEVEL,
-) -> Summary:
+def summarise(values: Iterable[float], failed: int = 0, seed: int = 0, resamples: int = RESAMPLES) -> Summary:
     """Return a sample in numbers.
 
     Args:
@@ -75,28 +74,25 @@ def summarise(
         failed: how many trials did not finish.
         seed: of the bootstrap.
         resamples: of the bootstrap.
-        level: of the confidence intervals.
     """
-    failed = whole_number("failed", failed, 0, 2**63 - 1)
     sample = np.sort(_checked("values", values))
-    n = sample.size
+    n, numbers = sample.size, sample.tolist()
     if n == 0:
         return Summary(0, failed, why="No trial finished: there is nothing to summarise.")
-    intervals = bootstrap_intervals(sample, seed, resamples, level) if n > 1 else (None, None)
     shapiro_w, shapiro_p, why = _shapiro(sample)
     if n == 1:
         why = f"One value has no sd and no confidence intervals. {why}"
     return Summary(
         n=n,
         failed=failed,
-        mean=_mean(sample),
-        sd=_sd(sample) if n > 1 else None,
-        median=_clamped((sample[(n - 1) // 2] + sample[n // 2]) / 2, sample),
-        minimum=float(sample[0]),
-        maximum=float(sample[-1]),
+        mean=statistics.mean(numbers),
+        sd=statistics.stdev(numbers) if n > 1 else None,
+        median=statistics.median(numbers),
+        minimum=numbers[0],
+        maximum=numbers[-1],
         iqm=interquartile_mean(sample),
-        mean_interval=intervals[0],
-        iqm_interval=intervals[1],
+        mean_interval=_interval(sample, np.mean, seed, resamples),
+        iqm_interval=_interval(sample, _middle_means, seed, resamples),
         shapiro_w=shapiro_w,
         shapiro_p=shapiro_p,
         why=why,
@@ -104,7 +100,7 @@ def summarise(
 
 
 def interquartile_mean(values: Iterable[float]) -> float:
-    """Return the mean of the middle half of at least one value, those on its borders counted in part.
+    """Return the mean of the middle half of at least one value; values on its borders count in part.
 
     The weights add up to exactly n/2. SciPy's `trim_mean(values, 0.25)`, which rliable uses, drops ⌊n/4⌋
     whole values at each end instead: the same where 4 divides n, and otherwise a little more than half
@@ -113,9 +109,42 @@ def interquartile_mean(values: Iterable[float]) -> float:
     Args:
         values: the sample, in any order.
     """
-    sample = np.sort(_checked("values", values, at_least=1))
-    total = math.fsum(middle_weights(sample.size) * sample)
-    return _clamped(total / (2 * sample.size), sample)
+    sample = _checked("values", values)
+    if not sample.size:
+        raise ValueError("an interquartile mean needs at least one value")
+    return float(np.clip(_middle_means(sample), sample.min(), sample.max()))
+
+
+def _middle_means(samples: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    """Return the interquartile means of samples along an axis."""
+    n = samples.shape[axis]
+    # The value at place i covers [i, i + 1] of a line of length n, whose middle half is [n/4, 3n/4].
+    places = np.arange(n)
+    weights = np.minimum(places + 1, 0.75 * n) - np.maximum(places, 0.25 * n)
+    ordered = np.moveaxis(np.sort(samples, axis=axis), axis, -1)
+    return np.asarray(ordered @ weights.clip(min=0) / (n / 2))
+
+
+def _interval(
+    sample: NDArray[np.float64], statistic: Callable[..., Any], seed: int, resamples: int
+) -> Interval | None:
+    """Return the percentile bootstrap's confidence interval of a statistic; None for a single value."""
+    if sample.size < 2:
+        return None
+    from scipy.stats import bootstrap  # type: ignore[import-untyped]  # SciPy ships no types
+
+    found = bootstrap(
+        (sample,),
+        statistic,
+        n_resamples=resamples,
+        confidence_level=LEVEL,
+        method="percentile",
+        vectorized=True,
+        rng=seed,
+    )
+    # Rounding must not carry a mean out of its sample: of equal values the mean is that value.
+    low, high = np.clip(found.confidence_interval, sample[0], sample[-1]).tolist()
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -125,10 +154,10 @@ class Comparison:
     n_a: int
     n_b: int
     u: float | None = None
-    """Pairs in which a is greater, plus half of those that tie."""
+    """Pairs in which a is greater, plus half of the ties."""
     p: float | None = None
     """Two-sided, not corrected for other tests."""
-    method: Literal["exact", "asymptotic"] | None = None
+    method: UMethod | None = None
     """How p was found; None where there was nothing to compute."""
     a12: float | None = None
     """The probability that a value of a exceeds one of b, plus half of that of a tie."""
@@ -143,11 +172,10 @@ class Comparison:
 def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
     """Return how two samples differ, with the two-sided Mann–Whitney U test.
 
-    The test is exact where no two values of a and b together are equal and neither sample has more than
-    `EXACT_UP_TO` values, and where there are so few that all ways to share them out can be tried; otherwise
-    the normal approximation, corrected for ties and continuity. Where all
-    values are equal, p is 1 without a test. The test needs two values in each sample, A12 and the
-    difference of means need one.
+    The test is exact for at most `EXACT_UP_TO` values in each sample, all different, and wherever all ways to
+    share the values out can be tried; otherwise it is the normal approximation, corrected for ties and
+    continuity. Where all values are equal, p is 1 without a test. The test needs two values in each sample,
+    A12 and the difference of means need one.
 
     Args:
         a: one number per finished trial of the first system.
@@ -156,9 +184,9 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
     first, second = _checked("a", a), _checked("b", b)
     n_a, n_b = first.size, second.size
     if not (n_a and n_b):
-        why = f"A comparison needs values on both sides, not {n_a} and {n_b}."
-        return Comparison(n_a, n_b, why=why)
-    u = _pairs_won(first, second)
+        return Comparison(n_a, n_b, why=f"A comparison needs values on both sides, not {n_a} and {n_b}.")
+    greater, equal = first[:, None] > second, first[:, None] == second
+    u = float(greater.sum() + equal.sum() / 2)
     p, method, why = _u_test(first, second)
     return Comparison(
         n_a=n_a,
@@ -168,7 +196,7 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
         method=method,
         a12=u / (n_a * n_b),
         effect=effect_word(u / (n_a * n_b)),
-        mean_difference=_mean(first) - _mean(second),
+        mean_difference=statistics.mean(first.tolist()) - statistics.mean(second.tolist()),
         why=why,
     )
 
@@ -179,7 +207,6 @@ def effect_word(a12: float) -> Effect:
     Args:
         a12: from 0 to 1; 0.5 where neither sample tends to be above the other.
     """
-    real_number("a12", a12, 0, 1)
     larger = max(a12, 1 - a12)
     if larger < 0.56:
         return "negligible"
@@ -193,7 +220,7 @@ def bonferroni(ps: Sequence[float | None]) -> list[float | None]:
         ps: one p value per planned test. None, a test that could not be made, stays None and counts in
             the family's size, so that a missing sample makes no other verdict easier.
     """
-    return [None if p is None else min(1.0, len(ps) * p) for p in _checked_ps(ps)]
+    return [None if p is None else min(1.0, len(ps) * p) for p in ps]
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -205,7 +232,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     Args:
         ps: as for `bonferroni`.
     """
-    known = sorted((p, place) for place, p in enumerate(_checked_ps(ps)) if p is not None)
+    known = sorted((p, place) for place, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
     highest = 0.0
     for rank, (p, place) in enumerate(known):
@@ -214,30 +241,21 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def verdict(comparison: Comparison, p_adjusted: float | None, alpha: float = 0.05) -> Verdict | None:
-    """Return ">", "=" or "<" as the paper does: direction by the larger mean; None without a test.
+def verdict(direction: float | None, p_adjusted: float | None, alpha: float = 0.05) -> Verdict | None:
+    """Return ">", "=" or "<"; None without a test.
 
     Args:
-        comparison: of a and b.
-        p_adjusted: its p, corrected for the family of tests it belongs to.
+        direction: positive where a is above b. The paper goes by the difference of means; the U test itself
+            tests A12 − 0.5. They differ where a few bad trials pull down the mean of a sample that is mostly
+            better.
+        p_adjusted: p, corrected for the family of tests it belongs to.
         alpha: family-wise error rate; a difference counts where p_adjusted ≤ alpha.
     """
-    return _verdict(comparison.mean_difference, p_adjusted, alpha)
-
-
-def verdict_by_effect(
-    comparison: Comparison, p_adjusted: float | None, alpha: float = 0.05
-) -> Verdict | None:
-    """Return ">", "=" or "<" with the direction by A12, which is what the U test tests.
-
-    It differs from `verdict` where a few bad trials pull down the mean of a sample that is mostly better.
-
-    Args:
-        comparison: of a and b.
-        p_adjusted: its p, corrected for the family of tests it belongs to.
-        alpha: family-wise error rate; a difference counts where p_adjusted ≤ alpha.
-    """
-    return _verdict(None if comparison.a12 is None else comparison.a12 - 0.5, p_adjusted, alpha)
+    if direction is None or p_adjusted is None:
+        return None
+    if p_adjusted > alpha or direction == 0:
+        return "="
+    return ">" if direction > 0 else "<"
 
 
 def standard_errors_apart(
@@ -257,59 +275,18 @@ def standard_errors_apart(
         paper_sd: likewise.
         paper_n: how many trials the paper ran.
     """
-    ours = real_number("mean", mean, -LARGEST, LARGEST)
-    distance = abs(ours - real_number("paper_mean", paper_mean, -LARGEST, LARGEST))
-    unit = math.hypot(_standard_error("", sd, n), _standard_error("paper_", paper_sd, paper_n))
+    distance, unit = abs(mean - paper_mean), math.hypot(sd / math.sqrt(n), paper_sd / math.sqrt(paper_n))
     if unit > 0:
         return distance / unit
     # A little more than half a digit: 0.9855 − 0.985 is 0.000500000000000056.
     return None if distance <= HALF_A_DIGIT * (1 + 1e-9) else math.inf
 
 
-def _standard_error(prefix: str, sd: float, n: int) -> float:
-    """Return the standard error of a mean."""
-    checked = real_number(f"{prefix}sd", sd, 0, LARGEST)
-    return checked / math.sqrt(whole_number(f"{prefix}n", n, 1, 2**63 - 1))
-
-
-def _verdict(direction: float | None, p_adjusted: float | None, alpha: float) -> Verdict | None:
-    """Return the verdict; a significant difference without a direction is none."""
-    real_number("alpha", alpha, 0, 1)
-    if direction is None or p_adjusted is None:
-        return None
-    if real_number("p_adjusted", p_adjusted, 0, 1) > alpha or direction == 0:
-        return "="
-    return ">" if direction > 0 else "<"
-
-
-def _checked(name: str, values: Iterable[float], at_least: int = 0) -> NDArray[np.float64]:
+def _checked(name: str, values: Iterable[float]) -> NDArray[np.float64]:
     """Return the values as an array, or raise where one is not a finite number."""
-    found = [
-        real_number(f"{name}[{place}] (of finished trials only)", value, -LARGEST, LARGEST)
-        for place, value in enumerate(values)
-    ]
-    whole_number(f"the number of {name}", len(found), at_least, 2**63 - 1)
+    label = "{}[{}] (of finished trials only)"
+    found = [real_number(label.format(name, i), value, -LARGEST, LARGEST) for i, value in enumerate(values)]
     return np.array(found, dtype=np.float64)
-
-
-def _checked_ps(ps: Sequence[float | None]) -> list[float | None]:
-    """Return the p values, or raise where one is not from 0 to 1."""
-    return [p if p is None else real_number(f"ps[{place}]", p, 0, 1) for place, p in enumerate(ps)]
-
-
-def _clamped(value: float, sample: NDArray[np.float64]) -> float:
-    """Return a mean of the sample, which rounding must not carry out of it: equal values have sd 0."""
-    return float(min(max(value, sample.min()), sample.max()))
-
-
-def _mean(sample: NDArray[np.float64]) -> float:
-    """Return the mean of at least one value, the same for any order of them."""
-    return _clamped(math.fsum(sample) / sample.size, sample)
-
-
-def _sd(sample: NDArray[np.float64]) -> float:
-    """Return the sample standard deviation of at least two values."""
-    return math.hypot(*(sample - _mean(sample))) / math.sqrt(sample.size - 1)
 
 
 def _shapiro(ordered: NDArray[np.float64]) -> tuple[float | None, float | None, str]:
@@ -321,24 +298,14 @@ def _shapiro(ordered: NDArray[np.float64]) -> tuple[float | None, float | None, 
         return None, None, "The Shapiro–Wilk test needs values that differ; all are equal."
     if n > SHAPIRO_UP_TO:
         return None, None, f"The Shapiro–Wilk test is accurate up to {SHAPIRO_UP_TO:,} values, not {n:,}."
-    from scipy.stats import shapiro  # type: ignore[import-untyped]  # SciPy ships no types
+    from scipy.stats import shapiro
 
     # W does not change with place and scale, but SciPy takes a very small spread for none.
     found = shapiro((ordered - ordered[0]) / span)
     return float(found.statistic), float(found.pvalue), ""
 
 
-def _pairs_won(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return the number of pairs in which a is greater, plus half of those that tie."""
-    ordered = np.sort(b)
-    below = np.searchsorted(ordered, a, side="left").sum()
-    not_above = np.searchsorted(ordered, a, side="right").sum()
-    return float(below + not_above) / 2
-
-
-def _u_test(
-    a: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[float | None, Literal["exact", "asymptotic"] | None, str]:
+def _u_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float | None, UMethod | None, str]:
     """Return p of the two-sided U test and how it was found, or why there is none."""
     if min(a.size, b.size) < 2:
         return None, None, f"The U test needs at least 2 values on both sides, not {a.size} and {b.size}."
@@ -347,11 +314,10 @@ def _u_test(
         return 1.0, None, "All values are equal: p is 1 without a test."
     from scipy.stats import PermutationMethod, mannwhitneyu
 
-    ways = math.comb(a.size + b.size, a.size)
-    if distinct < a.size + b.size and ways <= MOST_WAYS:  # ties: every way to share the values out is tried
+    ways, ties = math.comb(a.size + b.size, a.size), distinct < a.size + b.size
+    if ties and ways <= MOST_WAYS:
         every = PermutationMethod(n_resamples=ways)
         return float(mannwhitneyu(a, b, alternative="two-sided", method=every).pvalue), "exact", ""
-    exact = distinct == a.size + b.size and max(a.size, b.size) <= EXACT_UP_TO
-    method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
+    method: UMethod = "exact" if not ties and max(a.size, b.size) <= EXACT_UP_TO else "asymptotic"
     found = mannwhitneyu(a, b, alternative="two-sided", method=method, use_continuity=True)
     return float(found.pvalue), method, ""

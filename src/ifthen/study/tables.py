@@ -1,74 +1,53 @@
-"""A study's tables: final performance with verdicts, sizes of rulesets, and times (the paper's 1 and A1).
+"""A study's tables: final performance, verdicts, sizes of rulesets, and times (the paper's Tables 1 and A1).
 
-Beside our numbers stand the paper's, wherever a study does what the paper did: XCSF is the paper's XCS.
+The paper's numbers stand beside ours wherever a study does what the paper did. Columns without a number are
+left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, replace
 
-from ifthen.digits import in_units, mean_and_sd
-from ifthen.study.grid import Grid
-from ifthen.study.notes import NO_RULE, NOTHING, PAPERS_COLUMNS, notes_on
-from ifthen.study.paper import TRIALS, is_papers, papers_performance
-from ifthen.study.results import Results
-from ifthen.study.sizes import sizes_table, times_table
+import polars
+
+from ifthen.digits import NOTHING, in_units, mean_and_sd
+from ifthen.study.histories import UNSEEN
+from ifthen.study.paper import SIZES, TRIALS, is_papers, papers_performance, papers_size
+from ifthen.study.results import Measure, Results
 from ifthen.study.statistics import Summary, standard_errors_apart, summarise
-from ifthen.study.trial_history import UNSEEN
-from ifthen.study.unseen import pruned_table, unseen_table
-from ifthen.study.verdicts import ALPHA, Judged, Measure, judge, samples_of
+from ifthen.study.verdicts import ALPHA, held_out_in_words, judge, main_measure, samples_of, second_name
+from ifthen.text_table import TextTable
+
+ROUNDING = 0.05
+"""The paper's sizes are rounded to one digit after the point."""
+NONE = "0 %"
+MEASURES: tuple[Measure, ...] = ("fraction", "exact_fraction")
 
 
-def all_tables(results: Results) -> dict[str, Grid]:
-    """Return every table of a study, by the name of its file; the paper's numbers only where it has any."""
-    second = second_name(results)
+def all_tables(results: Results) -> dict[str, TextTable]:
+    """Return every table of a study, by the name of its file."""
     tables = {
-        "unseen": unseen_table(results),
-        "pruned": pruned_table(results),
         "performance": performance_table(results),
         "verdicts": verdicts_table(results),
-        "tests": u_tests_table(results),
-        "spread": spread_table(results),
-        f"performance-{second}": performance_table(results, "exact_fraction"),
-        f"verdicts-{second}": verdicts_table(results, "exact_fraction"),
-        f"tests-{second}": u_tests_table(results, "exact_fraction"),
+        f"verdicts-{second_name(results)}": verdicts_table(results, "exact_fraction"),
+        "spread": spread_table(results, main_measure(results)),
         "sizes": sizes_table(results),
+        "times": times_table(results),
     }
-    if results.only_environments:  # whose first tables have all of that
-        tables |= {"spread": spread_table(results, "exact_fraction")}
-        for name in ("performance", f"performance-{second}", "sizes"):
-            tables.pop(name)
-    times = times_table(results)
-    tables |= {} if times is None else {"times": times}
-    return {name: _without_empty(grid) for name, grid in tables.items() if grid.rows}
+    empty = (NOTHING, NONE)
+    return {name: table.without_empty(empty) for name, table in tables.items() if table.rows}
 
 
-def second_name(results: Results) -> str:
-    """Return what the second measure is called in the names of files."""
-    return "unseen" if results.only_environments else "exact"
-
-
-def words(results: Results, measure: Measure) -> str:
-    """Return what a measure is."""
-    on_z, exact = "on z, of OTP", "exact, of the optimum"
+def measured_on(results: Results, measure: Measure) -> str:
+    """Return what performance by a measure is, in words."""
+    unseen = f"on {UNSEEN} reset seeds that nothing was learnt or selected on"
     if results.only_environments:
-        on_z, exact = "on z", f"on {UNSEEN} unseen reset seeds"
-    elif results.environments:
-        exact += f" (environments: on {UNSEEN} unseen reset seeds)"
-    return on_z if measure == "fraction" else exact
-
-
-def _without_empty(grid: Grid) -> Grid:
-    """Return a table without the columns of the paper's numbers that are empty."""
-    columns = list(zip(*grid.rows, strict=True))
-    kept = [
-        i
-        for i, heading in enumerate(grid.headings)
-        if heading not in PAPERS_COLUMNS or set(columns[i]) != {NOTHING}
-    ]
-    rows = tuple(tuple(row[i] for i in kept) for row in grid.rows)
-    return replace(grid, headings=tuple(grid.headings[i] for i in kept), rows=rows)
+        return "on z, the reset seeds of training" if measure == "fraction" else unseen
+    if measure == "fraction":
+        return "on z, as a fraction of an optimal policy's there (OTP)"
+    exact = "exact, as a fraction of the optimum"
+    return exact + (f"; in environments {unseen}" if results.environments else "")
 
 
 @dataclass(frozen=True)
@@ -80,7 +59,7 @@ class Performance:
         summary: of our trials.
         paper: mean and sd; None where the paper did not do the same.
         apart: how many standard errors lie between the means; None where there is no such unit.
-        no_rule: how many trials met a state of an environment with no rule: they are not in the summary.
+        no_rule: how many trials reached a state of an environment with no rule: they are not in the summary.
     """
 
     system: str
@@ -88,6 +67,12 @@ class Performance:
     paper: tuple[float, float] | None
     apart: float | None
     no_rule: int = 0
+
+    def __str__(self) -> str:
+        """Mean ± sd, and how many trials have no return."""
+        said = [] if self.summary.mean is None else [mean_and_sd(self.summary.mean, self.summary.sd)]
+        said += [f"no rule: {self.no_rule}"] if self.no_rule else []
+        return said[0] + "".join(f" ({more})" for more in said[1:]) if said else NOTHING
 
 
 def performances(results: Results, task: str, measure: Measure) -> list[Performance]:
@@ -97,7 +82,7 @@ def performances(results: Results, task: str, measure: Measure) -> list[Performa
         counted = results.counted(task, values)
         summary, no_rule = summarise(counted, results.failures(system, task)), len(values) - len(counted)
         if no_rule and not counted:
-            summary = replace(summary, why="Where all trials met a state with no rule there is no mean.")
+            summary = replace(summary, why="Where all trials reached a state with no rule there is no mean.")
         paper = apart = None
         if measure == "fraction" and is_papers(results.plan, system, task):
             mean, sd, _ = papers_performance()[system, task]
@@ -108,132 +93,207 @@ def performances(results: Results, task: str, measure: Measure) -> list[Performa
     return found
 
 
-def performance_table(results: Results, measure: Measure = "fraction") -> Grid:
-    """Return final performance, mean ± sd, of every system on every task, beside the paper's (its Table 1).
-
-    Args:
-        results: the study's.
-        measure: performance on z as a fraction of OTP, or exact as a fraction of the optimum.
-    """
-    rows, found = [], []
+def performance_table(results: Results) -> TextTable:
+    """Return final performance by both measures, mean ± sd over trials, beside the paper's (its Table 1)."""
+    rows: list[tuple[str, ...]] = []
     for task in results.plan.tasks_by_name():
-        for one in performances(results, task, measure):
-            found.append(one)
-            paper = NOTHING if one.paper is None else "{:.3f} ± {:.3f}".format(*one.paper)
-            same = one.paper is not None and one.summary.sd is not None and one.apart is None
-            apart = "0" if same else NOTHING if one.apart is None else f"{one.apart:.1f}"
-            rows.append((task, one.system, _count(one), shown_spread(one.summary), paper, apart))
-    return Grid(
-        f"Final performance {words(results, measure)}, mean ± sd over trials",
-        ("task", "system", "n", "mean ± sd", *PAPERS_COLUMNS),
+        first, second = (performances(results, task, measure) for measure in MEASURES)
+        for on_z, other in zip(first, second, strict=True):
+            same = on_z.paper is not None and on_z.summary.sd is not None and on_z.apart is None
+            apart = "0" if same else NOTHING if on_z.apart is None else f"{on_z.apart:.1f}"
+            paper = NOTHING if on_z.paper is None else mean_and_sd(*on_z.paper)
+            shares = results.values(on_z.system, task, "unseen_failed_share")
+            no_rule = f"{100 * sum(shares) / len(shares):.1f} %" if any(shares) else NONE
+            count = f"{on_z.summary.n + on_z.no_rule}"
+            count += f" ({on_z.summary.failed} failed)" if on_z.summary.failed else ""
+            rows.append((task, on_z.system, count, str(on_z), paper, apart, str(other), no_rule))
+    trials = results.plan.trials
+    if {row[2] for row in rows} == {str(trials)}:
+        rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
+    said = [f"Performance {measured_on(results, measure)}." for measure in MEASURES]
+    return TextTable(
+        f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
+        ("task", "system", "n", "on z", "paper", "s.e. apart", held_out_in_words(results), "no rule"),
         tuple(rows),
-        (*_on_no_rule(found), *notes_on(results)),
+        (" ".join(said), *_notes(results)),
     )
 
 
-def _on_no_rule(found: list[Performance]) -> tuple[str, ...]:
-    """Return a sentence on trials that are in no mean, where there are any."""
-    told = f"In environments an episode may meet a state with no rule. {NO_RULE}"
-    return (told,) if any(one.no_rule for one in found) else ()
-
-
-def spread_table(results: Results, measure: Measure = "fraction") -> Grid:
-    """Return medians, interquartile means with bootstrap intervals, and tests of normality."""
-    rows, whys, found = [], [], []
+def spread_table(results: Results, measure: Measure = "fraction") -> TextTable:
+    """Return medians, interquartile means with bootstrap intervals, tests of normality, best and worst."""
+    rows, whys = [], []
     for task in results.plan.tasks_by_name():
         for one in performances(results, task, measure):
-            summary = one.summary
-            found.append(one)
-            low, high = summary.iqm_interval or (None, None)
-            interval = (
-                NOTHING if low is None or high is None else f"{shown_number(low)} … {shown_number(high)}"
+            own = one.summary
+            interval = own.iqm_interval
+            least = results.values(one.system, task, "unseen_least")
+            rows.append(
+                (
+                    *(task, one.system, mean_and_sd(own.median), mean_and_sd(own.iqm)),
+                    " … ".join(map(mean_and_sd, interval)) if interval else NOTHING,
+                    NOTHING if own.shapiro_p is None else f"{own.shapiro_p:.2g}",
+                    mean_and_sd(own.maximum),
+                    "no rule" if one.no_rule else mean_and_sd(own.minimum),
+                    in_units(min(least)) if least else NOTHING,
+                )
             )
-            shapiro = NOTHING if summary.shapiro_p is None else f"{summary.shapiro_p:.2g}"
-            middles = shown_number(summary.median), shown_number(summary.iqm)
-            rows.append((task, one.system, *middles, interval, shapiro))
-            whys += [summary.why] if summary.why else []
-    return Grid(
-        f"Final performance {words(results, measure)}: medians and interquartile means",
-        ("task", "system", "median", "IQM", "95 % interval", "Shapiro–Wilk p"),
+            whys += [own.why] if own.why else []
+    headings = ("median", "IQM", "95 % interval", "Shapiro–Wilk p", "best", "worst", "worst episode")
+    return TextTable(
+        f"Final performance {measured_on(results, measure)}: medians and interquartile means",
+        ("task", "system", *headings),
         tuple(rows),
-        (*dict.fromkeys(whys), *_on_no_rule(found), *notes_on(results)),
+        (*dict.fromkeys(whys), *_notes(results)),
     )
 
 
-def verdicts_table(results: Results, measure: Measure = "fraction") -> Grid:
-    """Return how the reference compares with every other system on every task, as in the paper's Table 1."""
+def verdicts_table(results: Results, measure: Measure = "fraction") -> TextTable:
+    """Return how the reference compares with every other system on every task, with the tests behind it."""
     judged = judge(results, measure)
-    rows = [
-        (
-            one.by_mean or NOTHING,
-            one.by_effect or NOTHING,
-            one.paper or NOTHING,
-            shown_number(one.comparison.a12),
-        )
-        for one in judged
-    ]
-    notes = (
-        "Two-sided Mann–Whitney U tests; >, =, < say whether it is better, not told apart or worse at "
-        f"{ALPHA:g} after Bonferroni's correction within the task, going by the larger mean, and by A12.",
-        *dict.fromkeys(one.why for one in judged if one.why),
-        *notes_on(results),
-    )
-    about = words(results, measure)
-    return _comparison_grid(judged, "", about, ("by mean", "by A12", "paper", "A12"), rows, notes)
-
-
-def u_tests_table(results: Results, measure: Measure = "fraction") -> Grid:
-    """Return the tests behind the verdicts: p, corrected in two ways, and how it was found."""
-    judged = judge(results, measure)
-    rows = []
-    for one in judged:
-        ps = (one.comparison.p, one.bonferroni_p, one.holm_p)
-        cells = [NOTHING if p is None else f"{p:.3g}" for p in ps]
-        rows.append((*cells, one.comparison.method or NOTHING))
-    headings = ("p", "Bonferroni p", "Holm p", "method")
-    about = words(results, measure)
-    return _comparison_grid(judged, ": U tests", about, headings, rows, notes_on(results))
-
-
-def _comparison_grid(
-    judged: list[Judged],
-    what: str,
-    measured: str,
-    headings: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    notes: tuple[str, ...],
-) -> Grid:
-    """Return a table with a row per comparison, naming the system only where there are several."""
     systems = dict.fromkeys(one.system for one in judged)
     only = next(iter(systems)) if len(systems) == 1 else None
-    names = [(one.task, *([] if only else [one.system]), one.other) for one in judged]
-    return Grid(
-        f"{only or 'One'} against the others{what}, final performance {measured}",
+    rows = []
+    for one in judged:
+        verdicts = (one.by_mean, one.by_effect, one.paper)
+        ps = (one.comparison.p, one.bonferroni_p, one.holm_p)
+        a12 = one.comparison.a12
+        rows.append(
+            (
+                *(one.task, *([] if only else [one.system]), one.other),
+                *(found or NOTHING for found in verdicts),
+                NOTHING if a12 is None else f"{a12:.3f}",
+                *(NOTHING if p is None else f"{p:.3g}" for p in ps),
+                one.comparison.method or NOTHING,
+            )
+        )
+    headings = ("by mean", "by A12", "paper", "A12", "p", "Bonferroni p", "Holm p", "method")
+    return TextTable(
+        f"{only or 'One'} against the others, final performance {measured_on(results, measure)}",
         ("task", *(() if only else ("system",)), "against", *headings),
-        tuple((*name, *row) for name, row in zip(names, rows, strict=True)),
-        notes,
+        tuple(rows),
+        (
+            "Two-sided Mann–Whitney U tests; >, =, < say whether it is better, not told apart or worse at "
+            f"{ALPHA:g} after Bonferroni's correction within the task, going by the larger mean, and by A12.",
+            *dict.fromkeys(one.why for one in judged if one.why),
+            *_notes(results),
+        ),
     )
 
 
-def _count(one: Performance) -> str:
-    beside = [f"{one.summary.failed} failed"] if one.summary.failed else []
-    beside += [f"no rule: {one.no_rule}"] if one.no_rule else []
-    return f"{one.summary.n} ({', '.join(beside)})" if beside else str(one.summary.n)
+def sizes_table(results: Results) -> TextTable:
+    """Return the sizes of final rulesets, of their best action maps (Table A1), and of pruned rulesets."""
+    rows = []
+    for task in results.plan.tasks_by_name():
+        for name in (system.name for system in results.plan.systems):
+            cells: list[str] = []
+            for column in SIZES:
+                ours = summarise(results.values(name, task, column))
+                papers = is_papers(results.plan, name, task)
+                cells += _size_cells(ours, papers_size(name, task, column) if papers else None)
+            sizes = results.values(name, task, "pruned_rules")
+            ends = f"{min(sizes):.0f} to {max(sizes):.0f}" if sizes else NOTHING
+            scores = results.values(name, task, "pruned_score")
+            counted = summarise(results.counted(task, scores))
+            pruned = Performance(name, counted, None, None, len(scores) - counted.n)
+            rows.append((task, name, *cells, _size_cells(summarise(sizes), None)[0], ends, str(pruned)))
+    paper = ("paper", "s.e. apart")
+    beside = any(cell != NOTHING for row in rows for cell in (row[3], row[6]))
+    notes = (
+        ["The paper gives no deviations of sizes: distances are in our standard errors."] if beside else []
+    )
+    if any(row[8] != NOTHING for row in rows):
+        notes.append("Pruned: rules that play as well, and their performance on unseen reset seeds.")
+    return TextTable(
+        "Sizes of final rulesets, mean ± sd over trials",
+        (
+            "task",
+            "system",
+            "rules",
+            *paper,
+            "best action map",
+            *paper,
+            "pruned",
+            "from, to",
+            "pruned, unseen",
+        ),
+        tuple(rows),
+        (*notes, *_notes(results)),
+    )
 
 
-def shown_spread(summary: Summary) -> str:
-    """Return mean ± sd: fractions with three digits after the point, returns of many steps with fewer."""
-    if summary.mean is None:
-        return NOTHING
-    if summary.sd is None:
-        return shown_number(summary.mean)
-    if max(abs(summary.mean), summary.sd) >= 100:
-        return mean_and_sd(summary.mean, summary.sd)
-    return f"{summary.mean:.3f} ± {summary.sd:.3f}"
+def _size_cells(summary: Summary, paper: float | None) -> tuple[str, str, str]:
+    """Return a size, the paper's, and how many of our standard errors lie between them."""
+    ours = NOTHING if summary.mean is None else f"{summary.mean:.1f}".removesuffix(".0")
+    if summary.sd:
+        ours = f"{summary.mean:.1f} ± {summary.sd:.1f}"
+    if paper is None or summary.mean is None or summary.sd is None:
+        return ours, NOTHING if paper is None else f"{paper:.1f}", NOTHING
+    distance = abs(summary.mean - paper)
+    unit = summary.sd / math.sqrt(summary.n)
+    apart = f"{distance / unit:.1f}" if unit else "0" if distance <= ROUNDING else NOTHING
+    return ours, f"{paper:.1f}", apart
 
 
-def shown_number(value: float | None) -> str:
-    """Return a performance: fractions with three digits after the point, returns of many steps with fewer."""
-    if value is None:
-        return NOTHING
-    return f"{value:.3f}" if abs(value) < 100 else in_units(value)
+def times_table(results: Results) -> TextTable:
+    """Return how long each system took on each task, and how much it played in that time.
+
+    The table has no rows where the study has no log. Trials taken over from another study have no times.
+    """
+    rows: list[tuple[str, ...]] = []
+    if results.log is not None:
+        seconds = results.log.group_by("system", "task", "seed").agg(polars.col("processor_seconds").sum())
+        timed = seconds.filter(polars.col("processor_seconds") > 0)
+        finals = results.finals.join(timed, on=["system", "task", "seed"])
+        for system in results.plan.systems:
+            own = finals.filter(polars.col("system") == system.name)
+            parts = {task: own.filter(polars.col("task") == task) for task in results.plan.tasks_by_name()}
+            total = {"all tasks": own} if len(parts) > 1 else {}
+            for name, part in {**parts, **total}.items():
+                rows += [(system.name, name, *_time_cells(part))] if len(part) else []
+    return TextTable(
+        "Processor time of the trials, and what they played in it",
+        (
+            *("system", "task", "trials", "processor minutes", "s per trial", "episodes", "steps"),
+            *("million episodes/s", "million steps/s"),
+        ),
+        tuple(rows),
+        (
+            "One thread each. Seconds and rates are medians over trials. Episodes of equal policies are "
+            "played once and count each time. The first trials of a process also compile.",
+        ),
+    )
+
+
+def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
+    """Return how many trials there are, how long they took, and how much they played per second."""
+    seconds = own["processor_seconds"]
+    rates = [float((own[name] / seconds).median()) / 1e6 for name in ("episodes", "steps")]  # type: ignore[arg-type]
+    total, middle = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
+    played = [f"{own[name].sum():.3g}" for name in ("episodes", "steps")]
+    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *played, *(f"{rate:.3g}" for rate in rates))
+
+
+def _notes(results: Results) -> list[str]:
+    """Return sentences on what a reader could misunderstand."""
+    played, notes = results.environments, []
+    absolute = [task for task in results.plan.tasks_by_name() if not results.relative(task)]
+    if absolute := [task for task in absolute if task not in played]:
+        notes.append(f"Absolute, not as a fraction, because returns can be negative: {', '.join(absolute)}.")
+    if played and not results.only_environments:
+        notes.append(f"Mean returns, because the optimum is not known: {', '.join(sorted(played))}.")
+    scores = [(task, value) for task in played for value in _scores(results, task)]
+    if any(value <= results.floor(task) for task, value in scores):
+        notes.append(
+            "An episode that reaches a state with no rule has no return: trials with such an episode are "
+            "counted (no rule: n) and in no mean."
+        )
+    if results.failed or results.missing:
+        left = f"{len(results.failed)} failed and {len(results.missing)} unfinished trials"
+        notes.append(f"Not in the table: {left}.")
+    return notes
+
+
+def _scores(results: Results, task: str) -> list[float]:
+    """Return the final performances of all systems on a task, by both measures."""
+    own = results.finals.filter(polars.col("task") == task)
+    return [value for name in ("performance", "unseen_score") for value in own[name].to_list()]

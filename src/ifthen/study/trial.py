@@ -19,13 +19,12 @@ from typing import Literal, NamedTuple
 
 from ifthen.digits import in_units
 from ifthen.errors import IfthenError, ModelFileError, OutputError
+from ifthen.runs.folder import identity, with_task
 from ifthen.store import write_text
+from ifthen.study.histories import write_history
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run_folder import identity, with_task
-from ifthen.study.trial_history import write_history
-from ifthen.systems.base import System
 from ifthen.systems.registry import load
-from ifthen.tasks.env_task import EnvTask
+from ifthen.systems.system import System
 
 Outcome = Literal["finished", "stopped", "failed"]
 STOP = "stop"
@@ -181,7 +180,7 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
     done, system.asked_to_stop = system.epoch if system.started else 0, stop
     try:
-        system.learn(plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
+        system.learn(epochs=plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
     except KeyboardInterrupt:
         if not stop() or system.started:
             raise
@@ -194,10 +193,10 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     system.save(files.model)
     write_history(files.history, plan, system, trial)
     files.finish()
-    last, played = system.now.records[-1], isinstance(system.task, EnvTask)
-    other = f"{in_units(last['unseen_performance'] if played else last['exact_performance'])}"
-    where = "on seeds of validation" if played else "exact"
-    return "finished", f"performance {in_units(last['performance'])} on z, {other} {where}{note}"
+    last = system.now.records[-1]
+    others = {"exact_performance": "exact", "unseen_performance": "on validation seeds"}
+    other = [f", {in_units(last[name])} {words}" for name, words in others.items() if name in last]
+    return "finished", f"performance {in_units(last['performance'])} on z{''.join(other)}{note}"
 
 
 def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:

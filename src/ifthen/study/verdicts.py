@@ -4,31 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from ifthen.study.paper import PAPERS_REFERENCE, is_papers, papers_performance
 from ifthen.study.plan import StudyPlan
-from ifthen.study.results import Results
-from ifthen.study.statistics import (
-    Comparison,
-    Verdict,
-    bonferroni,
-    compare,
-    holm,
-    verdict,
-    verdict_by_effect,
-)
+from ifthen.study.results import Measure, Results
+from ifthen.study.statistics import Comparison, Verdict, bonferroni, compare, holm, verdict
 
 ALPHA = 0.05
 MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not to be told yet"}
 DIGITS = 12
 """What differs beyond these is rounding: it must not decide between ties."""
-ABSOLUTE = {"fraction": "performance", "exact_fraction": "exact_performance"}
-IN_ENVIRONMENTS = {"fraction": "performance", "exact_fraction": "unseen_score"}
-"""Nothing is exact there: what comes nearest is what the final rules get on seeds they have not seen."""
-
-Measure = Literal["fraction", "exact_fraction"]
-"""On z, where systems are tested, or what rules are worth: exactly, or on unseen reset seeds."""
 
 
 @dataclass(frozen=True)
@@ -62,23 +47,28 @@ class Judged:
 
 def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[float]]:
     """Return the values of every system on a task: absolute ones where fractions mean nothing there."""
-    column = final_column(results, task, measure)
+    column = results.column(task, measure)
     return {
         system.name: [round(value, DIGITS) for value in results.values(system.name, task, column)]
         for system in results.plan.systems
     }
 
 
-def final_column(results: Results, task: str, measure: Measure) -> str:
-    """Return the column of final results that a measure is in."""
-    if task in results.environments:
-        return IN_ENVIRONMENTS[measure]
-    return measure if results.relative(task) else ABSOLUTE[measure]
-
-
 def main_measure(results: Results) -> Measure:
-    """Return the measure that verdicts go by first: the paper's, or unseen seeds where all is played."""
+    """Return the measure of the first verdicts: on z, as in the paper, or held-out seeds in environments."""
     return "exact_fraction" if results.only_environments else "fraction"
+
+
+def second_name(results: Results) -> str:
+    """Return what the second measure is called in the names of files."""
+    return "unseen" if results.only_environments else "exact"
+
+
+def held_out_in_words(results: Results) -> str:
+    """Return short words for the second measure."""
+    return (
+        second_name(results) if results.only_environments or not results.environments else "exact or unseen"
+    )
 
 
 def judge(results: Results, measure: Measure = "fraction") -> list[Judged]:
@@ -100,8 +90,8 @@ def _family(
     judged = []
     for other, comparison, p, holms in zip(others, comparisons, bonferroni(ps), holm(ps), strict=True):
         why = comparison.why if comparison.p is None else _too_few(comparison, len(others))
-        by_mean = None if why else verdict(comparison, p, ALPHA)
-        by_effect = None if why else verdict_by_effect(comparison, p, ALPHA)
+        by_mean = None if why else verdict(comparison.mean_difference, p, ALPHA)
+        by_effect = None if why or comparison.a12 is None else verdict(comparison.a12 - 0.5, p, ALPHA)
         paper = papers_verdict(plan, system, other, task)
         judged.append(Judged(task, system, other, comparison, by_mean, by_effect, p, holms, paper, why))
     return judged

@@ -8,40 +8,18 @@ learns the same with and without them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from ifthen.checks import one_of, real_number, whole_number
+from ifthen.environments.make import as_task
 from ifthen.errors import ParameterError
-from ifthen.rollout.evaluate import evaluate
-from ifthen.rules.ruleset import RuleSet
-from ifthen.systems.base import EPOCH_LIMIT, Callback, Record, System
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.simulate.evaluate import shared_simulator
+from ifthen.systems.system import EPOCH_LIMIT, Record, System
 
 EPISODE_LIMIT = 100_000
 RETURNS = ("best_fitness", "mean_fitness", "median_fitness", "performance", "unseen_performance")
-
-
-def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
-    """Return one callback that calls all of those given, and stops learning where any of them does."""
-    listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-    given: list[Any] = [] if callbacks is None else list(listed)
-    for callback in given:
-        if not callable(callback) or isinstance(callback, type):
-            raise ParameterError(
-                f"callback must be a function that takes the system, or a list of them, not {callback!r}."
-            )
-
-    def every(system: System) -> bool:
-        answers = [callback(system) for callback in given]  # all of them, also where one stops learning
-        return not any(answer is False for answer in answers)
-
-    return every
 
 
 class Checkpoint:
@@ -62,7 +40,7 @@ class Checkpoint:
             system.save(self.path.replace("{epoch}", str(system.epoch)))
 
 
-class Evaluation:
+class EvaluationCallback:
     """Measures the present ruleset where nothing was learnt, and can keep the best model.
 
     In an environment, episodes start from reset seeds of their own: those of fitness (z), of the history's
@@ -70,7 +48,7 @@ class Evaluation:
     this measurement flatters none of them. A task with a transition table is measured exactly.
 
     Args:
-        task: a TabularTask or EnvTask to measure in; the system's own where None.
+        task: the task to measure in, its name, or an environment; the system's own where None.
         episodes: how many episodes; not used where the measurement is exact.
         every: epochs between two measurements.
         best: a file for the model with the best score so far; None for none.
@@ -107,8 +85,8 @@ class Evaluation:
 
     def measure(self, system: System) -> float:
         """Measure now, whatever the epoch: log and return the score, and save a model that is the best."""
-        ruleset, task = system.ruleset, system.task if self.task is None else self.task
-        score = measured(ruleset, task, self.episodes, system.threads)
+        ruleset, task = system.ruleset, as_task(system.task if self.task is None else self.task)
+        score = shared_simulator(task, threads=system.threads).held_out(ruleset, self.episodes)
         is_best = not self.log or score > self.best_score
         last = system.now.records[-1]
         learnt: Record = {name: last[name] for name in ("epoch", "steps", "episodes") if name in last}
@@ -118,30 +96,21 @@ class Evaluation:
         return score
 
 
-def measured(ruleset: RuleSet, task: TabularTask | EnvTask, episodes: int, threads: int = 1) -> float:
-    """Return a ruleset's score where nothing was learnt: exact, or from reset seeds of its own."""
-    if isinstance(task, TabularTask):
-        return evaluate(ruleset, task, "exact", threads=threads).performance
-    first = int(task.validation[-1]) + 1  # after those of the history, on which nothing is ever selected
-    seeds = np.arange(first, first + episodes)
-    return evaluate(ruleset, task, seeds=seeds, threads=threads).performance
-
-
 class StopAt:
     """Stops learning when a score is reached.
 
     Args:
         score: the score.
-        of: whose: a column of the history, or an `Evaluation` that stands before this in the list of
+        of: whose: a column of the history, or an `EvaluationCallback` that stands before this in the list of
             callbacks. Where None, the ruleset's performance as the system itself measures it, which is on the
             episodes that it was selected on, and so a little too good.
         times: at how many measurements running.
     """
 
-    def __init__(self, score: float, of: str | Evaluation | None = None, times: int = 1) -> None:
+    def __init__(self, score: float, of: str | EvaluationCallback | None = None, times: int = 1) -> None:
         self.score = real_number("score", score, -1e300, 1e300)
-        if not (of is None or isinstance(of, (str, Evaluation))):
-            raise ParameterError(f"of must be a column of the history or an Evaluation, not {of!r}.")
+        if not (of is None or isinstance(of, (str, EvaluationCallback))):
+            raise ParameterError(f"of must be a column of the history or an EvaluationCallback, not {of!r}.")
         self.of = of
         self.times = whole_number("times", times, 1, EPOCH_LIMIT)
 
@@ -155,7 +124,7 @@ class StopAt:
         return len(last) == self.times and all(score >= self.score for score in last)
 
     def _scores(self, system: System) -> list[float]:
-        if isinstance(self.of, Evaluation):
+        if isinstance(self.of, EvaluationCallback):
             return [float(row["score"]) for row in self.of.log]
         name = self.of or ("exact_performance" if system.method == "exact" else "performance")
         records = system.now.records
@@ -192,7 +161,7 @@ class TensorBoard:
         for row in system.now.records:
             if row[self.by] > self._written:
                 self._written = int(row[self.by])
-                self._write(row, system.task.floor if isinstance(system.task, EnvTask) else -math.inf)
+                self._write(row, system.task.failure_mark)
         self._writer.flush()
 
     def _write(self, row: Record, floor: float) -> None:

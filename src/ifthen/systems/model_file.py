@@ -8,68 +8,99 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError, field_validator
 
 from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
 from ifthen.provenance import versions
-from ifthen.rules.features import Feature
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
-from ifthen.tasks.checked import ARRAYS
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.table import TabularTask
+from ifthen.tasks.table_checks import ARRAYS
+from ifthen.tasks.task import Task
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    features: list[dict[str, bool | str | int | float]]
+    action_names: list[str]
+    gamma: float
+    t_max: int
+    noise_seed: int
+    origin: dict[str, str | float | int | None]
+
+
+class TablePart(_Part):
+    """What a file says of a table, besides its arrays."""
+
+    kind: Literal["tabular"] = "tabular"
+    enumerations: int
+    observes: Literal["features", "state"]
+    layout: list[str] | None
+    preset: dict[str, int]
+
+
+class EnvironmentPart(_Part):
+    """What a file says of an environment."""
+
+    kind: Literal["environment"] = "environment"
+    environment: str
+    options: dict[str, bool | int | float | str]
+    episodes: int
+    floor: float
+    default_action: int | None
+    player: Literal["auto", "twin", "sync"]
+
+    @field_validator("player", mode="before")
+    @classmethod
+    def _known_player(cls, player: Any) -> Any:
+        return "auto" if player == "native" else player  # a way to play that older files may name
+
+
+def _kind_of(part: Any) -> Any:
+    """Return which kind of task is described; files did not say so while there was one kind only."""
+    return part.get("kind", "tabular") if isinstance(part, Mapping) else getattr(part, "kind", None)
+
+
+TaskPart = Annotated[
+    Annotated[TablePart, Tag("tabular")] | Annotated[EnvironmentPart, Tag("environment")],
+    Discriminator(_kind_of),
+]
+
+
+def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArray[Any]]) -> Task:
+    """Return the task that a file describes, or raise TaskError.
+
+    Args:
+        part: the plain data.
+        arrays: the arrays of the file that are the task's, by name.
+    """
+    plain: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names", "layout"})
+    plain["features"] = tuple(Feature.from_dict(feature) for feature in part.features)
+    plain["action_names"] = tuple(part.action_names)
+    if isinstance(part, EnvironmentPart):
+        for name in arrays:
+            raise TaskError(f"the array {name!r} does not belong to a task that is an environment.")
+        return EnvTask(**plain)
+    plain["layout"] = None if part.layout is None else tuple(part.layout)
+    return TabularTask(**plain, **{name: cast(Any, arrays[name]) for name in ARRAYS})
+
 
 FORMAT = "ifthen-model"
 VERSION = 1
 ArraySpec = dict[str, tuple[tuple[int, ...], type]]
 
 
-class _Strict(BaseModel):
+class _Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-
-class _TaskPart(_Strict):
-    kind: Literal["tabular"] = "tabular"
-    name: str
-    features: list[dict[str, bool | str | int]]
-    action_names: list[str]
-    enumerations: int
-    gamma: float
-    t_max: int
-    noise_seed: int
-    observes: Literal["features", "state"]
-    layout: list[str] | None
-    preset: dict[str, int]
-    origin: dict[str, str | float | int | None]
-
-
-class _EnvTaskPart(_Strict):
-    kind: Literal["environment"] = "environment"
-    name: str
-    features: list[dict[str, bool | str | int | float]]
-    action_names: list[str]
-    environment: str
-    options: dict[str, bool | int | float | str]
-    episodes: int
-    t_max: int
-    floor: float
-    gamma: float
-    default_action: int | None
-    noise_seed: int
-    player: Literal["auto", "twin", "native", "sync"]
-    origin: dict[str, str | float | int | None]
-
-
-def _kind_of_task(part: Any) -> Any:
-    """Return which kind of task is described; there was one kind only when it was not said."""
-    return part.get("kind", "tabular") if isinstance(part, Mapping) else getattr(part, "kind", None)
-
-
-class _Manifest(_Strict):
     format: str
     version: int
     versions: dict[str, str]
@@ -77,10 +108,7 @@ class _Manifest(_Strict):
     seed: int
     epoch: int
     parameters: dict[str, bool | int | float | str | None]
-    task: Annotated[
-        Annotated[_TaskPart, Tag("tabular")] | Annotated[_EnvTaskPart, Tag("environment")],
-        Discriminator(_kind_of_task),
-    ]
+    task: TaskPart
     history: dict[str, list[int | float | None]]
     start: dict[str, Any] | None = None
 
@@ -95,7 +123,7 @@ class Model:
     seed: int
     epoch: int
     parameters: dict[str, Any]
-    task: TabularTask | EnvTask
+    task: Task
     history: tuple[dict[str, Any], ...]
     population: dict[str, NDArray[Any]]
     start: RuleSet | None = None
@@ -104,41 +132,14 @@ class Model:
 def write(
     path: Path,
     manifest: Mapping[str, Any],
-    task: TabularTask | EnvTask,
+    task: Task,
     population: Mapping[str, NDArray[Any]],
 ) -> None:
     """Write a model file."""
     head = {"format": FORMAT, "version": VERSION, "versions": versions()}
     arrays = {f"population/{name}": array for name, array in population.items()}
-    if isinstance(task, TabularTask):
-        about_task: _TaskPart | _EnvTaskPart = _about_table(task)
-        arrays = {f"task/{name}": array for name, array in task.arrays().items()} | arrays
-    else:
-        about_task = _about_environment(task)
-    write_archive(path, {**head, **manifest, "task": about_task.model_dump()}, arrays)
-
-
-def _about_environment(task: EnvTask) -> _EnvTaskPart:
-    plain = {name: getattr(task, name) for name in _EnvTaskPart.model_fields if hasattr(task, name)}
-    features = [feature.to_dict() for feature in task.features]
-    own = {"action_names": list(task.action_names), "options": dict(task.options), "features": features}
-    return _EnvTaskPart(**{**plain, **own, "origin": dict(task.origin)})
-
-
-def _about_table(task: TabularTask) -> _TaskPart:
-    return _TaskPart(
-        name=task.name,
-        features=[feature.to_dict() for feature in task.features],
-        action_names=list(task.action_names),
-        enumerations=task.enumerations,
-        gamma=float(task.gamma),
-        t_max=task.t_max,
-        noise_seed=task.noise_seed,
-        observes=task.observes,
-        layout=None if task.layout is None else list(task.layout),
-        preset=dict(task.preset),
-        origin=dict(task.origin),
-    )
+    arrays = {f"task/{name}": array for name, array in task.arrays().items()} | arrays
+    write_archive(path, {**head, **manifest, "task": task.to_dict()}, arrays)
 
 
 def read(path: Path) -> Model:
@@ -157,7 +158,7 @@ def read(path: Path) -> Model:
             raise ModelFileError(f"{path} is not a model: {name + '.npy'!r} does not belong in one.")
     try:
         manifest = _Manifest.model_validate(raw)
-        task = _task(manifest.task, arrays)
+        task = task_from_file(manifest.task, _under("task/", arrays))
         start = None if manifest.start is None else RuleSet.from_dict(manifest.start)
     except ValidationError as problem:
         first = problem.errors()[0]
@@ -174,25 +175,20 @@ def read(path: Path) -> Model:
         raise ModelFileError(
             f"{path}: the history must have columns of one length, up to epoch {manifest.epoch}."
         )
+    rows = zip(*manifest.history.values(), strict=True)
     return Model(
         path=path,
-        versions=manifest.versions,
-        system=manifest.system,
-        seed=manifest.seed,
-        epoch=manifest.epoch,
-        parameters=manifest.parameters,
         task=task,
-        history=tuple(
-            dict(zip(manifest.history, row, strict=True))
-            for row in zip(*manifest.history.values(), strict=True)
-        ),
-        population={
-            name.removeprefix("population/"): array
-            for name, array in arrays.items()
-            if name.startswith("population/")
-        },
+        history=tuple(dict(zip(manifest.history, row, strict=True)) for row in rows),
+        population=_under("population/", arrays),
         start=start,
+        **{name: getattr(manifest, name) for name in ("versions", "system", "seed", "epoch", "parameters")},
     )
+
+
+def _under(folder: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a folder in the archive, by their names there."""
+    return {name.removeprefix(folder): each for name, each in arrays.items() if name.startswith(folder)}
 
 
 def check_arrays(model: Model, expected: ArraySpec) -> None:
@@ -211,20 +207,24 @@ def check_arrays(model: Model, expected: ArraySpec) -> None:
             )
 
 
-def _task(part: _TaskPart | _EnvTaskPart, arrays: Mapping[str, NDArray[Any]]) -> TabularTask | EnvTask:
-    """Build the task from its part of the manifest and its arrays."""
-    if isinstance(part, _EnvTaskPart):
-        for name in arrays:
-            if name.startswith("task/"):
-                raise TaskError(f"{name + '.npy'!r} does not belong to a task that is an environment.")
-        plain: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names"})
-        features = tuple(Feature.from_dict(feature) for feature in part.features)
-        return EnvTask(features=features, action_names=tuple(part.action_names), **plain)
-    about: dict[str, Any] = part.model_dump(exclude={"kind", "features", "action_names", "layout"})
-    about |= {name: arrays[f"task/{name}"] for name in ARRAYS}
-    return TabularTask(
-        features=tuple(Feature.from_dict(feature) for feature in part.features),
-        action_names=tuple(part.action_names),
-        layout=None if part.layout is None else tuple(part.layout),
-        **about,
-    )
+def wrong_rules(bounds: NDArray[Any], actions: NDArray[np.int32], task: Task) -> str | None:
+    """Return what is wrong with conditions `(…, features, 2)` and actions of a task's rules, if anything."""
+    lows, highs = lows_and_highs(task.features)
+    if not ((bounds >= lows[:, None]) & (bounds <= highs[:, None])).all():  # NaN is not inside either
+        return "some conditions leave the ranges of the features"
+    whole = bounds[..., [feature.is_integer for feature in task.features], :]
+    if (whole != np.rint(whole)).any():
+        return "the bounds of integer features must be whole numbers"
+    if (actions < 0).any() or (actions >= task.n_actions).any():
+        return "some actions do not exist in the task"
+    return None
+
+
+def check_history(model: Model, needed: tuple[str, ...]) -> None:
+    """Raise unless the history has numbers in the columns that learning goes on from.
+
+    Other columns may come and go with versions: those that a file lacks are None.
+    """
+    missing = [name for name in needed if name not in model.history[0]]
+    if missing or any(row[name] is None for row in model.history for name in needed):
+        raise ModelFileError(f"{model.path}: the history must have numbers in columns {', '.join(needed)}.")

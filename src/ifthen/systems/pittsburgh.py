@@ -1,4 +1,4 @@
-"""What PPL-DL and PPL-ST share: the initial population and breeding.
+"""What PPL-DL and PPL-ST share: parameters, the initial population and breeding.
 
 An individual is a ruleset of fixed size. A generation is popSize/2 breeding rounds, each giving two
 children; children replace the whole population (paper, sections "Design Commonalities" and "Comparison
@@ -13,22 +13,83 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.evolve.alleles import Alleles, alleles_of, random_allele
-from ifthen.evolve.crossover import swap_alleles, swap_rules
-from ifthen.evolve.mutation import mutate
-from ifthen.evolve.selection import tournament
+from ifthen.evolve.operators import mutate, swap_alleles, swap_rules, tournament
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold, stream, uniform
-from ifthen.rules.features import bounds_type
-from ifthen.systems.pittsburgh_parameters import PittsburghParameters, sizes
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.rules.batch import RuleBatch
+from ifthen.rules.feature import bounds_type
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.simulator import Budget
+from ifthen.systems.system import Parameters, above, between, setting
+from ifthen.tasks.task import Task
 
 ROUNDS_PER_SLICE = 64
+SHARE = 10
+"""One individual in ten is the ruleset to start from: crossover soon undoes a single copy."""
+
+
+class PittsburghParameters(Parameters):
+    """Parameters of both PPL systems; the defaults are the paper's."""
+
+    idv_size: int | None = between(
+        None, 1, 10_000, "Rules per ruleset; what suits the task where not given (paper: 7, 21, 42)."
+    )
+    pop_size: int | None = between(
+        None, 2, 1_000_000, "Rulesets in the population, even; 16 times idv_size where not given."
+    )
+    tourn_size: int = between(3, 1, 1000, "Individuals drawn per selection tournament.")
+    p_cross: float = between(0.7, 0, 1, "Probability that two parents are crossed.")
+    p_swap: float = between(0.5, 0, 1, "Probability that a unit is swapped in crossover.")
+    p_mut: float = between(0.01, 0, 1, "Probability that an allele mutates.")
+    p_any: float = between(
+        0.0,
+        0,
+        1,
+        "Probability that a new or mutated bound is put at the edge of its feature's range, which "
+        "leaves that side open (paper: 0).",
+    )
+    sigma: float = above(
+        0.1, 0, 10, "Deviation of a mutation of a real feature's bound, as a share of the feature's range."
+    )
+    elites: int = between(0, 0, 1_000_000, "Fittest rulesets that are taken over as they are (paper: 0).")
+    windows: int = between(
+        1,
+        1,
+        100_000,
+        "In environments: windows that z is cut into; each generation plays one of them (ILAS).",
+    )
+    first_episodes: int | None = between(
+        None,
+        1,
+        100_000,
+        "In environments: episodes that the first generations play; all of z where not given.",
+    )
+    double_every: int = between(
+        10, 1, 10_000_000, "Generations after which first_episodes doubles, until all of z is played."
+    )
+    racing: bool = setting(
+        False, "In environments: after 1/8, 1/4 and 1/2 of the episodes only the better half plays on."
+    )
+    fitness: Literal["sampled", "exact"] = setting(
+        "sampled", "Performance on z with common random numbers, or exact policy evaluation."
+    )
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rulesets in the population and rules per ruleset, once those left to the task are filled in."""
+        assert self.pop_size is not None
+        assert self.idv_size is not None
+        return self.pop_size, self.idv_size
+
+    @property
+    def budget(self) -> Budget:
+        """How many episodes of z a generation may spend in an environment."""
+        return Budget(self.windows, self.first_episodes, self.double_every, self.racing)
 
 
 class Population(NamedTuple):
-    """n rulesets of equal size, and their fitness."""
+    """n rulesets and their fitness."""
 
     bounds: NDArray[Any]
     """`(n, rules, features, 2)`: conditions as unordered bounds; float64 where any feature is real."""
@@ -38,17 +99,43 @@ class Population(NamedTuple):
     """`(n, rules, …)`: what each rule has learnt and passes on; nothing in PPL-DL."""
     fitness: NDArray[np.float64]
     """`(n,)`."""
+    lengths: NDArray[np.int64]
+    """`(n,)`: how many rules each ruleset has, from the first of its row on."""
+
+    def batch(self, how: int, x0: float = 1.0, default: int | None = None) -> RuleBatch:
+        """Return the rulesets ready to play."""
+        action = NULL_ACTION if default is None else default
+        return RuleBatch(how, self.bounds, self.actions, self.learnt, self.lengths, x0, action)
+
+    def fittest(self) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the bounds, the actions and the learnt numbers of the fittest ruleset."""
+        best = int(self.fitness.argmax())
+        rules = slice(0, int(self.lengths[best]))
+        return self.bounds[best, rules], self.actions[best, rules], self.learnt[best, rules]
 
 
-def first_population(
-    parameters: PittsburghParameters, task: TabularTask | EnvTask, seed: int, learns: int
-) -> Population:
+def first_population(parameters: PittsburghParameters, task: Task, seed: int, learns: int) -> Population:
     """Return random rulesets, each rule carrying `learns` zeros."""
-    n, rules = sizes(parameters)
+    n, rules = parameters.sizes
     population = empty_population(n, rules, len(task.features), learns, bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
     random_rules(stream(seed, "initial"), alleles, task.n_actions, population)
     return population
+
+
+def put_first(start: RuleSet, learnt: NDArray[np.float64], population: Population) -> None:
+    """Write a ruleset, and what its rules have learnt, `(rules, …)`, over the first individuals.
+
+    Individuals have a fixed number of rules: what the ruleset lacks is filled with its own rules over again,
+    which changes no choice. In a decision list a rule that comes a second time never decides; among strengths
+    it ties with itself.
+    """
+    n, rules = population.actions.shape
+    over = np.arange(rules) % len(start)
+    first = slice(0, max(1, n // SHARE))
+    population.bounds[first] = start.bounds[over]
+    population.actions[first] = start.actions[over]
+    population.learnt[first] = learnt[over]
 
 
 def empty_population(
@@ -60,12 +147,13 @@ def empty_population(
         np.empty((n, rules), dtype=np.int32),
         np.zeros((n, rules, learns)),
         np.zeros(n),
+        np.full(n, rules),
     )
 
 
 def next_generation(
     parameters: PittsburghParameters,
-    task: TabularTask | EnvTask,
+    task: Task,
     seed: int,
     epoch: int,
     threads: int,
@@ -79,38 +167,22 @@ def next_generation(
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
     key = stream(seed, purpose, epoch)
 
+    p, how = parameters, (whole_rules, alleles, task.n_actions)
+
     def work(first: int, last: int) -> None:
-        breed(
-            first,
-            last,
-            key,
-            parents,
-            parameters.tourn_size,
-            parameters.p_cross,
-            parameters.p_swap,
-            parameters.p_mut,
-            whole_rules,
-            alleles,
-            task.n_actions,
-            children,
-        )
+        rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
+        breed(first, last, key, parents, *rates, *how, children)
 
     for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
     elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
     last = slice(n - len(elites), n)
-    children.bounds[last] = parents.bounds[elites]
-    children.actions[last] = parents.actions[elites]
-    children.learnt[last] = parents.learnt[elites]
+    for name in ("bounds", "actions", "learnt", "lengths"):
+        getattr(children, name)[last] = getattr(parents, name)[elites]
     return children
 
 
 @kernel
-def random_rules(
-    key: np.uint64,
-    alleles: Alleles,
-    n_actions: int,
-    out: Population,
-) -> None:
+def random_rules(key: np.uint64, alleles: Alleles, n_actions: int, out: Population) -> None:
     """Draw every allele of the population `out` from its range."""
     n, rules, features, _ = out.bounds.shape
     for i in range(n):
@@ -150,18 +222,11 @@ def breed(
             children.bounds[child] = parents.bounds[parent]
             children.actions[child] = parents.actions[parent]
             children.learnt[child] = parents.learnt[parent]
+            children.lengths[child] = parents.lengths[parent]
         if uniform(fold(own, 2), 0) < p_cross:
             if whole_rules:
-                swap_rules(fold(own, 3), p_swap, children.bounds, children.actions, children.learnt, i, j)
+                swap_rules(fold(own, 3), p_swap, children, i, j)
             else:
-                swap_alleles(fold(own, 3), p_swap, children.bounds, children.actions, i, j)
+                swap_alleles(fold(own, 3), p_swap, children, i, j)
         for child in range(i, j + 1):
-            mutate(
-                fold(own, 4 + child - i),
-                p_mut,
-                children.bounds,
-                children.actions,
-                child,
-                alleles,
-                n_actions,
-            )
+            mutate(fold(own, 4 + child - i), p_mut, children, child, alleles, n_actions)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ifthen.environments.registry import presets_of
 from ifthen.errors import ParameterError
 from ifthen.evolve.mirror import mirror_of
-from ifthen.tasks.env_task import EnvTask
+from ifthen.tasks.gym_task import EnvTask
 
 PITTSBURGH = {
     "p_any": 0.5,
@@ -28,24 +29,7 @@ ANY: Mapping[str, Mapping[str, Any]] = {
     "PPL-ST": PITTSBURGH,
     "XCSF": {"epsilon": 0.1, "truncation": "bootstrap"},
 }
-"""For all environments, by system."""
-OWN: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("PPL-DL", "CartPole-v1"): {"p_any": 0.7},
-    ("PPL-DL", "MountainCar-v0"): {"p_any": 0.3, "sigma": 0.3, "idv_size": 15, "pop_size": 600},
-    ("PPL-DL", "LunarLander-v3"): {
-        "p_mut": 0.03,
-        "p_cross": 0.3,
-        "idv_size": 14,
-        "windows": 4,
-        "otherwise": True,
-        "mirror": "-x, -x velocity, -angle, -angular velocity, left leg = right leg, "
-        "left engine = right engine",
-        "stand_in": "ifthen/LunarLander-v0",
-        "rehearsal": 600,
-    },
-    ("XCSF", "CartPole-v1"): {"epsilon_0": 0.5, "gamma": 0.9},
-}
-"""For some, by system and environment."""
+"""For all environments, by system. Those for one environment stand in its file of `ifthen.environments`."""
 
 
 def preset(
@@ -61,7 +45,7 @@ def preset(
     """
     if not isinstance(task, EnvTask):
         return {}
-    own, given = dict(OWN.get((system, task.environment), {})), given or {}
+    own, given = presets_of(system, task.environment), given or {}
     if starts or task.default_action is not None:
         own.pop("otherwise", None)
     if starts or not _mirrors(own.get("mirror", ""), task, given.get("idv_size")):

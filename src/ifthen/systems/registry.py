@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
+from ifthen.parallel import checked_threads
 from ifthen.systems import model_file
-from ifthen.systems.base import System, checked_threads
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
+from ifthen.systems.system import System
 from ifthen.systems.xcsf.system import XCSF
-from ifthen.tasks.env_task import EnvTask
 
 SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF)}
 
@@ -44,20 +44,8 @@ def load(path: str | Path, *, threads: int | None = None, factory: Callable[[], 
         raise ModelFileError(f"{path} is no model file. Rules in a file are read by ifthen.read_ruleset.")
     model = model_file.read(Path(path))
     if factory is not None:
-        model = _with_factory(model, factory)
+        model = dataclasses.replace(model, task=model.task.made_by(factory))
     try:
         return system_by_name(model.system).from_model(model, threads)
     except (ParameterError, RuleError) as problem:
         raise ModelFileError(f"{path} holds an impossible model: {problem}") from None
-
-
-def _with_factory(model: model_file.Model, factory: Callable[[], Any]) -> model_file.Model:
-    """Return a model whose environment is made by a function."""
-    if not callable(factory):
-        raise ParameterError(f"factory must be a function that makes the environment, not {factory!r}.")
-    if not isinstance(model.task, EnvTask):
-        raise ParameterError(
-            f"{model.path} was trained on {model.task.name}, which is a table of states and needs no "
-            "environment: leave factory out."
-        )
-    return dataclasses.replace(model, task=dataclasses.replace(model.task, factory=factory))

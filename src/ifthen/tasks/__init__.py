@@ -1,1 +1,1 @@
-"""What is to be solved: tabular tasks, the FrozenLake suite, and their exact solutions."""
+"""What is to be solved: the contract of a task, tables, environments, and exact solutions."""

@@ -1,14 +1,16 @@
-"""Working ranges for features that have none: what a random policy meets.
+"""Random episodes: they show whether an environment works, and give ranges to features that have none.
 
 Velocities and the like are often unbounded, and conditions need a range to be drawn from. A probe plays
-20 episodes (at most 5,000 steps) with random actions; the range is that between the 1 % and 99 % quantiles of
-the values met, a quarter wider on either side, rounded outwards to two digits. Reset seeds and actions are
-fixed, so that the same environment always gets the same ranges. Rules see what lies beyond as the edge.
+20 episodes (at most 5,000 steps) with random actions. The range goes from the 1 % quantile of the visited
+values to the 99 % quantile, a quarter wider on either side, rounded outwards to two digits. Reset seeds and
+actions are fixed, so that the same environment always gets the same ranges. Rules see
+values beyond a range as its edge.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,16 +18,15 @@ from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.randomness import below, stream
-from ifthen.rules.features import INTEGER_LIMIT, REAL_LIMIT
-from ifthen.tasks.answers import reset_answer, step_answer
-from ifthen.tasks.spaces import FlatSpace, Leaf
+from ifthen.rules.feature import INTEGER_LIMIT, REAL_LIMIT
+from ifthen.tasks.flatten import FlatSpace, Leaf, check_finite, unusable_reward
 
 EPISODES, STEPS, FIRST_SEED = 20, 5000, 4_000_000
 TRIAL_STEPS = 5
 QUANTILES, WIDER = (0.01, 0.99), 0.25
 MOST_DIGITS = 300
 UNBOUNDED = 1e6
-"""An end of a declared range beyond this says no more than none."""
+"""A declared range that reaches farther than this is of no use."""
 
 
 def is_open(leaf: Leaf) -> bool:
@@ -34,91 +35,88 @@ def is_open(leaf: Leaf) -> bool:
 
 
 def probed_ranges(env: Any, flat: FlatSpace) -> list[tuple[float, float]]:
-    """Return a range for every number that an environment observes; a declared end is kept.
-
-    Args:
-        env: the environment; it is played.
-        flat: how its observations become rows of numbers.
-    """
-    met = met_by_chance(env, flat)
-    return [_range(leaf, column) for leaf, column in zip(flat.leaves, met.T, strict=True)]
-
-
-def met_by_chance(env: Any, flat: FlatSpace) -> NDArray[np.float64]:
-    """Return the rows of numbers that a random policy meets, `(n, features)`."""
-    rows: list[NDArray[np.float64]] = []
-    for episode in range(EPISODES):
-        rows += _episode(env, flat, episode, STEPS // EPISODES)
-    return np.array(rows)
+    """Play an environment; return a range for every number it observes. A declared end is kept."""
+    visited = np.array([row for e in range(EPISODES) for row in _episode(env, flat, e, STEPS // EPISODES)])
+    return [_range(leaf, column) for leaf, column in zip(flat.leaves, visited.T, strict=True)]
 
 
 def try_out(env: Any, flat: FlatSpace) -> None:
-    """Play a few random steps, and raise TaskError where an environment does not keep to its own spaces."""
+    """Play a few random steps; raise TaskError if an environment does not keep to its own spaces."""
     _episode(env, flat, 0, TRIAL_STEPS)
 
 
 def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[NDArray[np.float64]]:
-    """Return the rows of numbers that at most so many random steps meet."""
-    key, seed = stream(0, "probe", episode), FIRST_SEED + episode
+    """Return the observations of one random episode, at most `most` steps long, as rows of numbers."""
+    key, seed, actions = stream(0, "probe", episode), FIRST_SEED + episode, env.action_space
     rows: list[NDArray[np.float64]] = []
-    step, ended, reward = 0, False, 0.0
-    while step <= most and not ended:
+    ended, reward = False, 0.0
+    while len(rows) <= most and not ended:
+        step = len(rows)
         place = f"at step {step} after reset(seed={seed})"
         try:
             if step == 0:
-                answer = env.reset(seed=seed)
+                returned = env.reset(seed=seed)
             else:
-                answer = env.step(int(env.action_space.start) + below(key, step - 1, int(env.action_space.n)))
+                returned = env.step(int(actions.start) + below(key, step - 1, int(actions.n)))
         except Exception as problem:
             raise TaskError(f"the environment raised {problem!r} {place}.") from problem
         try:
             if step == 0:
-                observation = reset_answer(answer)
+                observation = checked_reset(returned)
             else:
-                observation, reward, terminated, truncated = step_answer(answer)
+                observation, reward, terminated, truncated = checked_step(returned)
                 ended = terminated or truncated
-            row = flat.row(observation)
+            rows.append(flat.row(observation))
         except TaskError as problem:
             raise TaskError(f"{str(problem).rstrip('.')} ({place}).") from None
-        _check_finite(row, reward, flat, place)
-        rows.append(row)
-        step += 1
+        if not math.isfinite(reward):
+            raise unusable_reward("the environment", reward, f" {place}")
+        check_finite("the environment", [leaf.name for leaf in flat.leaves], rows[-1], f" {place}")
     return rows
 
 
-def _check_finite(row: NDArray[np.float64], reward: float, flat: FlatSpace, place: str) -> None:
-    """Raise where a number observed, or the reward, is not finite."""
-    if not math.isfinite(reward):
+def checked_reset(returned: Any) -> Any:
+    """Return the observation that `reset` returned; raise TaskError if it returned something else."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        raise TaskError(f"reset must return an observation and a dictionary of infos, not {returned!r}.")
+    return returned[0]
+
+
+def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
+    """Return observation, reward, terminated and truncated as `step` returned them, or raise TaskError."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 5:
         raise TaskError(
-            f"the environment gave the reward {reward} {place}; returns need finite numbers. Mend it, or "
-            "wrap it so that it gives some."
+            f"step must return an observation, a reward, terminated, truncated and infos, not {returned!r}."
         )
-    for leaf, number in zip(flat.leaves, row.tolist(), strict=True):
-        if not math.isfinite(number):
-            raise TaskError(
-                f"the environment observed {number} for {leaf.name} {place}; rules need finite numbers. "
-                "Mend it, or wrap it so that it gives some."
-            )
+    observation, reward, terminated, truncated, _ = returned
+    if not isinstance(reward, float):
+        try:
+            if isinstance(reward, (str, bytes)) or np.shape(reward) != ():
+                raise TypeError
+            reward = float(reward)
+        except (TypeError, ValueError):
+            raise TaskError(f"rewards must be single numbers, not {reward!r}.") from None
+    return observation, reward, bool(terminated), bool(truncated)
 
 
 def _range(leaf: Leaf, values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the range of one number: its declared ends, and quantiles of what was met for the others."""
+    """Return the range of one number: its declared ends, else quantiles of the visited values."""
     low, high = (float(end) for end in np.quantile(values, QUANTILES))
     wider = WIDER * (high - low) or max(1.0, abs(low))
-    low, high = _outwards(low - wider, math.floor), _outwards(high + wider, math.ceil)
+    low, high = _rounded(low - wider, math.floor), _rounded(high + wider, math.ceil)
     if abs(leaf.low) <= UNBOUNDED:
         low, high = leaf.low, max(high, leaf.low + 1)
     if abs(leaf.high) <= UNBOUNDED:
         low, high = min(low, leaf.high - 1), leaf.high
     low, high = max(low, leaf.low), min(high, leaf.high)
-    if low >= high:  # what was met is not what was declared
+    if low >= high:  # the environment does not keep to the range that it declares
         low, high = max(leaf.low, -REAL_LIMIT), min(leaf.high, REAL_LIMIT)
     if leaf.kind == "integer":
         low, high = max(math.floor(low), -INTEGER_LIMIT), min(math.ceil(high), INTEGER_LIMIT)
     return low, high
 
 
-def _outwards(value: float, direction: Any) -> float:
+def _rounded(value: float, direction: Callable[[float], int]) -> float:
     """Return a number rounded to two digits, up or down."""
     if value == 0:
         return 0.0

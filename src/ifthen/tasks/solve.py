@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.table import TabularTask
 
 TOLERANCE = 1e-13
 TIE = 1e-9
-ALMOST_ONE = 0.99  # with γ = 1, waiting for ever can equal acting: this discount tells them apart
+ALMOST_ONE = 0.99  # with γ = 1, waiting can be worth as much as acting; this discount tells them apart
 SETTLED = 1e-30  # γ**sweeps at which no value can still move by anything that a float shows
 
 
@@ -113,21 +113,10 @@ def sweep_policies(
 ) -> None:
     """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
     model = task.dynamics
-    sweeps = _sweeps(task)
+    shared = model.next_state, model.reward, model.probability, task.gamma, _sweeps(task), TOLERANCE, out
 
     def work(first: int, last: int) -> None:
-        evaluate_policies(
-            first,
-            last,
-            tables,
-            model.next_state,
-            model.reward,
-            model.probability,
-            task.gamma,
-            sweeps,
-            TOLERANCE,
-            out,
-        )
+        evaluate_policies(first, last, tables, *shared)
 
     for_slices(work, len(tables), threads, task.grain)
 

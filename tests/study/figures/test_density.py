@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ifthen.explain.best_actions import best_action_map
-from ifthen.explain.pictures.grid import on_grid
-from ifthen.rules.features import Feature
+from ifthen.explanation.measures import best_action_map
+from ifthen.explanation.pictures.grid import on_grid
+from ifthen.rules.feature import Feature
 from ifthen.study.figures.density import densities, density_figure, largest_density
 from ifthen.study.results import Results
 from tests.study.figures.made_up import made_up_plan, made_up_results, with_rulesets

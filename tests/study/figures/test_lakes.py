@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import numpy as np
-from matplotlib.colors import to_rgba
-
 from ifthen import frozen_lake
-from ifthen.study.figures.lakes import FROZEN, GOAL, HOLE, lakes_figure
+from ifthen.study.figures.lakes import lakes_figure
 from tests.tables import table_named
 
 
@@ -15,18 +12,12 @@ def test_each_map_is_drawn_once_with_its_size() -> None:
     assert [axes.get_title() for axes in figure.axes] == ["4 × 4", "8 × 8", "12 × 12"]
 
 
-def test_cells_have_the_colours_of_the_map_and_its_ends_their_letters() -> None:
-    layout = ("FSHF", "FFFG")
-    figure = lakes_figure([frozen_lake(desc=layout)])
+def test_a_map_shows_its_holes_its_start_and_its_goal() -> None:
+    figure = lakes_figure([frozen_lake(desc=("FSHF", "FFFG"))])
     assert figure is not None
     (axes,) = figure.axes
-    (image,) = axes.images
-    kinds = np.asarray(image.get_array())
-    colours = {"S": FROZEN, "F": FROZEN, "H": HOLE, "G": GOAL}
-    for y, row in enumerate(layout):
-        for x, letter in enumerate(row):
-            assert image.cmap(image.norm(kinds[y, x])) == to_rgba(colours[letter])
-    assert {text.get_position(): text.get_text() for text in axes.texts} == {(1, 0): "S", (3, 1): "G"}
+    drawn = [str(patch.get_gid()) for patch in axes.patches if patch.get_gid()]
+    assert sorted(drawn) == ["goal", "hole", "start"]
     assert axes.get_title() == "2 × 4"
     assert axes.get_ylim() == (1.5, -0.5)  # y down
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from ifthen.environments.frozen_lake import PAPER_TASKS
 from ifthen.figure_style import COLUMN_WIDTH, WIDTH
 from ifthen.study.figures.panels import arranged, balanced, legend_above, task_figure
-from ifthen.tasks.names import PAPER_TASKS
 
 
 def test_lakes_stand_by_size_and_slip() -> None:

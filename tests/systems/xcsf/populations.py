@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ifthen import Feature, TabularTask
-from ifthen.systems.xcsf.index import Space, remove
+from ifthen.systems.xcsf.index import Learning, Space, remove
+from ifthen.systems.xcsf.learner import Learner
 from ifthen.systems.xcsf.on_env import EnvLearner
 from ifthen.systems.xcsf.on_table import TableLearner
 from ifthen.systems.xcsf.parameters import XCSFParameters, fill_parameters
-from ifthen.systems.xcsf.places import live_rows
 from ifthen.systems.xcsf.population import NURSERY, Classifiers, empty_population, unpacked
-from ifthen.systems.xcsf.settings import Reach, Settings
-from ifthen.tasks.env_task import EnvTask
+from ifthen.systems.xcsf.settings import Reach, Settings, live_rows
+from ifthen.tasks.gym_task import EnvTask
 from tests.envs import WALK, task_of
 from tests.naive_xcsf import Rule, unit_matrix
 
@@ -42,6 +42,7 @@ class World(NamedTuple):
     model: Any
     classifiers: Classifiers
     space: Space
+    own: Learning
 
     def column(self, name: str, n: int) -> Any:
         """Return a quantity of the first n rules."""
@@ -55,7 +56,7 @@ class World(NamedTuple):
 
     def remove(self, r: int) -> None:
         """Take a rule out."""
-        remove(r, self.classifiers.rules, self.classifiers.bounds, self.space, self.reach.lows)
+        remove(r, self.classifiers, self.space, self.reach.lows)
 
 
 def rule(bounds: Any, action: int = 0, **options: Any) -> Rule:
@@ -67,9 +68,10 @@ def rule(bounds: Any, action: int = 0, **options: Any) -> Rule:
 
 def world(task: TabularTask | EnvTask, rules: list[Rule], now: int = 0, **parameters: Any) -> World:
     """Return the compiled population of rules at a given step."""
-    filled = fill_parameters(XCSFParameters(**parameters), task)
+    given, kind = XCSFParameters(**parameters), np.float64 if isinstance(task, EnvTask) else np.int32
+    suited = EnvLearner.suited(task) if isinstance(task, EnvTask) else TableLearner.suited(task)
+    filled = fill_parameters(given, task, suited)
     assert filled.pop_limit is not None
-    kind = np.float64 if isinstance(task, EnvTask) else np.int32
     population = empty_population(len(task.features), filled.prediction == "rls", len(rules), kind)
     upper = np.triu_indices(len(task.features) + 1)
     for r, own in enumerate(rules):
@@ -82,11 +84,17 @@ def world(task: TabularTask | EnvTask, rules: list[Rule], now: int = 0, **parame
     classifiers.clock[0].micros = sum(own.numerosity for own in rules)
     if isinstance(task, EnvTask):
         live, in_env = live_rows(task), EnvLearner(task, filled, 0)
-        space = in_env.space(classifiers, live)
-        return World(filled, in_env.settings[0], in_env.reach, live, classifiers, space)
+        return made_of(filled, in_env, live, classifiers, in_env.space(classifiers, live))
     on_table, held = TableLearner(task, filled, 0), np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
-    space = on_table.space(classifiers, held)
-    return World(filled, on_table.settings[0], on_table.reach, task.dynamics, classifiers, space)
+    return made_of(filled, on_table, task.dynamics, classifiers, on_table.space(classifiers, held))
+
+
+def made_of(
+    filled: XCSFParameters, learner: Learner[Any], model: Any, classifiers: Classifiers, space: Space
+) -> World:
+    """Return a world with all that a step of learning needs."""
+    own = Learning(model, classifiers, space, learner.settings, learner.reach)
+    return World(filled, learner.settings[0], learner.reach, model, classifiers, space, own)
 
 
 def whole(triangle: Any, size: int) -> Any:

@@ -16,13 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import XCSF, ModelFileError, ParameterError, TaskError, load
-from ifthen.rollout.players import play_policy
-from ifthen.systems.xcsf import places
+from ifthen.environments.make import env_task
+from ifthen.simulate.vector import VectorSimulator
+from ifthen.systems.xcsf import settings as of_kernels
+from ifthen.systems.xcsf.on_env import EnvLearner
 from ifthen.systems.xcsf.population import COUNTERS, clock_of
 from ifthen.systems.xcsf.settings import kernel_reach
-from ifthen.systems.xcsf.system import ENV_HISTORY
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.from_gymnasium import env_task
+from ifthen.systems.xcsf.system import COUNTS
+from ifthen.tasks.gym_task import EnvTask
 from tests.archives import poke, with_array, with_manifest
 from tests.envs import ENDLESS
 from tests.naive_xcsf import NaiveEnvXCSF
@@ -41,7 +42,7 @@ CUT: dict[str, Any] = {"environment": ENDLESS, "t_max": 12}
 def few_seeds() -> Iterator[None]:
     """Let histories measure few unseen seeds: most tests here do not look at them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ifthen.tasks.env_task.VALIDATION", 3)
+        patch.setattr("ifthen.tasks.gym_task.VALIDATION", 3)
         yield
 
 
@@ -65,7 +66,7 @@ def follow(task: EnvTask, seed: int, pauses: list[int], **parameters: Any) -> Na
 @pytest.mark.parametrize(
     ("task", "parameters", "happens"),
     [
-        pytest.param(walk(), LAX, {"ga_subsumptions"}, id="walk"),
+        pytest.param(walk(), LAX, {"ga_subsumptions"}, id="walk", marks=pytest.mark.oracle),
         pytest.param(walk(), PLAIN, set(), id="defaults"),
         pytest.param(walk(kind="box", features=None), BUSY, set(), id="real features"),
         pytest.param(walk(kind="integers", features=None), BUSY, set(), id="integer features"),
@@ -89,8 +90,15 @@ def test_the_compiled_xcsf_follows_the_plain_one_in_environments(
         assert naive.counts[name] > 0, name
 
 
+@pytest.mark.oracle
+def test_the_compiled_xcsf_follows_the_plain_one_on_a_twin() -> None:
+    task = env_task("CartPole-v1", player="twin", t_max=25, episodes=3)
+    naive = follow(task, 3, [1, 2, 5], **BUSY)
+    assert naive.counts["ga_invocations"] > 0
+
+
 def test_it_follows_where_features_are_too_many_to_unroll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "UNROLLED", 1)
+    monkeypatch.setattr(of_kernels, "UNROLLED", 1)
     follow(walk(), 3, [5, 15], **BUSY)
 
 
@@ -105,7 +113,7 @@ def assert_alike(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize("truncation", ["end", "bootstrap"])
-def test_twins_and_python_give_the_same_bytes(truncation: str) -> None:
+def test_twins_and_python_give_the_same_bytes(truncation: Any) -> None:
     players: tuple[Any, Any] = "twin", "sync"
     systems = [
         XCSF(
@@ -114,7 +122,7 @@ def test_twins_and_python_give_the_same_bytes(truncation: str) -> None:
             threads=1,
             ga_per_epoch=30,
             truncation=truncation,
-        ).learn(3)
+        ).learn(epochs=3)
         for player in players
     ]
     assert systems[0].now.records[-1]["episodes"] > 20
@@ -132,9 +140,9 @@ def test_the_environments_own_limit_cuts_twins_too() -> None:
 
 
 def test_every_row_of_the_history_adds_up() -> None:
-    system = make(ga_per_epoch=5).learn(12)
+    system = make(ga_per_epoch=5).learn(epochs=12)
     rows = list(system.history.iter_rows(named=True))
-    assert tuple(rows[0]) == ENV_HISTORY
+    assert tuple(rows[0]) == ("epoch", *EnvLearner.measured, *COUNTS)
     assert rows[0]["performance"] == rows[0]["unseen_performance"] == system.task.floor
     assert [row["epoch"] for row in rows] == list(range(13))
     for before, row in itertools.pairwise(rows):
@@ -149,9 +157,13 @@ def test_every_row_of_the_history_adds_up() -> None:
 
 
 def test_the_performances_are_those_of_the_ruleset() -> None:
-    system = make().learn(6)
+    system = make().learn(epochs=6)
+
+    def choose(points: Any) -> Any:
+        return system.ruleset.best_actions(np.clip(points, *system.task.ranges))
+
     for seeds, name in ((system.task.z, "performance"), (system.task.validation, "unseen_performance")):
-        played = play_policy(system.task, system.ruleset.predict, seeds)
+        played = VectorSimulator(system.task).play_policy(choose, seeds)
         assert (played.endings < 2).all()
         assert system.now.records[-1][name] == pytest.approx(played.returns.mean(), rel=1e-12)
 
@@ -205,7 +217,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a small XCSF after three epochs, with free slots."""
     system = make()
     while not system.started or system.epoch < 3 or system.now.population.numerosity.all():
-        system.learn(1)
+        system.learn(epochs=1)
     path = tmp_path_factory.mktemp("models") / "model.zip"
     system.save(path)
     return path
@@ -247,7 +259,7 @@ def test_populations_with_one_number_wrong_are_refused_naming_it(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m["history"].pop("unseen_performance"), "numbers in columns epoch, performance"),
+        (lambda m: m["history"].pop("performance"), "numbers in columns epoch, performance"),
         (lambda m: m["history"]["ga_invocations"].__setitem__(1, 3), "does not have 8 GA invocations"),
         (lambda m: m["history"]["steps"].__setitem__(1, 0), "does not have 8 GA invocations"),
         (lambda m: m["parameters"].update(ga_per_epoch=100), "does not have 100 GA invocations"),
@@ -272,7 +284,7 @@ def test_what_is_left_to_an_environment_is_filled_in() -> None:
     assert XCSF(walk(), gamma=1.0).parameters.gamma == 1.0
     assert XCSF(walk()).parameters.niche_error is True
     assert XCSF(walk()).parameters.ga_per_epoch == 1000
-    reach = kernel_reach(XCSF(walk(), r0=3, m0=1, r0_share=0.5, m0_share=0.1).parameters, walk())
+    reach = kernel_reach(XCSF(walk(), r0=3, m0=1, r0_share=0.5, m0_share=0.1).parameters, walk(), np.float64)
     assert reach.r0.tolist() == [3, 3.0]
     assert reach.m0.tolist() == [1, pytest.approx(0.6)]
 
@@ -287,7 +299,7 @@ def test_what_environments_cannot_do_is_refused() -> None:
 def test_populations_too_large_for_memory_are_refused_before_they_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ifthen.systems.xcsf.parameters.SIZE_LIMIT", 2**20)
+    monkeypatch.setattr("ifthen.systems.xcsf.on_env.SIZE_LIMIT", 2**20)
     with pytest.raises(ParameterError, match=r"pop_limit=10,000 rules over 2 features would take"):
         make(pop_limit=10_000)
 
@@ -305,7 +317,7 @@ def test_numbers_that_are_not_finite_stop_learning_with_the_name_of_what_gave_th
 ) -> None:
     system = make(walk(kind="box", wrong=wrong, features=None))
     with pytest.raises(TaskError, match=message):
-        system.learn(3)
+        system.learn(epochs=3)
     assert system.epoch == 0
 
 
@@ -313,7 +325,7 @@ def test_numbers_that_are_not_finite_stop_learning_with_the_name_of_what_gave_th
 
 
 def test_rulesets_of_environments_have_readable_bounds_and_raw_weights() -> None:
-    system = make().learn(10)
+    system = make().learn(epochs=10)
     ruleset, population = system.ruleset, system.now.population
     assert ruleset.bounds.dtype == np.float64
     assert (ruleset.bounds[:, 0] == np.rint(ruleset.bounds[:, 0])).all()
@@ -322,11 +334,12 @@ def test_rulesets_of_environments_have_readable_bounds_and_raw_weights() -> None
     expected = population.weights[rules] @ [system.parameters.x0, 3 / 4, -1.5 / 3]
     np.testing.assert_allclose(ruleset.predictions(np.array([[3.0, -1.5]]))[0], expected, rtol=1e-9)
     assert (
-        XCSF(walk(kind="integers", features=None), seed=1, **SMALL).learn(1).ruleset.bounds.dtype == np.int32
+        XCSF(walk(kind="integers", features=None), seed=1, **SMALL).learn(epochs=1).ruleset.bounds.dtype
+        == np.int32
     )
 
 
 def test_it_learns_to_balance_a_pole_better_than_chance() -> None:
     parameters: dict[str, Any] = {"epsilon_0": 5.0, "epsilon": 0.1, "gamma": 0.95, "truncation": "bootstrap"}
-    system = XCSF("CartPole-v1", seed=1, threads=1, **parameters).learn(8)
+    system = XCSF("CartPole-v1", seed=1, threads=1, **parameters).learn(epochs=8)
     assert max(row["performance"] for row in system.now.records) > 150  # at random: 22

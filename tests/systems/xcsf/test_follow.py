@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ifthen import XCSF, TabularTask, frozen_lake
+from ifthen.environments.from_table import table_task
 from ifthen.systems.xcsf.population import CLOCK, Population
 from tests.naive_xcsf import NaiveXCSF
 from tests.systems.contract import meadow
@@ -29,7 +30,7 @@ def lake(p_slip: float) -> TabularTask:
 
 def cliff(**options: Any) -> TabularTask:
     env = gymnasium.make("CliffWalking-v1")
-    return TabularTask.from_env(env, **{"decode": lambda s: divmod(s, 12), "t_max": 100, **options})
+    return table_task(env, **{"decode": lambda s: divmod(s, 12), "t_max": 100, **options})
 
 
 def assert_same(population: Population, naive: NaiveXCSF) -> None:
@@ -80,15 +81,21 @@ def follow(task: TabularTask, seed: int, pauses: list[int], **parameters: Any) -
     ("task", "parameters", "happens"),
     [
         pytest.param(meadow(), LAX, {"ga_subsumptions"}, id="meadow"),
-        pytest.param(lake(0.0), BUSY, {"ga_subsumptions"}, id="lake"),
+        pytest.param(lake(0.0), BUSY, {"ga_subsumptions"}, id="lake", marks=pytest.mark.oracle),
         pytest.param(lake(0.3), LAX, {"ga_subsumptions"}, id="slippery lake"),
         pytest.param(cliff(), CLIFF, {"ga_subsumptions"}, id="cliff"),
         pytest.param(meadow(), {"pop_limit": 40}, set(), id="defaults"),
         pytest.param(meadow(), {**LAX, "equality": "alleles"}, set(), id="equal alleles"),
-        pytest.param(lake(0.0), {**BUSY, "prediction": "nlms"}, set(), id="NLMS"),
-        pytest.param(lake(0.0), {**BUSY, "selection": "roulette"}, set(), id="roulette"),
+        pytest.param(lake(0.0), {**BUSY, "prediction": "nlms"}, set(), id="NLMS", marks=pytest.mark.oracle),
         pytest.param(
-            meadow(), {**LAX, "set_subsumption": True, "tau": 0.2}, {"set_subsumptions"}, id="set subsumption"
+            lake(0.0), {**BUSY, "selection": "roulette"}, set(), id="roulette", marks=pytest.mark.oracle
+        ),
+        pytest.param(
+            meadow(),
+            {**LAX, "set_subsumption": True, "tau": 0.2},
+            {"set_subsumptions"},
+            id="set subsumption",
+            marks=pytest.mark.oracle,
         ),
         pytest.param(
             lake(0.3),

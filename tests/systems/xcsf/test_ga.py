@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from ifthen import XCSF
-from ifthen.evolve.crossover import swap_bounds
+from ifthen.evolve.operators import swap_bounds
 from ifthen.randomness import stream
 from ifthen.systems.xcsf.ga import is_due, set_roulette, set_tournament
 from ifthen.systems.xcsf.index import (
@@ -114,19 +114,17 @@ def deleted(rules: list[Rule], **parameters: Any) -> list[int]:
     """Return which rule was deleted, for each key; the population is one too many."""
     micros = sum(own.numerosity for own in rules)
     made = world(meadow(), rules, **{"pop_limit": micros - 1, **parameters})
-    rules_, bounds = made.classifiers.rules, made.classifiers.bounds
+    rules_ = made.classifiers.rules
     drawn = []
     for key in KEYS:
         before = rules_.copy()
-        delete_one(
-            np.uint64(naive.fold(key, 1)), made.classifiers, made.space, made.settings, made.reach.lows
-        )
+        delete_one(np.uint64(naive.fold(key, 1)), made.own)
         (gone,) = np.flatnonzero(before["numerosity"] - rules_["numerosity"])
         drawn.append(int(gone))
         rules_[:] = before
         made.classifiers.clock[0].micros += 1
         if before["numerosity"][gone] == 1:  # it has left the index
-            enter(int(gone), rules_, bounds, made.space, made.settings.by_box, made.reach.lows)
+            enter(int(gone), made.classifiers, made.space, made.settings.by_box, made.reach.lows)
     return drawn
 
 
@@ -151,7 +149,7 @@ def test_rules_are_deleted_in_proportion_to_their_votes() -> None:
 
 def test_nothing_is_deleted_while_there_is_room() -> None:
     made = world(meadow(), parents(), pop_limit=7)
-    delete_one(np.uint64(1), made.classifiers, made.space, made.settings, made.reach.lows)
+    delete_one(np.uint64(1), made.own)
     assert sum(made.column("numerosity", 20)) == 7
     assert made.counter("deletions") == 0
 
@@ -170,7 +168,7 @@ def test_deletion_by_words_finds_whom_a_roulette_over_all_slots_finds(n: int, se
         for _ in range(n)
     ]
     made = world(meadow(), rules, pop_limit=sum(own.numerosity for own in rules) - 1)
-    delete_one(np.uint64(seed), made.classifiers, made.space, made.settings, made.reach.lows)
+    delete_one(np.uint64(seed), made.own)
     shares = naive_xcsf.votes(rules, made.parameters)
     rules[naive_xcsf.roulette(naive.uniform(seed, 0), shares)].numerosity -= 1
     assert made.column("numerosity", n) == [own.numerosity for own in rules]
@@ -217,7 +215,7 @@ def test_equal_rules_are_found_whatever_the_order_of_their_bounds(
     for r, same in enumerate(alike):
         assert same_rule(r, child, plain, bounds, by_box) == same
         assert (rule_key(r, plain, bounds, by_box) == key) == same
-    found = equal_rule(child, plain, bounds, made.space, by_box, made.reach.lows)
+    found = equal_rule(child, made.classifiers, made.space, by_box, made.reach.lows)
     assert found == (alike.index(True) if any(alike) else -1)
 
 
@@ -228,7 +226,7 @@ def test_equal_rules_are_found_where_they_match_no_state_too() -> None:
     child = len(bounds) - 1
     bounds[child], rules[child].action = hole, 0
     assert all(action_set(made, s, a) == [0] * (a == 0) for s in range(7) for a in range(4))
-    assert equal_rule(child, rules, bounds, made.space, True, made.reach.lows) == 2
+    assert equal_rule(child, made.classifiers, made.space, True, made.reach.lows) == 2
 
 
 def test_a_rule_that_is_removed_leaves_every_set() -> None:
@@ -271,7 +269,7 @@ def test_the_widest_accurate_rule_takes_in_those_inside_it(drawn: list[Any]) -> 
     ]
     made = world(meadow(), rules, pop_limit=40)
     made.space.members[: len(rules)] = range(len(rules))
-    left = subsume_set(len(rules), made.classifiers, made.space, made.settings, made.reach.lows)
+    left = subsume_set(len(rules), made.own)
     widest, inside = naive_xcsf.subsume_set(rules, made.parameters)
     assert made.space.members[:left].tolist() == [r for r, own in enumerate(rules) if own not in inside]
     for r, own in enumerate(rules):
@@ -288,7 +286,7 @@ def added(child: Rule, *others: Rule, **parameters: Any) -> tuple[World, list[in
     copy_rule(len(others), nursery, made.classifiers)
     made.remove(len(others))
     made.classifiers.clock[0].micros -= 1
-    add_child(nursery, 0, 1, made.classifiers, made.space, made.settings, made.reach)
+    add_child(nursery, 0, 1, made.own)
     return made, made.column("numerosity", len(others) + 1)
 
 
@@ -353,7 +351,7 @@ def test_covering_matches_the_state_with_a_missing_action_within_reach(
     key: int, s: int, r0: int | None
 ) -> None:
     made = world(meadow(), [rule(EVERYWHERE, 2)], pop_limit=20, now=5, r0=r0)
-    cover(np.uint64(key), s, 3, made.model.states, made.classifiers, made.space, made.settings, made.reach)
+    cover(np.uint64(key), s, 3, made.own)
     row, state = made.classifiers.rules[1], made.model.states[s].tolist()
     box = made.column("bounds", 2)[1]
     assert naive.matches(box, state)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature
-from ifthen.systems.xcsf.index import enter, equal_rule, list_members, rule_key, same_rule
-from ifthen.systems.xcsf.live import arrive
-from ifthen.systems.xcsf.places import live_rows, matched_live, raw_weights
-from ifthen.systems.xcsf.reals import cover_real, shift_mixed
-from ifthen.systems.xcsf.turnover import cover
+from ifthen.evolve.operators import shift_bounds
+from ifthen.systems.xcsf.index import enter, equal_rule, list_members, matched_live, rule_key, same_rule
+from ifthen.systems.xcsf.on_env import arrive
+from ifthen.systems.xcsf.settings import live_rows, raw_weights
+from ifthen.systems.xcsf.turnover import cover, cover_real
 from tests import naive, naive_xcsf
 from tests.systems.xcsf.populations import World, rule, walk, world
+
+pytestmark = pytest.mark.oracle
 
 FEATURES = (
     Feature("whole", -4, 4, clips=True),
@@ -32,7 +35,7 @@ KEY = st.integers(0, 2**64 - 1)
 def put(made: World, row: int, point: Any) -> None:
     """Let a state arrive in a row."""
     seen = np.array([point], dtype=np.float64)
-    arrive(row, seen, made.model, made.classifiers, made.space, made.reach)
+    arrive(row, seen, made.own)
 
 
 def action_set(made: World, row: int, a: int) -> list[int]:
@@ -61,7 +64,7 @@ def test_live_rows_hold_the_action_sets_of_their_states_while_rules_come_and_go(
             made.remove(r)
         else:
             rules[r].numerosity = 1
-            enter(r, rules, bounds, made.space, True, made.reach.lows)
+            enter(r, made.classifiers, made.space, True, made.reach.lows)
         left ^= {r}
         for row, state in rows.items():
             for a in range(3):
@@ -88,7 +91,7 @@ def test_equal_rules_are_found_whether_or_not_they_match_what_is_live(
     for r, same in enumerate(alike):
         assert same_rule(r, child, plain, bounds, by_box) == same
         assert (rule_key(r, plain, bounds, by_box) == key) == same
-    found = equal_rule(child, plain, bounds, made.space, by_box, made.reach.lows)
+    found = equal_rule(child, made.classifiers, made.space, by_box, made.reach.lows)
     assert found == (alike.index(True) if any(alike) else -1)
 
 
@@ -110,8 +113,7 @@ def test_covering_a_real_feature_matches_the_value_with_readable_bounds_within_r
 def test_covering_matches_the_state_that_is_live(key: int, point: Any) -> None:
     made = world(TASK, [rule([[-4, 4], [-3.0, 3.25]], 2)], pop_limit=20)
     put(made, 0, point)
-    args = made.classifiers, made.space, made.settings, made.reach
-    cover(np.uint64(key), 0, 2, made.model.states, *args)
+    cover(np.uint64(key), 0, 2, made.own)
     box = made.column("bounds", 2)[1]
     assert naive.matches(box, made.space.live[0].tolist())
     assert all(bound == int(bound) for bound in box[0])
@@ -123,7 +125,9 @@ def test_bounds_of_both_kinds_move_as_by_the_oracle(
     key: int, box: Any, mu: float, m0: int | None, share: float
 ) -> None:
     made = world(TASK, [rule(box)], pop_limit=20, m0=m0, m0_share=share)
-    shift_mixed(np.uint64(key), mu, made.classifiers.bounds, 0, made.reach)
+    reach = made.reach
+    how = reach.lows, reach.highs, reach.m0, reach.real, reach.scales
+    shift_bounds(np.uint64(key), mu, made.classifiers.bounds, 0, *how)
     furthest = [{None: 2, 1: 1, 99: 9}[m0], share * 6.25]
     expected = [list(pair) for pair in box]
     naive_xcsf.shift_mixed(key, mu, expected, [(-4, 4), (-3.0, 3.25)], furthest, [False, True])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import XCSF, Feature
-from ifthen.inference.prediction_array import PredictionArrayRules, prediction_arrays
+from ifthen.rules.prediction_array import PredictionArrayRules, prediction_arrays
 from tests import naive
 from tests.naive_xcsf import NaiveXCSF
 from tests.rulesets import all_states, bounds_of
 from tests.systems.contract import meadow
+
+pytestmark = pytest.mark.oracle
 
 STATES = all_states().astype(np.float64)
 
@@ -63,10 +66,8 @@ def test_the_best_actions_are_those_of_the_largest_predictions(
         np.ones(n),
         np.zeros(n),
     )
-    arrays = rules.prediction_array(STATES)
-    expected = np.where(
-        np.isnan(arrays).all(axis=1), -1, np.where(np.isnan(arrays), -np.inf, arrays).argmax(axis=1)
-    )
-    assert rules.best_actions(STATES).tolist() == expected.tolist()
+    carried = rules.actions.tolist(), rules.fitness.tolist(), rules.weights.tolist()
+    arrays = [naive.prediction_array(bounds, *carried, rules.x0, state, 3) for state in STATES.tolist()]
+    assert rules.best_actions(STATES).tolist() == [naive.best_predicted(array) for array in arrays]
     assert rules.best_actions(STATES).tolist() == rules.predict(STATES).tolist()
     assert rules.best_actions(STATES[:0]).tolist() == []

@@ -13,15 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import XCSF, ParameterError, RuleError, TabularTask, frozen_lake, load
-from ifthen.systems.xcsf import parameters as of
+from ifthen.simulate.table import optimal_performance
+from ifthen.systems.xcsf.on_table import TableLearner
 from ifthen.systems.xcsf.population import clock_of
 from ifthen.systems.xcsf.settings import kernel_reach
-from ifthen.systems.xcsf.system import HISTORY
+from ifthen.systems.xcsf.system import COUNTS
 from ifthen.tasks.solve import value_iteration
 from tests import naive
 from tests.systems.contract import make, meadow, saved_bytes
 from tests.worlds import chain
 
+HISTORY = ("epoch", *TableLearner.measured, *COUNTS)
 ADDED = ("insertions", "coverings", "absorptions", "ga_subsumptions")
 
 
@@ -45,7 +47,7 @@ def test_presets_are_the_papers_for_every_size_of_the_lake(
         parameters: Any = XCSF(task).parameters
         assert (parameters.pop_limit, parameters.ga_per_epoch) == (limit, invocations)
         assert parameters.niche_error == (p_slip > 0)  # errors of stochastic payoffs are not the rule's fault
-        reach = kernel_reach(parameters, task)
+        reach = kernel_reach(parameters, task, np.int32)
         assert reach.r0.tolist() == [r0, r0]
         assert reach.m0.tolist() == [m0, m0]
 
@@ -54,7 +56,7 @@ def test_presets_yield_to_what_is_given() -> None:
     given_: dict[str, Any] = {"pop_limit": 90, "ga_per_epoch": 3, "niche_error": False, "r0": 0, "m0": 50}
     system = XCSF(frozen_lake(8, 0.1), **given_)
     assert {name: getattr(system.parameters, name) for name in given_} == given_
-    reach = kernel_reach(system.parameters, system.task)
+    reach = kernel_reach(system.parameters, system.task, np.int32)
     assert (reach.r0.tolist(), reach.m0.tolist()) == ([0, 0], [8, 8])  # no further than the lake is wide
 
 
@@ -74,7 +76,7 @@ def test_as_many_microclassifiers_as_actions_are_enough() -> None:
 def test_a_population_too_large_to_index_is_refused_before_it_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(of, "SIZE_LIMIT", 2**20)
+    monkeypatch.setattr("ifthen.systems.xcsf.on_table.SIZE_LIMIT", 2**20)
     with pytest.raises(ParameterError, match=r"pop_limit=1,000,000 on 7 states .*would take .* GiB"):
         XCSF(meadow(), pop_limit=1_000_000)
     assert XCSF(meadow(), pop_limit=4_000).parameters.pop_limit == 4_000
@@ -98,7 +100,7 @@ def test_a_population_too_large_to_index_is_refused_before_it_is_made(
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_row_of_the_history_adds_up(seed: int, parameters: dict[str, Any]) -> None:
-    system: Any = make("XCSF", seed=seed, **parameters).learn(25)
+    system: Any = make("XCSF", seed=seed, **parameters).learn(epochs=25)
     first, *others = found = rows(system)
     assert tuple(first) == HISTORY
     assert all(first[name] == 0 for name in HISTORY if name != "q_error")
@@ -121,7 +123,7 @@ def test_every_row_of_the_history_adds_up(seed: int, parameters: dict[str, Any])
 
 
 def test_means_in_the_history_are_those_of_a_microclassifier() -> None:
-    system: Any = make("XCSF").learn(8)
+    system: Any = make("XCSF").learn(epochs=8)
     last, ruleset = rows(system)[-1], system.ruleset
     shares = [np.prod([(high - low + 1) / 3 for low, high in box]) for box in ruleset.bounds.tolist()]
     assert last["mean_generality"] == pytest.approx(np.average(shares, weights=ruleset.numerosity))
@@ -147,8 +149,8 @@ def test_the_q_error_is_the_mean_distance_to_the_optimal_values(p_slip: float) -
 @pytest.mark.parametrize("seed", range(3))
 def test_it_learns_the_small_lake_to_the_optimum_and_its_values_too(seed: int) -> None:
     task = frozen_lake(4, 0.0)
-    system = XCSF(task, seed=seed, threads=1).learn(60)
-    optimum = task.optimal_performance("exact")
+    system = XCSF(task, seed=seed, threads=1).learn(epochs=60)
+    optimum = optimal_performance(task, "exact")
     performance, errors = (
         np.array([row[name] for row in rows(system)]) for name in ("exact_performance", "q_error")
     )
@@ -217,7 +219,7 @@ def test_learning_in_any_parts_gives_the_bytes_of_one_go(
 
 
 def test_a_row_inside_an_epoch_gives_way_to_the_next() -> None:
-    system = make("XCSF").learn(2)
+    system = make("XCSF").learn(epochs=2)
     at_2 = rows(system)
     system.learn(steps=3)
     assert [row["epoch"] for row in rows(system)] == [0, 1, 2, 2]
@@ -225,7 +227,7 @@ def test_a_row_inside_an_epoch_gives_way_to_the_next() -> None:
     system.learn(steps=3)
     assert [row["epoch"] for row in rows(system)] == [0, 1, 2, 2]
     assert rows(system)[-1]["steps"] == at_2[-1]["steps"] + 6
-    system.learn(1)
+    system.learn(epochs=1)
     assert [row["epoch"] for row in rows(system)] == [0, 1, 2, 3]
     assert rows(system)[:3] == at_2
 
@@ -233,7 +235,9 @@ def test_a_row_inside_an_epoch_gives_way_to_the_next() -> None:
 def test_epochs_so_short_that_a_step_could_skip_one_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="ga_per_epoch"):
         XCSF(meadow(), ga_per_epoch=1)
-    system = XCSF(frozen_lake(4, 0.3), seed=4, threads=1, ga_per_epoch=2, theta_ga=1, p_explore=1.0).learn(99)
+    system = XCSF(frozen_lake(4, 0.3), seed=4, threads=1, ga_per_epoch=2, theta_ga=1, p_explore=1.0).learn(
+        epochs=99
+    )
     assert [row["epoch"] for row in rows(system)] == list(range(100))
     assert any(row["ga_invocations"] % 2 for row in rows(system))  # the last step of an epoch ran two
     assert load_saved(system, tmp_path).ruleset == system.ruleset
@@ -245,15 +249,6 @@ def load_saved(system: Any, folder: Path) -> Any:
     return load(folder / "model.zip", threads=1)
 
 
-def test_learn_takes_one_of_epochs_steps_and_episodes() -> None:
-    with pytest.raises(ParameterError, match="one of epochs, steps and episodes"):
-        make("XCSF").learn(3, steps=5)
-    with pytest.raises(ParameterError, match="steps must be a whole number"):
-        make("XCSF").learn(steps=-1)
-    with pytest.raises(ParameterError, match="episodes must be a whole number"):
-        make("XCSF").learn(episodes=1.5)  # type: ignore[arg-type]  # that is the point
-
-
 # What has no answer.
 
 
@@ -261,19 +256,19 @@ def test_an_xcsf_that_has_learnt_nothing_says_so() -> None:
     system = make("XCSF")
     with pytest.raises(ParameterError, match="has learnt nothing yet"):
         _ = system.ruleset
-    system.learn(0)
+    system.learn(epochs=0)
     for ask in (lambda: system.ruleset, lambda: system.predict([0, 0])):
-        with pytest.raises(ParameterError, match=r"no rules yet.*learn\(1\)"):
+        with pytest.raises(ParameterError, match=r"no rules yet.*learn\(epochs=1\)"):
             ask()
     assert len(system.learn(steps=1).ruleset) >= 4
 
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @pytest.mark.parametrize("prediction", ["rls", "nlms"])
-def test_payoffs_too_large_for_numbers_end_in_a_clear_error_not_in_nan(prediction: str) -> None:
+def test_payoffs_too_large_for_numbers_end_in_a_clear_error_not_in_nan(prediction: Any) -> None:
     system = XCSF(with_rewards(1.7e308), seed=0, threads=1, prediction=prediction)
     with pytest.raises(ParameterError, match=r"predictions grew beyond all measure by step .* of chain"):
-        system.learn(30)
+        system.learn(epochs=30)
     assert system.epoch == 0  # as it was before
 
 
@@ -301,14 +296,14 @@ def test_fitness_stays_positive_however_small_the_share_that_children_get() -> N
     with pytest.raises(ParameterError, match="fitness_share"):
         XCSF(meadow(), fitness_share=1e-300)
     extremes: dict[str, Any] = {"fitness_share": 1e-6, "nu": 50, "tau": 0.1, "chi": 0.0}
-    system = XCSF(frozen_lake(4, 0.0), seed=4, threads=1, theta_ga=0, mu=0.5, **extremes).learn(40)
+    system = XCSF(frozen_lake(4, 0.0), seed=4, threads=1, theta_ga=0, mu=0.5, **extremes).learn(epochs=40)
     assert 0 < system.ruleset.fitness.min() < 1e-12  # very small ones do happen
 
 
 def test_large_payoffs_are_learnt_and_saved_where_numbers_reach(tmp_path: Path) -> None:
     reward = np.array(chain().reward) * 1e90
-    system = XCSF(chain(reward=reward), seed=0, threads=1).learn(60)
-    small = XCSF(chain(), seed=0, threads=1, niche_error=True).learn(60)
+    system = XCSF(chain(reward=reward), seed=0, threads=1).learn(epochs=60)
+    small = XCSF(chain(), seed=0, threads=1, niche_error=True).learn(epochs=60)
     for own, factor in ((system, 1e90), (small, 1.0)):
         values = own.ruleset.prediction_array([[0], [1]]) / factor
         np.testing.assert_allclose(values[:, 0], [2 / 9, 2 / 3], atol=0.1)
@@ -319,6 +314,6 @@ def test_large_payoffs_are_learnt_and_saved_where_numbers_reach(tmp_path: Path) 
     "observation", [[np.nan, 0], [0, np.inf], [0], [0, 0, 0], 0, [[0, 0, 0]], [[[0, 0]]], "here", None]
 )
 def test_observations_that_are_not_are_refused(observation: Any) -> None:
-    system: Any = make("XCSF").learn(1)
+    system: Any = make("XCSF").learn(epochs=1)
     with pytest.raises(RuleError, match=r"observations? .*must"):
         system.predict(observation)

@@ -36,7 +36,7 @@ def updated(rules: list[Rule], *payoffs: float, place: int = PLACE, **parameters
     made = world(meadow(), rules, **{"pop_limit": 20, "niche_error": False, **parameters})
     made.space.members[: len(rules)] = range(len(rules))
     for payoff in payoffs:
-        update_set(len(rules), place, payoff, made.model, made.classifiers, made.space, made.settings)
+        update_set(len(rules), place, payoff, made.own)
     return made
 
 
@@ -160,6 +160,7 @@ def random_rules(seed: int) -> list[Rule]:
     return rules
 
 
+@pytest.mark.oracle
 @given(
     st.integers(0, 10**6),
     st.integers(0, 6),

@@ -1,6 +1,6 @@
 """How many rules speak for the action that is taken, state by state, on the grid (paper, appendix).
 
-The density of a state is the number of rules in its best action set (see `ifthen.explain.best_actions`).
+The density of a state is the number of rules in its best action set (see `ifthen.explanation.measures`).
 Here it is the mean over the final rulesets of all finished trials: what one has to read to understand what
 is done there, by any of them.
 """
@@ -19,13 +19,13 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
-from ifthen.explain.best_actions import best_action_map
-from ifthen.explain.pictures.board import ink_on
-from ifthen.explain.pictures.grid import has_grid, on_grid, starts
+from ifthen.explanation.measures import best_action_map
+from ifthen.explanation.pictures.board import ink_on
+from ifthen.explanation.pictures.grid import on_grid, starts
 from ifthen.figure_style import MEDIUM, SMALL, WIDTH, bare_grid
 from ifthen.study.figures.panels import balanced
 from ifthen.study.results import Results
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.table import TabularTask
 
 COLOURS = ListedColormap(matplotlib.colormaps["viridis"](np.linspace(0.12, 1, 256))).with_extremes(
     bad="black"
@@ -50,12 +50,10 @@ def densities(results: Results, progress: Callable[[], object] | None = None) ->
         progress: is called once per trial.
     """
     found: Densities = {}
-    for name, task in results.plan.tasks_by_name().items():
+    for name, task in results.grids.items():
         for system in results.plan.systems:
             trials = results.trials(system.name, name)
             if results.ruleset is None or not trials:
-                continue
-            if not isinstance(task, TabularTask) or not has_grid(task):
                 continue
             total = np.zeros(len(task.decision_states), dtype=np.float64)
             for trial in trials:
@@ -86,7 +84,7 @@ def density_figure(
         The figure; None where the task has no grid or no system a density.
     """
     shown = [system.name for system in results.plan.systems if (system.name, task.name) in found]
-    if not shown or not has_grid(task):
+    if not shown:
         return None
     grids = {name: on_grid(found[name, task.name], task) for name in shown}
     norm = _scale(grids, largest)

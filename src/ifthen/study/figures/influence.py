@@ -19,7 +19,6 @@ from ifthen.study.figures.panels import (
     draw_optima,
     label_y,
     legend_above,
-    measured_in_words,
     optima,
     say_how_many,
     share_scale,
@@ -27,8 +26,8 @@ from ifthen.study.figures.panels import (
     task_panels,
 )
 from ifthen.study.plan import StudyPlan, SystemPlan
-from ifthen.study.results import Results
-from ifthen.study.verdicts import Measure, samples_of
+from ifthen.study.results import Measure, Results
+from ifthen.study.verdicts import held_out_in_words, samples_of
 
 TABULAR: Mapping[Measure, str] = {"fraction": "on z", "exact_fraction": "exact"}
 GOLDEN = 0.6180339887498949
@@ -60,7 +59,7 @@ def influence_figure(results: Results) -> Figure | None:
     arrangement = arranged(list(plan.tasks_by_name()))
     figure = task_figure(arrangement)
     panels = task_panels(figure, arrangement)
-    series = varied(plan, measured_in_words(results))
+    series = varied(plan, {"fraction": "on z", "exact_fraction": held_out_in_words(results)})
     drawn: dict[str, Any] = {}
     for task, axes in panels.items():
         drawn |= _draw_panel(axes, results, task, series)

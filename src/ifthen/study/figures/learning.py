@@ -1,4 +1,4 @@
-"""How learning went: of one system, and of all trials of a study."""
+"""Learning curves of all trials of a study."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ifthen.figure_style import BLUE, GREEN, GREY, MEDIUM, ORANGE, Look, looks
+from ifthen.figure_style import MEDIUM, Look, looks
+from ifthen.runs.learning_curve import OPTIMAL
 from ifthen.study.figures.panels import (
     arranged,
-    column_of,
     draw_optima,
     label_x_below,
     label_y,
@@ -26,110 +26,9 @@ from ifthen.study.figures.panels import (
     task_figure,
     task_panels,
 )
-from ifthen.study.results import Results
-from ifthen.study.verdicts import Measure
-from ifthen.systems.base import System
-from ifthen.tasks.env_task import EnvTask
+from ifthen.study.results import Measure, Results
 
-OPTIMAL = "optimal policy"
-MEAN = "mean fitness of the population"
 TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": "exact performance"}
-
-
-def learning_curve(system: System) -> Figure:
-    """Draw performance against epochs, as fractions of the optimum where that is positive.
-
-    Args:
-        system: a system that has learnt.
-    """
-    task = system.task
-    shown = _returns(system) if isinstance(task, EnvTask) else _of_optimum(system)
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-    axes = figure.subplots()
-    epochs = [record["epoch"] for record in system.now.records]
-    for label, heights, colour, style in shown.lines:
-        marker = "o" if len(epochs) == 1 else None
-        axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
-    if shown.optimum is not None:
-        axes.axhline(shown.optimum, color=GREEN, linewidth=1, label=OPTIMAL)
-    axes.set_ylabel(shown.unit)
-    if shown.limits is not None:
-        axes.set_ylim(*shown.limits)
-    axes.set_xlabel("epoch")
-    axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
-    axes.grid(alpha=0.3)
-    axes.legend(frameon=False, loc="lower right")
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return figure
-
-
-class _Shown(NamedTuple):
-    """What a learning curve shows."""
-
-    lines: list[tuple[str, list[float], str, str]]
-    """Label, heights by epoch, colour and style."""
-    unit: str
-    optimum: float | None
-    limits: tuple[float, float] | None
-    """Of the heights; None for whatever holds all lines."""
-
-
-def _of_optimum(system: System) -> _Shown:
-    """Return the lines of a task whose optimum is known."""
-    records, task = system.now.records, system.task
-    on_z = task.optimal_performance("sampled", system.parameters.noise)
-    exact = task.optimal_performance("exact")
-    relative = on_z > 0 and exact > 0 and task.floor == 0
-    lines = (
-        ("mean_fitness", exact if system.method == "exact" else on_z, MEAN, GREY, "-"),
-        ("performance", on_z, "ruleset on z", BLUE, "-"),
-        ("exact_performance", exact, "ruleset, exact value", ORANGE, "--"),
-    )
-    shown = [
-        (label, [record[name] / (optimum if relative else 1) for record in records], colour, style)
-        for name, optimum, label, colour, style in lines
-        if name in records[0]
-    ]
-    if relative:
-        return _Shown(shown, "performance / optimum", 1.0, None)
-    every = [record[name] for record in records for name in ("performance", "exact_performance")]
-    return _Shown(shown, "performance", exact, _limits(every, task.floor, [exact]))
-
-
-def _returns(system: System) -> _Shown:
-    """Return the lines of an environment: on the reset seeds of z, and on others."""
-    records, task = system.now.records, system.task
-    lines = (
-        ("mean_fitness", MEAN, GREY, "-"),
-        ("performance", "ruleset on z, the reset seeds it was selected on", BLUE, "-"),
-        ("unseen_performance", "ruleset on reset seeds that were not used", ORANGE, "--"),
-    )
-    shown = [
-        (label, [_above(record[name], task.floor) for record in records], colour, style)
-        for name, label, colour, style in lines
-        if name in records[0]
-    ]
-    every = [record[name] for record in records for name in ("performance", "unseen_performance")]
-    unit = "mean return" if task.gamma == 1 else f"mean discounted return, γ = {task.gamma:g}"
-    return _Shown(shown, unit, None, _limits(every, task.floor, []))
-
-
-def _above(value: float, floor: float) -> float:
-    """Return a performance; NaN, which is a gap, for that of rules which met a state with no rule."""
-    return value if value > floor else math.nan
-
-
-def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:
-    """Return limits that hold all but the floor.
-
-    A population's mean can be hundreds of times worse than its best, which is what matters, and so is the
-    floor, where rulesets stand that have no rule for some state.
-    """
-    seen = [value for value in every if value > floor] or [0.0]
-    lowest, span = min(seen), max([*seen, *also]) - min(seen)
-    span = max(span, 1.0 if also else 0.1 * abs(lowest) or 1.0)
-    return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
 
 
 class Curve(NamedTuple):
@@ -177,7 +76,7 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
     drawn: dict[str, Any] = {}
     highest = 1.0
     for task, axes in panels.items():
-        found = curves(results, task, column_of(results, task, measure))
+        found = curves(results, task, results.column(task, measure, final=False))
         heights = optima(results, task, measure)
         drawn |= _draw_curves(axes, found, looks(system.name for system in plan.systems), plan.epochs)
         optimum = draw_optima(axes, heights)

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ifthen.figure_style import COLUMN_WIDTH, GREY, MEDIUM, SMALL, WIDTH, bare
-from ifthen.study.results import Results
-from ifthen.study.verdicts import ABSOLUTE, Measure
+from ifthen.study.results import Measure, Results
 
 COLUMNS = 4
 LAKE_COLUMNS = 6
@@ -121,28 +120,11 @@ def label_y(figure: Figure, panels: dict[str, Axes], relative: set[str]) -> None
 
 
 def optima(results: Results, task: str, measure: Measure) -> list[float]:
-    """Return the optimum of a task as its panel shows it: 1 for fractions; several where systems differ.
-
-    Nothing is returned for environments: their optimum is not known.
-    """
-    if task in results.environments:
-        return []
+    """Return the optimum of a task as its panel shows it: 1 for fractions; several where systems differ."""
     if results.relative(task):
         return [1.0]
-    return sorted(results.finals.filter(polars.col("task") == task)[OPTIMUM[measure]].unique())
-
-
-def measured_in_words(results: Results) -> dict[Measure, str]:
-    """Return short words for the measures."""
-    other = "unseen" if results.only_environments else "exact or unseen" if results.environments else "exact"
-    return {"fraction": "on z", "exact_fraction": other}
-
-
-def column_of(results: Results, task: str, measure: Measure) -> str:
-    """Return the column that a task's panel shows, epoch by epoch: absolute where fractions mean nothing."""
-    if task in results.environments:
-        return "performance" if measure == "fraction" else "unseen_performance"
-    return measure if results.relative(task) else ABSOLUTE[measure]
+    own = results.finals.filter(polars.col("task") == task)
+    return sorted(own[OPTIMUM[measure]].drop_nulls().unique())
 
 
 def say_how_many(axes: Axes, numbers: Iterable[int], planned: int, no_rule: int = 0) -> None:

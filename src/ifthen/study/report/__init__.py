@@ -1,7 +1,7 @@
 """The report of a study: a single HTML file that needs nothing else.
 
 The page is `page.html.j2` with `page.css` and `page.js`; what it shows is worked out here and in the modules
-beside this one: curves, heatmaps and rulesets.
+beside this one: curves and rulesets.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from ifthen.explain.page import inline_svg
+from ifthen.digits import mean_and_sd
 from ifthen.figure_style import COLOURS
-from ifthen.study.figures.density import Densities, largest_density
+from ifthen.pages import inline_svg
+from ifthen.study.figures.density import Densities, density_figure, largest_density
 from ifthen.study.figures.influence import influence_figure
-from ifthen.study.grid import WORDS
+from ifthen.study.histories import UNSEEN
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.report.curves import MEASURES, Panel, curve_panel
-from ifthen.study.report.heatmaps import heatmaps, scale_colours
 from ifthen.study.report.rulesets import best_rulesets
-from ifthen.study.results import Results
-from ifthen.study.tables import Performance, all_tables, performances, shown_number, shown_spread
-from ifthen.study.trial_history import UNSEEN
-from ifthen.study.verdicts import Judged, Measure, Tally, judge, main_measure, tallies
+from ifthen.study.results import Measure, Results
+from ifthen.study.tables import Performance, all_tables, performances
+from ifthen.study.verdicts import Judged, Tally, judge, main_measure, tallies
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 
@@ -72,19 +72,15 @@ def study_page(results: Results, densities: Densities) -> str:
         panels=panels,
         curve_data=_curve_data(panels),
         influence=None if influence is None else inline_svg(influence),
-        heatmaps=heatmaps(tasks, densities),
-        largest=largest_density(densities),
-        scale_colours=scale_colours(),
+        heatmaps=_heatmaps(results, densities),
         colours=COLOURS,
         dashes=DASHES,
-        words=WORDS,
         rulesets=best_rulesets(results),
         environments=results.environments,
         only_environments=results.only_environments,
         unseen=UNSEEN,
         main=next(name for name, measure in MEASURES.items() if measure == main_measure(results)),
-        number=shown_number,
-        mean_and_sd=shown_spread,
+        mean_and_sd=mean_and_sd,
         versions=results.versions,
         parameters={system.name: _parameters(results.plan, system.name) for system in results.plan.systems},
     )
@@ -107,6 +103,18 @@ def _measured(results: Results, measure: Measure) -> Measured:
         {task: [one for one in judged if one.task == task] for task in tasks},
         {task: performances(results, task, measure) for task in tasks},
     )
+
+
+def _heatmaps(results: Results, densities: Densities) -> dict[str, dict[str, Markup]]:
+    """Return the density figures of every task on a grid, on a scale of its own and on one for all."""
+    scales = {"local": None, "global": largest_density(densities)}
+    drawn: dict[str, dict[str, Markup]] = {}
+    for name, task in results.grids.items():
+        for scale, largest in scales.items():
+            figure = density_figure(results, densities, task, largest)
+            if figure is not None:
+                drawn.setdefault(name, {})[scale] = inline_svg(figure)
+    return drawn
 
 
 def _curve_data(panels: Mapping[str, Panel]) -> dict[str, object]:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.study.figures.learning import Curve, curves, later_limits
-from ifthen.study.figures.panels import column_of, optima
-from ifthen.study.results import Results
-from ifthen.study.verdicts import Measure
+from ifthen.study.figures.panels import optima
+from ifthen.study.results import Measure, Results
 
 MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 WIDTH, HEIGHT = 260, 150
@@ -69,7 +68,7 @@ def curve_panel(results: Results, task: str) -> Panel:
     found = {
         (positions[system], measure): _thinned(curve)
         for measure, column in MEASURES.items()
-        for system, curve in curves(results, task, column_of(results, task, column)).items()
+        for system, curve in curves(results, task, results.column(task, column, final=False)).items()
     }
     optimum = max(optima(results, task, "exact_fraction"), default=None)
     low, high = _range({str(key): curve for key, curve in found.items()}, relative, optimum)
@@ -86,7 +85,7 @@ def curve_panel(results: Results, task: str) -> Panel:
 
 
 def _thinned(curve: Curve) -> Curve:
-    """Return a curve at evenly spread epochs, the first and the last among them, at most so many."""
+    """Return a curve at evenly spread epochs, the first and the last included."""
     if len(curve.epochs) <= MOST_POINTS:
         return curve
     chosen = np.linspace(0, len(curve.epochs) - 1, MOST_POINTS).round().astype(int)

@@ -82,13 +82,4 @@
       move(at + steps[event.key]);
     });
   }
-
-  // Cells of heatmaps say their value.
-  for (const map of document.querySelectorAll("svg.heatmap")) {
-    map.addEventListener("pointermove", event => {
-      const text = event.target.dataset.tip;
-      text ? show(text, event.clientX, event.clientY) : hide();
-    });
-    map.addEventListener("pointerleave", hide);
-  }
 })();

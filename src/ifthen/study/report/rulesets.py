@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ifthen.explain.pictures.grid import DIRECTIONS, Cell, cells, has_grid
-from ifthen.explain.words import RuleInWords, readable, rules_in_words
-from ifthen.inference.prediction_array import PredictionArrayRules
+from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, cells
+from ifthen.explanation.reading import ShownRule
+from ifthen.explanation.words import read_rules, readable
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import Trial
 from ifthen.study.results import Results
-from ifthen.study.verdicts import final_column
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class BestRuleset:
         trial: whose it is.
         performance: its exact performance, as a fraction of the optimum where that can be; in an
             environment its mean return on unseen reset seeds.
-        kind: how its rules choose.
+        how: how its rules choose, as one sentence.
         everything: how many rules it has.
         rules: those that it takes to choose the same everywhere.
         arrows: the policy on the grid, row by row: a symbol and a class of style; empty without a grid.
@@ -31,9 +29,9 @@ class BestRuleset:
 
     trial: Trial
     performance: float
-    kind: str
+    how: str
     everything: int
-    rules: list[RuleInWords]
+    rules: list[ShownRule]
     arrows: list[list[tuple[str, str]]]
 
 
@@ -43,26 +41,25 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
         return {}
     found: dict[str, list[BestRuleset]] = {}
     for name, task in results.plan.tasks_by_name().items():
-        column = final_column(results, name, "exact_fraction")
+        column = results.column(name, "exact_fraction")
         for system in results.plan.systems:
             values = results.values(system.name, name, column)
             if values:
                 best = max(range(len(values)), key=values.__getitem__)  # the first of the best
                 trial = results.trials(system.name, name)[best]
                 ruleset = results.ruleset(trial)
-                found.setdefault(name, []).append(_described(trial, values[best], ruleset, task))
+                grid = cells(ruleset, results.grids[name]) if name in results.grids else []
+                found.setdefault(name, []).append(_described(trial, values[best], ruleset, task, grid))
     return found
 
 
 def _described(
-    trial: Trial, performance: float, ruleset: RuleSet, task: TabularTask | EnvTask
+    trial: Trial, performance: float, ruleset: RuleSet, task: Task, grid: list[list[Cell]]
 ) -> BestRuleset:
-    rules = rules_in_words(readable(ruleset, task), task)
-    if not isinstance(ruleset, PredictionArrayRules):  # whose rules are weighed together
-        rules = [rule for rule in rules if rule.decides]
-    grid = cells(ruleset, task) if isinstance(task, TabularTask) and has_grid(task) else []
+    shown = read_rules(readable(ruleset, task), task).in_order
+    rules = [rule for rule in shown if rule.decides or ruleset.votes]
     arrows = [[_arrow(cell) for cell in row] for row in grid]
-    return BestRuleset(trial, performance, ruleset.kind, len(ruleset), rules, arrows)
+    return BestRuleset(trial, performance, ruleset.how, len(ruleset), rules, arrows)
 
 
 def _arrow(cell: Cell) -> tuple[str, str]:

@@ -24,8 +24,8 @@ from ifthen.study.figures.learning import curves_grid
 from ifthen.study.plan import safe_name
 from ifthen.study.report import study_page
 from ifthen.study.results import Results
-from ifthen.study.tables import all_tables, second_name
-from ifthen.tasks.tabular import TabularTask
+from ifthen.study.tables import all_tables
+from ifthen.study.verdicts import second_name
 
 REPORT = "report.html"
 
@@ -63,11 +63,9 @@ def _figures(results: Results, found: Densities) -> Iterator[tuple[str, Figure]]
     """Yield the figures of a study, by the names of their files; what a study has no use for is left out."""
     yield "curves", curves_grid(results)
     yield f"curves-{second_name(results)}", curves_grid(results, "exact_fraction")
-    tasks = results.plan.tasks_by_name()
-    drawn: dict[str, Figure | None] = {"lakes": lakes_figure(tasks.values())}
+    drawn: dict[str, Figure | None] = {"lakes": lakes_figure(results.grids.values())}
     drawn["influence"] = influence_figure(results)
-    tables = {name: task for name, task in tasks.items() if isinstance(task, TabularTask)}
-    for name, task in tables.items():
+    for name, task in results.grids.items():
         for scale, largest in (("local", None), ("global", largest_density(found))):
             drawn[f"density-{safe_name(name)}-{scale}"] = density_figure(results, found, task, largest)
     yield from ((name, figure) for name, figure in drawn.items() if figure is not None)

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from ifthen.errors import ModelFileError
-from ifthen.rules.features import lows_and_highs
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, wrong_rules
+from ifthen.systems.xcsf.learner import Learner
 from ifthen.systems.xcsf.parameters import XCSFParameters
 from ifthen.systems.xcsf.population import LARGEST, Population, clock_of, empty_population, too_large
-from ifthen.tasks.env_task import EnvTask
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.task import Task
 
 COUNTER_LIMIT = 2**40
 FITNESS = (1e-120, 1 + 1e-9)
@@ -25,31 +24,28 @@ ROUNDING = 1e-9
 
 
 def checked_population(
-    model: Model, parameters: XCSFParameters, task: TabularTask | EnvTask, columns: tuple[str, ...]
+    model: Model, parameters: XCSFParameters, learner: Learner[Any], columns: tuple[str, ...]
 ) -> Population:
     """Return the population of a model file, or raise where it does not fit parameters and task.
 
-    Args:
-        model: what the file holds.
-        parameters: the parameters, filled.
-        task: the task.
-        columns: the columns of the history.
+    `columns` are those of the history that learning goes on from.
     """
     assert parameters.pop_limit is not None
     assert parameters.ga_per_epoch is not None
+    task = learner.task
     limit, numerosity = parameters.pop_limit, model.population.get("numerosity", np.zeros(0))
     slots = numerosity.shape[0] if numerosity.ndim == 1 else 0
     if slots > limit + 1:
         raise ModelFileError(f"{model.path}: at most {limit} rules cannot use {slots:,} slots.")
-    kind = np.float64 if isinstance(task, EnvTask) else np.int32
-    check_arrays(model, _arrays(slots, len(task.features), parameters.prediction == "rls", kind))
+    rls = parameters.prediction == "rls"
+    check_arrays(model, _arrays(slots, len(task.features), rls, learner.number))
     population = Population(**model.population)
     # In this order: each looks only at what those before it found to be sound.
     problem = (
-        _wrong_clock(population, task)
+        _wrong_clock(population, task, learner.n_states)
         or _wrong_rules(population, limit, task)
-        or (_running(population) if isinstance(task, EnvTask) else _wrong_action_set(population, task))
-        or _wrong_history(model, columns, population, parameters.ga_per_epoch, isinstance(task, EnvTask))
+        or learner.wrong_action_set(population)
+        or _wrong_history(model, columns, population, parameters.ga_per_epoch, learner.whole_episodes)
     )
     if problem:
         raise ModelFileError(f"{model.path}: {problem}.")
@@ -57,7 +53,7 @@ def checked_population(
 
 
 def _arrays(slots: int, features: int, rls: bool, kind: type) -> ArraySpec:
-    """Return shape and type of every array of a population in so many slots, with bounds of a kind."""
+    """Return shape and type of every array of a population, given its slots and the type of its bounds."""
     none = empty_population(features, rls, kind=kind)._asdict()
     spec: ArraySpec = {}
     for name, array in none.items():
@@ -66,7 +62,7 @@ def _arrays(slots: int, features: int, rls: bool, kind: type) -> ArraySpec:
     return spec
 
 
-def _wrong_rules(population: Population, limit: int, task: TabularTask | EnvTask) -> str | None:
+def _wrong_rules(population: Population, limit: int, task: Task) -> str | None:
     """Return what is wrong with the rules, if anything."""
     rules = population.numerosity > 0
     if len(rules) and not rules[-1]:
@@ -76,16 +72,11 @@ def _wrong_rules(population: Population, limit: int, task: TabularTask | EnvTask
     clock, micros = clock_of(population), int(population.numerosity.sum())
     if clock["micros"] != micros:
         return f"the clock counts {clock['micros']} microclassifiers, but there are {micros}"
-    bounds, (lows, highs) = population.bounds[rules], lows_and_highs(task.features)
-    if not ((bounds >= lows[:, None]) & (bounds <= highs[:, None])).all():  # as NaN does
-        return "some conditions leave the ranges of the features"
-    whole = [feature.is_integer for feature in task.features]
-    if (bounds[:, whole] != np.rint(bounds[:, whole])).any():
-        return "the bounds of integer features must be whole numbers"
+    bounds = population.bounds[rules]
+    if problem := wrong_rules(bounds, population.action, task):
+        return problem
     if (np.signbit(bounds) & (bounds == 0)).any():
         return "zero must not be written as −0: equal rules would not be known"
-    if (population.action < 0).any() or (population.action >= task.n_actions).any():
-        return "some actions do not exist in the task"
     if too_large(population):
         return f"no number that was learnt may be larger than {LARGEST:g}"
     ranges = {
@@ -102,10 +93,9 @@ def _wrong_rules(population: Population, limit: int, task: TabularTask | EnvTask
     return None
 
 
-def _wrong_clock(population: Population, task: TabularTask | EnvTask) -> str | None:
-    """Return what is wrong with the counters, if anything; environments have no numbers of states."""
+def _wrong_clock(population: Population, task: Task, states: int) -> str | None:
+    """Return what is wrong with the counters, if anything; environments have no numbered states."""
     clock = clock_of(population)
-    states = 0 if isinstance(task, EnvTask) else len(task.decision_states)
     for name, number in clock.items():
         least, most = (-1, states - 1) if name in ("state", "before") else (0, COUNTER_LIMIT)
         if not least <= number <= most:
@@ -117,36 +107,12 @@ def _wrong_clock(population: Population, task: TabularTask | EnvTask) -> str | N
     return None
 
 
-def _running(population: Population) -> str | None:
-    """Return what says that an episode of an environment is running, if anything."""
-    if population.held.any() or population.pending[0] != 0:
-        return "models of environments are saved between episodes: no action set can wait for its payoff"
-    return None
-
-
-def _wrong_action_set(population: Population, task: TabularTask) -> str | None:
-    """Return what is wrong with the action set that waits for its payoff, if anything."""
-    clock, held = clock_of(population), population.held
-    if (held & (population.numerosity == 0)).any():
-        return "free slots cannot be in an action set"
-    if clock["before"] >= 0 > clock["state"] or (held.any() and clock["before"] < 0):
-        return "an action set waits for its payoff only in the middle of an episode"
-    if not held.any():
-        return None
-    state, bounds = task.dynamics.states[clock["before"]], np.sort(population.bounds[held], axis=2)
-    if len(np.unique(population.action[held])) > 1:
-        return "the rules of an action set must advocate the same action"
-    if (state < bounds[:, :, 0]).any() or (state > bounds[:, :, 1]).any():
-        return "the rules of an action set must match the state in which it acted"
-    return None
-
-
 def _wrong_history(
     model: Model, columns: tuple[str, ...], population: Population, ga_per_epoch: int, whole_episodes: bool
 ) -> str | None:
     """Return what is wrong with the history, if anything."""
     rows = model.history
-    if set(rows[0]) != set(columns) or any(None in row.values() for row in rows):
+    if any(row.get(name) is None for row in rows for name in columns):
         return f"the history must have numbers in columns {', '.join(columns)}"
     if len(rows) not in (model.epoch + 1, model.epoch + 2):
         return f"the history must have a row for each of epochs 0 to {model.epoch}"

@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.evolve.alleles import DRAWS
-from ifthen.evolve.crossover import swap_bounds
-from ifthen.evolve.mutation import mutate_action, shift_bounds
+from ifthen.evolve.operators import mutate_action, shift_bounds, swap_bounds
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold, uniform
-from ifthen.systems.xcsf.index import Space
-from ifthen.systems.xcsf.population import Classifiers, Records
-from ifthen.systems.xcsf.reals import shift_mixed
-from ifthen.systems.xcsf.settings import Reach, Settings
+from ifthen.systems.xcsf.index import Learning
+from ifthen.systems.xcsf.population import Records
 from ifthen.systems.xcsf.turnover import add_child, copy_rule, delete_one
 from ifthen.systems.xcsf.update import LEAST
 
@@ -66,10 +63,9 @@ def set_roulette(key: np.uint64, members: NDArray[np.int64], n: int, rules: Reco
 
 
 @lean_kernel
-def run_ga(
-    key: np.uint64, n: int, classifiers: Classifiers, space: Space, settings: Settings, reach: Reach
-) -> None:
+def run_ga(key: np.uint64, n: int, own: Learning) -> None:
     """Breed two children from the action set in the first `n` of `space.members`, and delete two."""
+    classifiers, space, settings, reach = own.classifiers, own.space, own.settings[0], own.reach
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
     members = space.members
     clock.ga_invocations += 1
@@ -94,13 +90,11 @@ def run_ga(
         rules[child].error *= settings.error_share
         rules[child].niche_error *= settings.error_share
         rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
-        own, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
-        if len(space.live) > 0:
-            shift_mixed(own, settings.mu, bounds, child, reach)
-        else:
-            shift_bounds(own, settings.mu, bounds, child, reach.lows, reach.highs, reach.m0)
+        stream, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
+        lows, highs, m0, mu = reach.lows, reach.highs, reach.m0, settings.mu
+        shift_bounds(stream, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
         at = 2 * DRAWS * bounds.shape[1]
-        rules[child].action = mutate_action(own, at, settings.mu, rules[child].action, n_actions)
+        rules[child].action = mutate_action(stream, at, mu, rules[child].action, n_actions)
     for child in range(one, other + 1):
-        add_child(child, mother, father, classifiers, space, settings, reach)
-        delete_one(fold(key, 6 + child - one), classifiers, space, settings, reach.lows)
+        add_child(child, mother, father, own)
+        delete_one(fold(key, 6 + child - one), own)

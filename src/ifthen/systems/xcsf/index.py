@@ -4,12 +4,12 @@ Bit r stands for slot r. A rule enters the masks of the states it matches when i
 when it is deleted. On a tabular task no match set is ever searched for: a step reads one mask per action, and
 the states that a rule matches are themselves found by bit masks, from the states that have a feature "up to"
 a value. An environment has no list of states: there are masks of two live rows, the state before and the
-present one, and all rules are asked once when a new state arrives (see `live.py`).
+present one, and all rules are asked once when a new state arrives (see `on_env.py`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import GOLDEN, mix
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
-from ifthen.systems.xcsf.places import matched_live
 from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
+from ifthen.systems.xcsf.settings import Reach, Settings
 
 HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
 
@@ -29,7 +29,7 @@ class Space(NamedTuple):
     masks: NDArray[np.uint64]
     """`(D, A, words)`: the action set of every state and action; D = 2 where rows are live."""
     up_to: NDArray[np.uint64]
-    """`(features, widest + 1, state words)`: states whose feature has one of its so many lowest values;
+    """`(features, widest + 1, state words)`: states whose feature is below each value;
     `(0, 0, 1)` where rows are live."""
     live: NDArray[np.float64]
     """`(2, features)`: the states in live rows, NaN before there is one; `(0, features)` in tabular tasks."""
@@ -47,6 +47,18 @@ class Space(NamedTuple):
     """`(A,)`: the prediction array of the present state."""
     gains: NDArray[np.float64]
     """`(features + 1,)`: scratch of RLS."""
+
+
+class Learning(NamedTuple):
+    """All that a step of learning reads and writes."""
+
+    model: Any
+    """Where rules meet states: a table's `Dynamics`, or `Live` rows."""
+    classifiers: Classifiers
+    space: Space
+    settings: Settings
+    """A record array of one."""
+    reach: Reach
 
 
 @kernel
@@ -89,7 +101,7 @@ def new_space(
     )
     for r in range(len(held)):
         if rules[r].numerosity > 0:
-            enter(r, rules, classifiers.bounds, space, by_box, lows)
+            enter(r, classifiers, space, by_box, lows)
             if held[r]:
                 space.sets[HELD, r // WORD] |= ONE << np.uint64(r % WORD)
     return space
@@ -114,6 +126,26 @@ def rule_key(r: int, rules: Records, bounds: Bounds, by_box: bool) -> np.uint64:
 
 
 @lean_kernel
+def matches_live(r: int, row: int, bounds: Bounds, live: NDArray[np.float64]) -> bool:
+    """Return whether rule r matches the state in a live row; none matches NaN."""
+    for d in range(bounds.shape[1]):
+        one, other, value = bounds[r, d, 0], bounds[r, d, 1], live[row, d]
+        if not (min(one, other) <= value <= max(one, other)):
+            return False
+    return True
+
+
+@lean_kernel
+def matched_live(r: int, bounds: Bounds, live: NDArray[np.float64]) -> np.uint64:
+    """Return which live rows rule r matches."""
+    inside = ZERO
+    for row in range(len(live)):
+        if matches_live(r, row, bounds, live):
+            inside |= ONE << np.uint64(row)
+    return inside
+
+
+@lean_kernel
 def matched_states(
     r: int, word: int, bounds: Bounds, up_to: NDArray[np.uint64], live: NDArray[np.float64], lows: Bounds
 ) -> np.uint64:
@@ -128,11 +160,11 @@ def matched_states(
 
 
 @lean_kernel
-def flip_bits(r: int, rules: Records, bounds: Bounds, space: Space, lows: Bounds) -> None:
+def flip_bits(r: int, classifiers: Classifiers, space: Space, lows: Bounds) -> None:
     """Flip the bit of rule r in the masks of all the states that it matches."""
-    word, bit, a = r // WORD, ONE << np.uint64(r % WORD), rules[r].action
+    word, bit, a = r // WORD, ONE << np.uint64(r % WORD), classifiers.rules[r].action
     for w in range(space.up_to.shape[2]):
-        inside = matched_states(r, w, bounds, space.up_to, space.live, lows)
+        inside = matched_states(r, w, classifiers.bounds, space.up_to, space.live, lows)
         while inside != ZERO:
             s = w * WORD + lowest_bit(inside)
             inside &= inside - ONE
@@ -140,27 +172,20 @@ def flip_bits(r: int, rules: Records, bounds: Bounds, space: Space, lows: Bounds
 
 
 @lean_kernel
-def enter(
-    r: int,
-    rules: Records,
-    bounds: Bounds,
-    space: Space,
-    by_box: bool,
-    lows: Bounds,
-) -> None:
+def enter(r: int, classifiers: Classifiers, space: Space, by_box: bool, lows: Bounds) -> None:
     """Enter rule r into the index."""
     space.used[r // WORD] |= ONE << np.uint64(r % WORD)
-    rules[r].key = rule_key(r, rules, bounds, by_box)
-    flip_bits(r, rules, bounds, space, lows)
+    classifiers.rules[r].key = rule_key(r, classifiers.rules, classifiers.bounds, by_box)
+    flip_bits(r, classifiers, space, lows)
 
 
 @lean_kernel
-def remove(r: int, rules: Records, bounds: Bounds, space: Space, lows: Bounds) -> None:
+def remove(r: int, classifiers: Classifiers, space: Space, lows: Bounds) -> None:
     """Free the slot of rule r, and take the rule out of every set."""
     word, left = r // WORD, ~(ONE << np.uint64(r % WORD))
-    flip_bits(r, rules, bounds, space, lows)
-    rules[r].numerosity = 0
-    rules[r].fitness = 0.0
+    flip_bits(r, classifiers, space, lows)
+    classifiers.rules[r].numerosity = 0
+    classifiers.rules[r].fitness = 0.0
     space.used[word] &= left
     space.sets[HELD, word] &= left
     space.sets[ACTING, word] &= left
@@ -187,19 +212,13 @@ def same_rule(r: int, child: int, rules: Records, bounds: Bounds, by_box: bool) 
 
 
 @lean_kernel
-def equal_rule(
-    child: int,
-    rules: Records,
-    bounds: Bounds,
-    space: Space,
-    by_box: bool,
-    lows: Bounds,
-) -> int:
+def equal_rule(child: int, classifiers: Classifiers, space: Space, by_box: bool, lows: Bounds) -> int:
     """Return the slot of the rule with the condition and action of `child`, −1 where there is none.
 
     A rule equal to the child matches every state that the child does, so it is looked for in one of their
     masks; only a child that matches no state, or none that is live, is compared with every rule.
     """
+    rules, bounds = classifiers.rules, classifiers.bounds
     key, a = rule_key(child, rules, bounds, by_box), rules[child].action
     s = -1
     for w in range(space.up_to.shape[2]):

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.randomness import stream
-from ifthen.rollout.fitness import Fitness
-from ifthen.rollout.tabular import plan
+from ifthen.errors import ParameterError
 from ifthen.rules.box import words_for
 from ifthen.rules.ruleset import NULL_ACTION
-from ifthen.systems.base import Goal, Record
-from ifthen.systems.xcsf.index import HELD, Space, mark_members, new_space, states_up_to
-from ifthen.systems.xcsf.parameters import XCSFParameters
-from ifthen.systems.xcsf.pieces import Patience
-from ifthen.systems.xcsf.population import Classifiers, Population, packed, unpacked
+from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.table_play import plan
+from ifthen.store import SIZE_LIMIT
+from ifthen.systems.system import Goal, Record
+from ifthen.systems.xcsf.index import HELD, Learning, Space, mark_members, new_space, states_up_to
+from ifthen.systems.xcsf.learner import Learner, Patience
+from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
+from ifthen.systems.xcsf.population import Classifiers, Population, clock_of, packed, unpacked
 from ifthen.systems.xcsf.run import run_steps
-from ifthen.systems.xcsf.settings import kernel_reach, kernel_settings
 from ifthen.tasks.solve import value_iteration
-from ifthen.tasks.tabular import TabularTask
+from ifthen.tasks.table import TabularTask
 
 PIECE = 200_000
+INVOCATIONS_PER_RULE = 8
 
 
-class TableLearner:
-    """Learns on a tabular task.
-
-    Args:
-        task: the task.
-        parameters: the parameters, filled.
-        seed: the system's.
-    """
+class TableLearner(Learner[TabularTask]):
+    """Learns on a table."""
 
     measured = (
         "performance",
         "exact_performance",
         "q_error",  # mean |Q̂ − Q*| over all states and actions, those without a rule predicting 0
     )
+    number = np.int32
+    whole_episodes = False
 
-    def __init__(self, task: TabularTask, parameters: XCSFParameters, seed: int) -> None:
-        self.task, self.parameters, self.key = task, parameters, stream(seed, "xcsf")
-        self.settings, self.reach = kernel_settings(parameters, task), kernel_reach(parameters, task)
+    @staticmethod
+    def suited(task: TabularTask) -> dict[str, float]:
+        """Return GA invocations by the number of rules."""
+        return {"ga_per_epoch": min(INVOCATIONS_PER_RULE * task.suitable_rules, MOST)}
+
+    @staticmethod
+    def check(parameters: XCSFParameters, task: TabularTask) -> None:
+        """Raise where the masks of all states would take too much memory."""
+        limit = parameters.pop_limit or 0
+        inputs, widest, states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
+        masks, up_to = task.n_actions * words_for(limit + 1), (widest + 1) * words_for(states)
+        size = 8 * (states * masks + inputs * up_to)
+        if size > SIZE_LIMIT:
+            raise ParameterError(
+                f"pop_limit={limit:,} on {states:,} states with up to {widest:,} values per feature would "
+                f"take {size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. "
+                "Give a smaller pop_limit or a smaller task."
+            )
+
+    @property
+    def n_states(self) -> int:
+        """D."""
+        return len(self.task.decision_states)
 
     @cached_property
     def tables(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
@@ -61,7 +79,7 @@ class TableLearner:
         return new_space(classifiers, held, by_box, inputs, up_to, nothing, self.reach.lows, n_actions)
 
     def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
-        """Learn until there were so many GA invocations in all, or the goal's steps or episodes.
+        """Learn up to a total number of GA invocations, or until the goal's steps or episodes.
 
         It goes in pieces: between two of them Python sees the signals of users who want to stop.
         """
@@ -69,25 +87,14 @@ class TableLearner:
         assert p.pop_limit is not None
         classifiers = unpacked(population, p.pop_limit)
         space, clock = self.space(classifiers, population.held), classifiers.clock[0]
+        own = Learning(model, classifiers, space, self.settings, self.reach)
         values = np.empty(self._best_values.shape)
         starts = np.arange(len(values), dtype=np.int32) if p.teletransport else model.starts
         patience, last = Patience(classifiers, p, goal), -1
         while clock["ga_invocations"] < invocations and last < clock["steps"] < goal.limit("steps"):
             last = int(clock["steps"])
-            run_steps(
-                self.key,
-                invocations,
-                min(goal.limit("steps"), last + PIECE),
-                goal.limit("episodes"),
-                starts,
-                plan(self.task).cuts,
-                model,
-                classifiers,
-                space,
-                self.settings,
-                self.reach,
-                values,
-            )
+            limits = invocations, min(goal.limit("steps"), last + PIECE), goal.limit("episodes")
+            run_steps(self.key, *limits, starts, plan(self.task).cuts, own, values)
             patience.check()
         following = packed(classifiers)
         mark_members(space.sets, HELD, following.held)
@@ -98,9 +105,9 @@ class TableLearner:
         return self.measures(np.full(self._best_values.shape, np.nan))
 
     @cached_property
-    def _performances(self) -> tuple[Fitness, Fitness]:
+    def _simulators(self) -> tuple[TableSimulator, TableSimulator]:
         noise = self.parameters.noise
-        return Fitness(self.task, "sampled", noise, 1), Fitness(self.task, "exact", noise, 1)
+        return TableSimulator(self.task, 1, "sampled", noise), TableSimulator(self.task, 1, "exact")
 
     @cached_property
     def _best_values(self) -> NDArray[np.float64]:
@@ -112,11 +119,11 @@ class TableLearner:
         known = ~np.isnan(values)
         best = np.where(known, values, -np.inf).argmax(axis=1)
         policy = np.where(known.any(axis=1), best, NULL_ACTION).astype(np.int16)
-        performance, exact = (own.measure(policy[None]).performance[0] for own in self._performances)
+        performance, exact = (own.measure(policy[None]).performance[0] for own in self._simulators)
         q_error = float(np.abs(np.where(known, values, 0.0) - self._best_values).mean())
         return dict(zip(self.measured, (float(performance), float(exact), q_error), strict=True))
 
-    def shares(self, bounds: NDArray[np.int32]) -> NDArray[np.float64]:
+    def shares(self, bounds: NDArray[Any]) -> NDArray[np.float64]:
         """Return the share of the feature space that each box matches, `(slots,)`."""
         widths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + 1
         shares: NDArray[np.float64] = (widths / [feature.width for feature in self.task.features]).prod(
@@ -124,6 +131,18 @@ class TableLearner:
         )
         return shares
 
-    def raw(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights as rulesets have them: as they are."""
-        return weights
+    def wrong_action_set(self, population: Population) -> str | None:
+        """Return what is wrong with the action set that waits for its payoff, if anything."""
+        clock, held = clock_of(population), population.held
+        if (held & (population.numerosity == 0)).any():
+            return "free slots cannot be in an action set"
+        if clock["before"] >= 0 > clock["state"] or (held.any() and clock["before"] < 0):
+            return "an action set waits for its payoff only in the middle of an episode"
+        if not held.any():
+            return None
+        state, bounds = self.task.dynamics.states[clock["before"]], np.sort(population.bounds[held], axis=2)
+        if len(np.unique(population.action[held])) > 1:
+            return "the rules of an action set must advocate the same action"
+        if (state < bounds[:, :, 0]).any() or (state > bounds[:, :, 1]).any():
+            return "the rules of an action set must match the state in which it acted"
+        return None

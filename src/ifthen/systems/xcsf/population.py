@@ -59,7 +59,7 @@ LARGEST = 1e100
 
 
 class Population(NamedTuple):
-    """All that XCSF is between two steps, in so many slots as are in use."""
+    """The whole state of XCSF between two steps, in the slots that are in use."""
 
     bounds: Bounds
     """`(slots, features, 2)`: conditions as unordered bounds."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ifthen.errors import ParameterError
-from ifthen.inference.prediction_array import PredictionArrayRules
-from ifthen.systems.base import Goal, Record, System
+from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.model_file import Model
+from ifthen.systems.system import Goal, Record, System
 from ifthen.systems.xcsf import parameters as of
 from ifthen.systems.xcsf.checkpoint import checked_population
-from ifthen.systems.xcsf.extract import ruleset_of
+from ifthen.systems.xcsf.learner import Learner, ruleset_of
 from ifthen.systems.xcsf.on_env import EnvLearner
 from ifthen.systems.xcsf.on_table import TableLearner
 from ifthen.systems.xcsf.population import COUNTERS, Population, clock_of, empty_population, too_large
-from ifthen.tasks.env_task import EnvTask
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ifthen.systems.keywords import XCSFKeywords
 
 COUNTED = COUNTERS[COUNTERS.index("ga_invocations") :]
 COUNTS = (
@@ -26,8 +31,6 @@ COUNTS = (
     "steps",
     *COUNTED,
 )
-HISTORY = ("epoch", *TableLearner.measured, *COUNTS)
-ENV_HISTORY = ("epoch", *EnvLearner.measured, *COUNTS)
 
 
 class XCSF(System):
@@ -36,7 +39,7 @@ class XCSF(System):
     In environments, learning stops between episodes only: an epoch, and learn(steps=…), finish the episode.
 
     Args:
-        task: a TabularTask or an EnvTask, a task's name, or a Gymnasium environment.
+        task: a task, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         parameters: by name; see `XCSFParameters`.
@@ -45,20 +48,30 @@ class XCSF(System):
     name = "XCSF"
     summary = "Evolves one population of rules that predict payoffs (the best prediction decides)."
     Parameters = of.XCSFParameters
+    parameters: of.XCSFParameters
+
+    if TYPE_CHECKING:
+
+        def __init__(self, task: Any, **keywords: Unpack[XCSFKeywords]) -> None: ...
 
     def fill_parameters(self, parameters: of.XCSFParameters) -> of.XCSFParameters:
         """Fill in what was left to the task."""
-        return of.fill_parameters(parameters, self.task)
+        filled = of.fill_parameters(parameters, self.task, self._kind.suited(self.task))
+        self._kind.check(filled, self.task)
+        return filled
+
+    @property
+    def _kind(self) -> type[Learner[Any]]:
+        return TableLearner if self.task.has_states else EnvLearner
 
     @cached_property
-    def _learner(self) -> TableLearner | EnvLearner:
-        kind = EnvLearner if isinstance(self.task, EnvTask) else TableLearner
-        return kind(self.task, self.parameters, self.seed)
+    def _learner(self) -> Learner[Any]:
+        return self._kind(self.task, self.parameters, self.seed)
 
     def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return an empty population: rules come by covering."""
-        p, kind = self.parameters, self._learner.reach.lows.dtype.type
-        population = empty_population(len(self.task.features), p.prediction == "rls", kind=kind)
+        rls, number = self.parameters.prediction == "rls", self._learner.number
+        population = empty_population(len(self.task.features), rls, kind=number)
         return population, self._row(population, 0, self._learner.nothing_learnt())
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -80,10 +93,10 @@ class XCSF(System):
         Episodes of environments are finished, so that an epoch may begin with more than it was due.
         """
         p, epoch = self.parameters, int(before["epoch"])
-        if not isinstance(self.task, EnvTask):
-            return (epoch + 1) * int(p.ga_per_epoch)
+        if not self._learner.whole_episodes:
+            return (epoch + 1) * int(p.ga_per_epoch or 0)
         first = next(row for row in self.now.records[-2:] if row["epoch"] == epoch)
-        return int(first["ga_invocations"]) + int(p.ga_per_epoch)
+        return int(first["ga_invocations"]) + int(p.ga_per_epoch or 0)
 
     def _row(self, population: Population, epoch: int, measures: Record) -> Record:
         """Return the history's row of a population."""
@@ -106,11 +119,13 @@ class XCSF(System):
         """All rules (macroclassifiers) of the present population."""
         population = self.now.population
         if not population.numerosity.any():
-            raise ParameterError("this XCSF has no rules yet, they come with the first steps: call learn(1).")
+            raise ParameterError(
+                "this XCSF has no rules yet, they come with the first steps: call learn(epochs=1)."
+            )
         weights = self._learner.raw(population.weights)
         return ruleset_of(population, self.task, weights, self.parameters.x0)
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds."""
-        columns = ENV_HISTORY if isinstance(self.task, EnvTask) else HISTORY
-        return checked_population(model, self.parameters, self.task, columns)
+        needed = ("epoch", "performance", "macros", "micros", "episodes", "steps", *COUNTED)
+        return checked_population(model, self.parameters, self._learner, needed)

@@ -5,26 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.evolve.alleles import rounded
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.box import WORD, ZERO, contains
-from ifthen.systems.xcsf.index import Space, enter, equal_rule, free_slot, remove
+from ifthen.systems.xcsf.index import Learning, enter, equal_rule, free_slot, remove
 from ifthen.systems.xcsf.population import Bounds, Classifiers, Records
-from ifthen.systems.xcsf.reals import cover_real
 from ifthen.systems.xcsf.settings import Reach, Settings
 from ifthen.systems.xcsf.update import reset_covariance
 
 
 @lean_kernel
-def insert(r: int, classifiers: Classifiers, space: Space, settings: Settings, reach: Reach) -> None:
+def insert(r: int, own: Learning) -> None:
     """Let the rule in slot r begin: one microclassifier without experience, and a fresh covariance."""
+    classifiers, settings = own.classifiers, own.settings[0]
     rules = classifiers.rules
     rules[r].numerosity = 1
     rules[r].experience = 0
     rules[r].stamp = classifiers.clock[0].steps
     if settings.rls:
         reset_covariance(classifiers.covariance, r, classifiers.weights.shape[1], settings.delta_rls)
-    enter(r, rules, classifiers.bounds, space, settings.by_box, reach.lows)
+    enter(r, classifiers, own.space, settings.by_box, own.reach.lows)
 
 
 @lean_kernel
@@ -37,18 +38,27 @@ def has_rule(masks: NDArray[np.uint64], s: int, a: int) -> bool:
 
 
 @lean_kernel
-def cover(
-    key: np.uint64,
-    s: int,
-    missing: int,
-    states: Bounds,
-    classifiers: Classifiers,
-    space: Space,
-    settings: Settings,
-    reach: Reach,
-) -> None:
+def cover_real(key: np.uint64, value: float, bounds: Bounds, r: int, d: int, reach: Reach) -> None:
+    """Draw both bounds of real feature d of rule r around a value, as far as covering reaches.
+
+    Rounding could leave the value out: then the bound is the next step away from it.
+    """
+    scale, step = reach.scales[d], 1.0 / reach.scales[d]
+    low = rounded(value - uniform(key, 1 + 2 * d) * reach.r0[d], scale)
+    if low > value:
+        low = rounded(low - step, scale)
+    high = rounded(value + uniform(key, 2 + 2 * d) * reach.r0[d], scale)
+    if high < value:
+        high = rounded(high + step, scale)
+    bounds[r, d, 0] = max(low, reach.lows[d])
+    bounds[r, d, 1] = min(high, reach.highs[d])
+
+
+@lean_kernel
+def cover(key: np.uint64, s: int, missing: int, own: Learning) -> None:
     """Insert a rule that matches state s, for one of its `missing` actions without a rule; delete one."""
-    rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
+    states, classifiers, space, settings = own.model.states, own.classifiers, own.space, own.settings[0]
+    rules, bounds, clock, reach = classifiers.rules, classifiers.bounds, classifiers.clock[0], own.reach
     action, left = 0, below(key, 0, missing)
     for a in range(space.masks.shape[1]):
         if not has_rule(space.masks, s, a):
@@ -69,10 +79,10 @@ def cover(
     rules[r].set_size = 1.0
     for i in range(classifiers.weights.shape[1]):
         classifiers.weights[r, i] = 0.0
-    insert(r, classifiers, space, settings, reach)
+    insert(r, own)
     clock.micros += 1
     clock.coverings += 1
-    delete_one(fold(key, 0), classifiers, space, settings, reach.lows)
+    delete_one(fold(key, 0), own)
 
 
 @lean_kernel
@@ -85,12 +95,13 @@ def can_subsume(r: int, rules: Records, settings: Settings) -> bool:
 
 
 @lean_kernel
-def subsume_set(n: int, classifiers: Classifiers, space: Space, settings: Settings, lows: Bounds) -> int:
+def subsume_set(n: int, own: Learning) -> int:
     """Let the widest accurate rule of the action set in `space.members` take in those inside it.
 
     The widest is the one whose box contains the one found before it, in the order of slots. Return how many
     members are left.
     """
+    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
     rules, bounds, members = classifiers.rules, classifiers.bounds, space.members
     widest = -1
     for i in range(n):
@@ -105,7 +116,7 @@ def subsume_set(n: int, classifiers: Classifiers, space: Space, settings: Settin
         if r != widest and contains(bounds, widest, r):
             rules[widest].numerosity += rules[r].numerosity
             classifiers.clock[0].set_subsumptions += rules[r].numerosity
-            remove(r, rules, bounds, space, lows)
+            remove(r, classifiers, space, own.reach.lows)
         else:
             members[left] = r
             left += 1
@@ -129,16 +140,9 @@ def copy_rule(source: int, target: int, classifiers: Classifiers) -> None:
 
 
 @lean_kernel
-def add_child(
-    child: int,
-    mother: int,
-    father: int,
-    classifiers: Classifiers,
-    space: Space,
-    settings: Settings,
-    reach: Reach,
-) -> None:
+def add_child(child: int, mother: int, father: int, own: Learning) -> None:
     """Let a parent subsume the child in the nursery, or an equal rule absorb it, or insert it."""
+    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
     clock.micros += 1
     if settings.ga_subsumption:
@@ -151,14 +155,14 @@ def add_child(
                 rules[parent].numerosity += 1
                 clock.ga_subsumptions += 1
                 return
-    same = equal_rule(child, rules, bounds, space, settings.by_box, reach.lows)
+    same = equal_rule(child, classifiers, space, settings.by_box, own.reach.lows)
     if same >= 0:
         rules[same].numerosity += 1
         clock.absorptions += 1
         return
     r = free_slot(space.used)
     copy_rule(child, r, classifiers)
-    insert(r, classifiers, space, settings, reach)
+    insert(r, own)
     clock.insertions += 1
 
 
@@ -215,10 +219,9 @@ def draw_by_votes(
 
 
 @lean_kernel
-def delete_one(
-    key: np.uint64, classifiers: Classifiers, space: Space, settings: Settings, lows: Bounds
-) -> None:
+def delete_one(key: np.uint64, own: Learning) -> None:
     """Delete one microclassifier by roulette, if there are more than the population may have."""
+    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
     rules, clock = classifiers.rules, classifiers.clock[0]
     if clock.micros <= settings.pop_limit:
         return
@@ -231,4 +234,4 @@ def delete_one(
     clock.micros -= 1
     rules[r].numerosity -= 1
     if rules[r].numerosity == 0:
-        remove(r, rules, classifiers.bounds, space, lows)
+        remove(r, classifiers, space, own.reach.lows)

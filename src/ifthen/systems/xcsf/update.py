@@ -15,11 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.inference.strength import prediction
 from ifthen.jit import lean_kernel
-from ifthen.systems.xcsf.index import Space
-from ifthen.systems.xcsf.places import Places
-from ifthen.systems.xcsf.population import Classifiers
+from ifthen.rules.strength import prediction
+from ifthen.systems.xcsf.index import Learning
 from ifthen.systems.xcsf.settings import Settings
 
 LEAST = 1e-100  # of accuracy, so that fitness, by which predictions are weighted, is never 0
@@ -117,16 +115,9 @@ def accuracy(error: float, settings: Settings) -> float:
 
 
 @lean_kernel
-def update_set(
-    n: int,
-    s: int,
-    payoff: float,
-    model: Places,
-    classifiers: Classifiers,
-    space: Space,
-    settings: Settings,
-) -> None:
+def update_set(n: int, s: int, payoff: float, own: Learning) -> None:
     """Update the action set in the first `n` of `space.members`, met in state s, towards the payoff P."""
+    model, classifiers, space, settings = own.model, own.classifiers, own.space, own.settings[0]
     rules, members, kappas = classifiers.rules, space.members, space.numbers
     weights, covariance, axes = classifiers.weights, classifiers.covariance, model.axes
     micros, least = 0, np.inf

@@ -1,0 +1,136 @@
+"""The command `explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ifthen.cli.model import Model, Policy, TaskName, read_policy
+from ifthen.cli.terminal import err, out
+from ifthen.errors import ParameterError, nearest
+
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+
+
+def explain(
+    model: Model,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write page, words, verification and pictures here.  [default: only print]"
+        ),
+    ] = None,
+    task: TaskName = None,
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="x=5,y=2", help="Say why the policy acts as it does there, and stop."),
+    ] = None,
+    episode: Annotated[
+        int | None, typer.Option(help="Show this training episode step by step, from 1, and stop.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(help="Another policy to lay beside this one on the page.")
+    ] = None,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Also say what fewer rules would cost (takes seconds).")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List all rules, also the many of an XCSF that decide nothing.")
+    ] = False,
+) -> None:
+    """Explain a policy: its rules in words, why it acts, an interactive page, pictures.
+
+    For example:
+
+    - `ifthen explain runs/first --out explained`, then open explained/explain.html
+    - `ifthen explain runs/first --at x=5,y=2`
+    - `ifthen explain runs/first --episode 1`
+    - `ifthen explain runs/first --compare runs/second --out explained`
+    """
+    if at is not None and episode is not None:
+        raise ParameterError("--at asks about a state and --episode about an episode: give one of them.")
+    if folder is not None:
+        if at is not None or episode is not None:
+            raise ParameterError("--at and --episode only print: leave --out away.")
+        from ifthen.pages.folder import check_folder
+
+        check_folder(folder)
+    policy = read_policy(model, task)
+    if at is not None:
+        from ifthen.explanation.why import explain as explained
+
+        out.print(str(explained(policy.ruleset, _observation(at, policy.ruleset), policy.task)))
+        return
+    if episode is not None:
+        from ifthen.explanation.trace import trace
+
+        played = policy.known_task()
+        if not 1 <= episode <= played.n_episodes:
+            raise ParameterError(f"--episode must be from 1 to {played.n_episodes:,}, not {episode}.")
+        out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
+        return
+    other = None if compare is None else read_policy(compare, task)
+    _explain_all(policy, folder, other, ladder, everything)
+
+
+def _explain_all(
+    policy: Policy, folder: Path | None, other: Policy | None, ladder: bool, everything: bool
+) -> None:
+    """Print the rules and what was verified, and write everything where a folder is given."""
+    from ifthen.explanation.words import read_rules
+    from ifthen.verification import verify as verified
+
+    if other is not None and folder is None:
+        raise ParameterError(
+            "--compare lays two policies side by side on a page: give --out, or use 'ifthen diff'."
+        )
+    if other is not None:
+        policy.known_task()
+    found = verified(policy.ruleset, policy.task)
+    steps = None
+    if ladder:
+        from ifthen.simplify.ladder import ladder as all_rungs
+        from ifthen.simulate.scope import tabular
+
+        with err.status("looking for fewer rules"):
+            steps = all_rungs(policy.ruleset, tabular(policy.known_task(), "the ladder"))
+    if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
+        from ifthen.pages.folder import explain_to
+
+        with err.status("drawing"):
+            page = explain_to(folder, policy, found, other, steps)
+    out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
+    out.print()
+    out.print(found.to_text(out.width))
+    if steps is not None:
+        out.print()
+        out.print(str(steps))
+    if folder is not None:
+        none = " (without a page: the task is not known, or has too many states)"
+        out.print(f"written to {folder}" + (f"; open {page}" if page else none))
+
+
+def _observation(text: str, ruleset: RuleSet) -> list[float]:
+    """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features."""
+    features = {feature.name: feature for feature in ruleset.features}
+    parts = [part.strip() for part in text.split(",")]
+    if "=" not in text and len(parts) == len(features):
+        parts = [f"{name}={part}" for name, part in zip(features, parts, strict=True)]
+    given: dict[str, float] = {}
+    for part in parts:
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in features:
+            raise ParameterError(f"--at takes values by name, as in x=3,y=2.{nearest(name, features)}")
+        if name in given:
+            raise ParameterError(f"--at has two values for {name}: give one.")
+        try:
+            given[name] = float(value.removesuffix(features[name].unit))
+        except ValueError:
+            raise ParameterError(f"--at: {name} must be a number, as in {name}=3, not {value!r}.") from None
+    missing = [name for name in features if name not in given]
+    if missing:
+        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} is missing.")
+    return [given[name] for name in features]

@@ -1,0 +1,44 @@
+"""The command `export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ifthen.cli.model import Model, TaskName, read_policy
+from ifthen.cli.terminal import out
+
+
+def export(
+    model: Model,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="One of: text, json, python, c, sql, csv, markdown, latex, dot, mermaid, dmn, dmn-priority.",
+        ),
+    ],
+    file: Annotated[Path | None, typer.Option("--out", help="Write to this file.  [default: print]")] = None,
+    task: TaskName = None,
+) -> None:
+    """Write a policy as code, a table, a diagram or data that other programs read.
+
+    Each does what the policy does: everywhere, or in the states of the task, as its head says. For example:
+
+    - `ifthen export runs/first --to python --out policy.py`
+    - `ifthen export runs/first --to dmn --out policy.dmn`
+    - `ifthen export runs/first --to mermaid`
+    """
+    from ifthen.exports import export as exported
+    from ifthen.store import write_text
+
+    policy = read_policy(model, task)
+    text = exported(policy.ruleset, to, policy.task)
+    if file is None:
+        typer.echo(text.rstrip("\n"))
+        return
+    write_text(file, text)
+    out.print(f"written to {file}")

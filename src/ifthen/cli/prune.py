@@ -1,0 +1,162 @@
+"""The command `prune`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ifthen.checks import real_number, whole_number
+from ifthen.cli.model import Model, Policy, TaskName, Threads, check_rules_file, read_policy
+from ifthen.cli.terminal import err, out, print_reading, print_table, write_rules
+from ifthen.digits import in_units
+from ifthen.errors import ParameterError
+from ifthen.text_table import TextTable
+
+if TYPE_CHECKING:
+    from ifthen.simplify.prune import PruneResult
+    from ifthen.simulate.simulator import Evaluation
+
+EffortName = Annotated[str, typer.Option(help="How long to search: quick, normal or thorough.")]
+RulesFile = Annotated[Path | None, typer.Option("--out", help="Write the rules to this .json or .txt file.")]
+
+
+def prune(
+    model: Model,
+    file: RulesFile = None,
+    task: TaskName = None,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="Make it a decision list, as short as can be found.")
+    ] = False,
+    intervals: Annotated[
+        str, typer.Option(help="short (fewest words), tight (smallest boxes) or keep.")
+    ] = "short",
+    rules: Annotated[
+        int | None, typer.Option(help="At most this many rules, at some cost of performance.")
+    ] = None,
+    performance: Annotated[
+        float | None, typer.Option(help="As few rules as this exact performance allows.")
+    ] = None,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Show performance for every number of rules.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the ladder to this .png, .pdf or .svg file.")
+    ] = None,
+    polish: Annotated[
+        bool, typer.Option("--polish", help="On the ladder, also tune the rules that are left.")
+    ] = False,
+    effort: EffortName = "quick",
+    loss: Annotated[
+        float | None, typer.Option(help="In an environment: how much less the mean return may be.")
+    ] = None,
+    episodes: Annotated[
+        int | None,
+        typer.Option(help="In an environment: how many pruning seeds to play.  [default: 100]"),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Make a policy shorter: fewer rules and fewer conditions.
+
+    On a table of states no action changes, which is checked in every state. With --rules, --performance or
+    --ladder, performance is traded for fewer rules. In an environment rules are pruned by playing: the mean
+    return falls by at most --loss. For example:
+
+    - `ifthen prune runs/first --out short.txt`
+    - `ifthen prune runs/first --list`
+    - `ifthen prune runs/first --ladder --polish --plot ladder.png`
+    - `ifthen prune runs/first --performance 0.29 --out small.json`
+    - `ifthen prune runs/cartpole --loss 5 --out small.txt`
+    """
+    from ifthen.simplify.prune import prune as pruned
+
+    check_rules_file(file)
+    if rules is not None:
+        whole_number("--rules", rules, 1, 1_000_000)
+    if performance is not None:
+        real_number("--performance", performance, -1e300, 1e300)
+    one_rung = rules is not None or performance is not None
+    all_rungs = ladder or plot is not None or (polish and not one_rung)
+    if all_rungs and as_list:
+        raise ParameterError("--list changes no action and the ladder does: its policies are lists already.")
+    if all_rungs and file is not None and not one_rung:
+        raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
+    policy = read_policy(model, task)
+    needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
+    _check_states(policy, needs)
+    if all_rungs:
+        _print_ladder(policy, polish, plot, threads)
+        if not one_rung:
+            return
+    choices: dict[str, Any] = {"to": "list" if as_list else None, "intervals": intervals, "effort": effort}
+    with err.status("looking for fewer rules") as status:
+        found = pruned(
+            policy.ruleset,
+            policy.task,
+            **choices,
+            rules=rules,
+            performance=performance,
+            polish=polish,
+            loss=loss,
+            episodes=episodes,
+            threads=threads,
+            progress=lambda left: status.update(f"looking for fewer rules: {left} left"),
+        )
+    if found.seeds is not None:
+        _print_returns(found, policy.known_task(), threads)
+    out.print(str(found))
+    out.print()
+    print_reading(found.ruleset, policy.task)
+    write_rules(file, found.ruleset, policy.task)
+
+
+def _check_states(policy: Policy, given: Mapping[str, bool]) -> None:
+    """Raise where an option was given that needs a list of states, and the task has none."""
+    from ifthen.simulate.scope import tabular
+
+    instead = ": it is pruned by playing. Give --loss, the allowed fall of the mean return, and --episodes"
+    for name in (name for name, was_given in given.items() if was_given and policy.task is not None):
+        tabular(policy.task, name, instead)
+
+
+def _print_ladder(policy: Policy, polish: bool, plot: Path | None, threads: int | None) -> None:
+    """Print the performance for every number of rules, and draw it where a file is given."""
+    from ifthen.figure_style import write_as
+    from ifthen.simplify.ladder import ladder
+
+    form: Any = None if plot is None else plot.suffix.lower().removeprefix(".")
+    if form not in (None, "png", "pdf", "svg"):
+        raise ParameterError(f"--plot draws a .png, .pdf or .svg, not {plot}.")
+    with err.status("looking for fewer rules") as status:
+        steps = ladder(
+            policy.ruleset,
+            policy.known_task(),
+            polish,
+            threads,
+            lambda left: status.update(f"looking for fewer rules: {left} left"),
+        )
+    out.print(str(steps))
+    if plot is not None:
+        out.print(f"drawn to {write_as(plot.with_suffix(''), steps.figure(), form)}")
+
+
+def _print_returns(found: PruneResult, task: Any, threads: int | None) -> None:
+    """Print the mean returns before and after pruning: on training, pruning and test seeds."""
+    from ifthen.simulate.evaluate import evaluate
+
+    rows = []
+    assert found.seeds is not None
+    for name, own in (("training", task.z), ("pruning", found.seeds), ("test", task.unseen(100))):
+        both = (evaluate(rules, task, seeds=own, threads=threads) for rules in (found.given, found.ruleset))
+        rows.append((f"mean return on {len(own):,} {name} seeds", *map(mean_in_words, both)))
+    print_table(TextTable(f"Pruned by playing {task.name}", ("", "before", "after"), tuple(rows)))
+
+
+def mean_in_words(own: Evaluation) -> str:
+    """Return the mean return of rules, or in how many episodes they reached a state without one."""
+    if not own.failed:
+        return in_units(own.performance)
+    failed = round((own.failed_share or 0.0) * own.episodes)
+    return f"a state without a rule in {failed:,} of {own.episodes:,} episodes"

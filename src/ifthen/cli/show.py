@@ -1,0 +1,77 @@
+"""The command `show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ifthen.cli.model import JsonFile, Model, TaskName, read_policy
+from ifthen.cli.terminal import out, print_rules
+from ifthen.errors import ParameterError
+
+
+def show(
+    model: Model,
+    png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
+    compact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="Show fewer rules of an XCSF: greedy (the same action in every state) or gnmc (nearly the "
+            "same predictions).  [default: greedy where there are many]",
+        ),
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Share of each niche's fitness that gnmc may drop.  [default: 0.1]"),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show every rule of an XCSF.")] = False,
+    json_file: JsonFile = None,
+    task: TaskName = None,
+) -> None:
+    """Print a policy's rules in words, and draw it: on its grid or, in an environment, over two features.
+
+    For example:
+
+    - `ifthen show runs/first --png policy.png`
+    - `ifthen show runs/xcsf --compact gnmc --rho 0.2 --json fewer.json`
+    """
+    from ifthen.explanation.pictures.grid import has_grid, policy_text
+    from ifthen.explanation.pictures.write import policy_picture
+    from ifthen.explanation.words import readable
+    from ifthen.exports.data import to_json
+    from ifthen.figure_style import write_png
+    from ifthen.simplify.prune import prune
+    from ifthen.simulate.scope import tabular
+    from ifthen.store import write_text
+
+    policy = read_policy(model, task)
+    played = policy.known_task()
+    if png is not None and png.suffix.lower() != ".png":
+        raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")
+    if compact is not None and everything:
+        raise ParameterError("--compact shows fewer rules and --all every one: give one of them.")
+    if rho is not None and compact != "gnmc":
+        raise ParameterError("--rho belongs to --compact gnmc: give both, or leave --rho out.")
+    if compact is not None:
+        method: Any = compact
+        share = 0.1 if rho is None else rho
+        ruleset = prune(policy.ruleset, played, method=method, rho=share).ruleset
+    else:
+        ruleset = policy.ruleset if everything else readable(policy.ruleset, played)
+    picture = None if png is None else policy_picture(ruleset, played)
+    if png is not None and picture is None:
+        raise ParameterError(f"{played.name} has no grid of x and y to draw the policy on: leave --png out.")
+    print_rules(policy.title, ruleset, played, len(policy.ruleset), "" if everything else "--all shows them")
+    if json_file is not None:
+        write_text(json_file, to_json(ruleset, played))
+        out.print(f"written to {json_file}")
+    if has_grid(played):
+        out.print(policy_text(ruleset, tabular(played, "the drawing"), out.width))
+    elif picture is None:
+        out.print("(there is no grid to draw the policy on)")
+    if png is not None and picture is not None:
+        write_png(png, picture)
+        out.print(f"drawn to {png}")

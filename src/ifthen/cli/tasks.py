@@ -1,0 +1,62 @@
+"""The command `tasks`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ifthen.cli.terminal import out, print_table
+from ifthen.errors import TaskError
+from ifthen.text_table import TextTable
+
+
+def tasks() -> None:
+    """List the tasks that have a name.
+
+    For example:
+
+    - `ifthen tasks`
+    """
+    from ifthen.environments.frozen_lake import paper_suite
+    from ifthen.environments.registry import listed_ids
+    from ifthen.simulate.table import optimal_performance
+
+    rows = []
+    for task in paper_suite():
+        numbers = (task.n_states, len(task.initial_states), len(task.z), task.t_max)
+        rows.append((task.name, *map(str, numbers), f"{optimal_performance(task, 'exact'):.4f}"))
+    headings = ("task", "states", "initial states", "episodes", "t_max", "optimum, exact")
+    print_table(TextTable("FrozenLake tasks of the paper", headings, tuple(rows)))
+    out.print("\nFrozenLake-SIZE-SLIP-mapSEED is a random map, such as FrozenLake-16-0.1-map7.")
+    out.print('A map of your own goes into a --config file, as [task] with desc = ["SF", "FG"] and p_slip.')
+    out.print(f"Gymnasium environments with a transition table: {', '.join(listed_ids(table=True))}.\n")
+    for name in listed_ids(table=False):
+        _print_environment(name)
+    out.print(
+        "Any other Gymnasium environment with Discrete actions is a task too, by its id, or by package:Id-v0 "
+        "where a package of yours registers it; 'ifthen train --help' lists its settings. Rules clip a value "
+        "beyond a feature's range to the range. A twin is a compiled copy of an environment that plays the "
+        "same episodes much faster."
+    )
+
+
+def _print_environment(name: str) -> None:
+    """Print an environment's features and actions, or why it cannot be made here."""
+    from ifthen.environments.make import task_by_name
+    from ifthen.environments.twins import twin_of
+    from ifthen.pages.report import SOURCES, sources_of
+
+    try:
+        task: Any = task_by_name(name)
+    except TaskError as problem:
+        out.print(f"{problem}\n")
+        return
+    twin = ", has a twin" if twin_of(task) is not None else ""
+    title = f"{name}: {task.n_episodes} training seeds, t_max = {task.t_max:,}{twin}"
+    rows = []
+    for feature, source in zip(task.features, sources_of(task), strict=True):
+        label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
+        kind = ", whole numbers" if feature.is_integer else ""
+        ends = (f"{feature.low:.4g}", f"{feature.high:.4g}")
+        rows.append((label, *ends, SOURCES.get(source, "") + kind))
+    note = f"actions: {', '.join(task.action_names)}\n"
+    print_table(TextTable(title, ("feature", "from", "to", "range"), tuple(rows), (note,)))

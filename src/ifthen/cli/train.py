@@ -1,0 +1,216 @@
+"""The commands `train` and `resume`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ifthen.cli.model import Threads, read_policy
+from ifthen.cli.packages import allow_package, packaged, reach, task_option
+from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
+
+if TYPE_CHECKING:
+    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.settings import RunSettings
+    from ifthen.systems.system import Callback, System
+
+Curves = Annotated[
+    Path | None,
+    typer.Option("--tensorboard", metavar="FOLDER", help="Also write curves for TensorBoard here."),
+]
+
+
+def train(
+    system: Annotated[str | None, typer.Argument(help="The learner: see `ifthen systems`.")] = None,
+    task: Annotated[str | None, typer.Argument(help="What to solve: see `ifthen tasks`.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
+    steps: Annotated[int | None, typer.Option(help="In place of --epochs: environment steps.")] = None,
+    stop_at: Annotated[
+        float | None, typer.Option(metavar="SCORE", help="Stop sooner, when this performance is reached.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [default: 0]")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the results.  [default: runs/SYSTEM-TASK-seedN]"),
+    ] = None,
+    task_assignments: Annotated[
+        list[str] | None,
+        typer.Option("--task-set", metavar="NAME=VALUE", help="A setting of the task; may be repeated."),
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="A TOML file of settings; what the command line says wins.")
+    ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="Begin with the rules in this model or .json, .txt or .md file."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older run in --out.")] = False,
+    tensorboard: Curves = None,
+    threads: Threads = None,
+) -> None:
+    """Train a policy, print its rules and write model, history, pictures and a report.
+
+    For example:
+
+    - `ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/first`
+    - `ifthen train PPL-DL FrozenLake-4-0 --set p_mut=0.02 --set fitness=exact`
+    - `ifthen train PPL-DL CartPole-v1 --stop-at 500`
+    - `ifthen train PPL-DL MountainCar-v0 --task-set episodes=50 --task-set default_action=coast`
+    - `ifthen train XCSF FrozenLake-4-0 --steps 50000 --stop-at 0.7`
+    - `ifthen train --config run.toml`
+    - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
+
+    A configuration file holds for example:
+
+        system = "PPL-ST"
+        task = "FrozenLake-8-0.3"
+        epochs = 250
+
+        [parameters]
+        noise = "stream"
+
+    Any Gymnasium environment with Discrete actions is a task, by its id, or by `package:Id-v0` where a
+    package of yours registers it, such as a module in the current folder. Runs of such an environment are
+    opened again with `--task package:Id-v0`, as files never have packages imported. Its settings, by
+    --task-set or in place of the line `task = …`:
+
+        [task]
+        environment = "CartPole-v1"
+        episodes = 50                    # reset seeds that measure performance
+        gamma = 0.99
+        default_action = "push left"     # where no rule matches
+        ranges = {"cart velocity" = [-3.0, 3.0]}
+        options = {sutton_barto_reward = true}
+
+    Others are name, t_max, floor, noise_seed, player, feature_names and action_names.
+    """
+    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
+    from ifthen.runs.task_settings import with_settings
+
+    given: dict[str, Any] = read_settings(config) if config else {}
+    said = {"system": system, "task": task, "seed": seed, "stop_at": stop_at}
+    said |= {"epochs": epochs, "steps": steps}
+    if config and (epochs is None) != (steps is None):
+        given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
+    given |= {name: value for name, value in said.items() if value is not None}
+    if task_assignments:
+        task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments)
+        given["task"] = with_settings(given.get("task"), task_changes)
+    settings = checked_settings(given)
+    reach(settings.task)
+    changes = dict(parse_assignment(text) for text in assignments or [])
+    settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
+    rules = None if start is None else read_policy(start).ruleset
+    learner = settings.make_system(threads, rules)
+    learner.check()
+    curves = _curves(tensorboard)
+    name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
+    default = Path("runs") / name
+    run_folder = RunFolder(folder or default)
+    run_folder.claim(settings, overwrite, rules)
+    if suited := _suited(learner, settings.parameters):
+        named = packaged(settings.task) or learner.task.environment
+        out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
+    _learn_and_report(run_folder, settings, learner, curves)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task", help="package:Id-v0, where the run is one of an environment in a package of your own."
+        ),
+    ] = None,
+    tensorboard: Curves = None,
+    threads: Threads = None,
+) -> None:
+    """Go on with a run that was interrupted, to the same result as if it had not been.
+
+    For example:
+
+    - `ifthen resume runs/first`
+    """
+    from ifthen.runs.folder import RunFolder
+
+    run_folder = RunFolder(folder)
+    settings = run_folder.settings()
+    allow_package(settings.task, task)
+    learner = run_folder.system(settings, threads)
+    goal = settings.goal
+    done = goal.count(learner.now.records[-1]) if learner.started else 0
+    finished = learner.started and settings.is_done(learner)
+    out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
+    _learn_and_report(run_folder, settings, learner, _curves(tensorboard))
+
+
+def _curves(folder: Path | None) -> list[Callback]:
+    """Return what writes curves to a folder, where one is given."""
+    from ifthen.systems.callbacks import TensorBoard
+
+    return [] if folder is None else [TensorBoard(folder)]
+
+
+def _learn_and_report(
+    run_folder: RunFolder, settings: RunSettings, learner: System, curves: list[Callback]
+) -> None:
+    """Learn, then write and print everything that a finished run has."""
+    with Stop() as stop:
+        learner.asked_to_stop = lambda: stop.asked
+        try:
+            callbacks = [*curves, after_epoch(settings.goal, stop)]
+            finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
+        except KeyboardInterrupt:
+            finished = False
+    if not finished:
+        again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
+        if learner.started:
+            err.print(f"stopped and saved at epoch {learner.epoch}; {again} goes on from there")
+        else:
+            err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
+        raise typer.Exit(130)
+    _report(run_folder, settings, learner)
+
+
+def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
+    """Write the report of a finished run, and print its rules and how well they do."""
+    from ifthen.explanation.words import readable
+    from ifthen.runs.folder import REPORT, RULES
+    from ifthen.runs.report import write_report
+    from ifthen.simulate.evaluate import evaluations
+
+    write_report(run_folder, settings, learner)
+    task, ruleset, option = learner.task, learner.ruleset, task_option(settings.task)
+    shown = readable(ruleset, task)
+    more = f"'ifthen show {run_folder.path}{option} --all' shows them"
+    print_rules(learner.name, shown, task, len(ruleset), more)
+    if len(shown) < len(ruleset):
+        out.print(f"(these choose the same as all {len(ruleset)} in {RULES})")
+    found = evaluations(ruleset, task, learner.parameters.noise, learner.threads)
+    print_evaluations(f"{learner.name} on {task.name}", found)
+    out.print(f"'ifthen prune {run_folder.path}{option}' looks for fewer rules that do as well")
+    out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
+
+
+def _suited(learner: System, given: Mapping[str, Any]) -> str:
+    """Return the parameters that differ from the defaults because they suit the task; "" for none."""
+    from ifthen.runs.settings import toml_value
+    from ifthen.systems.presets import preset
+
+    if not preset(learner.name, learner.task, given, learner.start is not None):
+        return ""
+    used = learner.parameters.model_dump()
+    return ", ".join(
+        f"{name}={toml_value(used[name])}"
+        for name, default, _ in learner.list_parameters()
+        if name not in given and used[name] != default
+    )

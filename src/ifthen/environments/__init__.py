@@ -1,0 +1,18 @@
+"""The environments that ifthen knows, one file each, and how any environment becomes a task."""
+
+from __future__ import annotations
+
+import gymnasium
+
+OWN = {
+    "ifthen/FrozenLake-v0": ("frozen_lake:FrozenLakeXY", None),
+    "ifthen/LunarLander-v0": ("lunar_lander:LunarLanderStandIn", 1000),
+}
+"""Class and time limit of the environments that ifthen itself brings, by id."""
+
+
+def register_with_gymnasium() -> None:
+    """Make `gymnasium.make` know the environments of ifthen."""
+    for environment, (entry, limit) in OWN.items():
+        if environment not in gymnasium.registry:
+            gymnasium.register(environment, f"{__name__}.{entry}", max_episode_steps=limit)

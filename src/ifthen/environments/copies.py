@@ -1,0 +1,150 @@
+"""How a task gets environments of its own: by an id, by a function, or as copies of one that is given."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from ifthen.environments.registry import RECORDERS
+from ifthen.errors import TaskError
+from ifthen.tasks.gym_task import Option, cannot_make
+
+UNCHECKED = {"disable_env_checker": True}
+"""What environments return is checked here. Gymnasium's checker only warns, or raises errors of its own."""
+PLAIN = (bool, int, float, str, np.generic)
+OF_RENDERING = {"render_mode", "isopen"}
+EPISODES, STEPS, SEED = 3, 300, 4_000_000
+
+
+class Source(NamedTuple):
+    """An environment that a task may play, and how to make more of it."""
+
+    made: Any
+    environment: str
+    """The id; "" if only `factory` can make it."""
+    options: dict[str, Option]
+    factory: Callable[..., Any] | None
+    """Makes it where the id alone cannot, here or in other processes."""
+
+
+def source_of(env: Any, given: Mapping[str, Option]) -> Source:
+    """Return an environment for a task: of an id and keyword arguments, an environment, or a function."""
+    if isinstance(env, str):
+        keywords: dict[str, Any] = {**given, **UNCHECKED}
+        try:
+            made = gymnasium.make(env, **keywords)
+        except Exception as problem:
+            raise TaskError(cannot_make(env, problem)) from problem
+        spec: Any = made.spec
+        return Source(made, spec.id, dict(given), _factory(spec))
+    if given:
+        raise TaskError(f"options are for environments that are given by their id, not {env!r}.")
+    if isinstance(env, gymnasium.Env):
+        return _made_again(env) or _copied(env)
+    if callable(env):
+        try:
+            made = env()
+        except Exception as problem:
+            raise TaskError(f"the function that makes the environment failed: {problem!r}.") from problem
+        if not isinstance(made, gymnasium.Env):
+            raise TaskError(f"the function must make a Gymnasium environment, not {made!r}.")
+        return Source(made, "", {}, env)
+    raise TaskError(
+        f"a task needs a Gymnasium environment, its id such as 'CartPole-v1', or a function that makes one, "
+        f"not {env!r}."
+    )
+
+
+def _made_again(env: Any) -> Source | None:
+    """Make an environment anew from its specification; None if that would give another environment."""
+    if env.spec is None:
+        return None
+    options = {key: value for key, value in env.spec.kwargs.items() if key != "render_mode"}
+    spec = copy.deepcopy(env.spec)
+    spec.kwargs = dict(options)
+    spec.additional_wrappers = tuple(
+        wrapper
+        for wrapper in spec.additional_wrappers
+        if wrapper.name not in RECORDERS or not wrapper.entry_point.startswith("gymnasium.wrappers.")
+    )
+    registered = gymnasium.registry.get(spec.id)
+    if registered is None or registered.max_episode_steps != spec.max_episode_steps:
+        options["max_episode_steps"] = -1 if spec.max_episode_steps is None else spec.max_episode_steps
+    make = partial(gymnasium.make, spec, **UNCHECKED)
+    try:
+        made = make()
+    except Exception:  # of a wrapper that does not tell its arguments, for example
+        return None
+    if _was_changed(env, made, make):
+        made.close()
+        return None
+    plain = all(isinstance(value, bool | int | float | str) for value in options.values())
+    if spec.additional_wrappers or not plain:
+        return Source(made, "", {}, partial(gymnasium.make, spec))
+    return Source(made, spec.id, options, _factory(spec))
+
+
+def _copied(env: Any) -> Source:
+    """Copy an environment as it is now. Changes to the original do not reach the task later."""
+    while type(env).__name__ in RECORDERS:
+        env = env.env
+    try:
+        original = copy.deepcopy(env)
+        return Source(copy.deepcopy(original), "", {}, partial(copy.deepcopy, original))
+    except Exception as problem:  # whatever an object raises that cannot be copied
+        raise TaskError(
+            f"this {type(env.unwrapped).__name__} cannot be made anew, because it is not registered with "
+            "Gymnasium, has a wrapper that hides how it was made, or was changed after it was made, and it "
+            f"cannot be copied: {problem!r}. Give a function that makes it: ifthen.env_task(lambda: MyEnv())."
+        ) from problem
+
+
+def _factory(spec: Any) -> Callable[..., Any] | None:
+    """Return what makes an environment that other processes have not registered; None for Gymnasium's own."""
+    ours = isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.")
+    return None if ours else partial(gymnasium.make, spec)
+
+
+def _was_changed(given: Any, made: Any, make: Callable[[], Any]) -> bool:
+    """Return whether a setting of an environment was changed after it was made.
+
+    A setting is a number or text that a few random episodes leave as it is. The environment itself is not
+    played, but a fresh one.
+    """
+    names = _unequal(given.unwrapped, made.unwrapped)
+    return bool(names) and bool(names - _moved_by_playing(make))
+
+
+def _unequal(one: Any, other: Any) -> set[str]:
+    """Return the attributes, apart from those of rendering, that are plain in both and not the same."""
+    found = set()
+    for name in (vars(one).keys() | vars(other).keys()) - OF_RENDERING:
+        a, b = getattr(one, name, None), getattr(other, name, None)
+        if isinstance(a, PLAIN) and isinstance(b, PLAIN) and a != b and not (a != a and b != b):
+            found.add(name)
+    return found
+
+
+def _moved_by_playing(make: Callable[[], Any]) -> set[str]:
+    """Return the attributes of an environment that change in a few random episodes."""
+    env, still, found = make(), make(), set()
+    try:
+        env.action_space.seed(SEED)
+        for episode in range(EPISODES):
+            env.reset(seed=SEED + episode)
+            for _ in range(STEPS):
+                ended = any(env.step(env.action_space.sample())[2:4])
+                found |= _unequal(env.unwrapped, still.unwrapped)
+                if ended:
+                    break
+    except Exception:  # of an environment that does not work: the trial that follows says so
+        return found
+    finally:
+        env.close()
+        still.close()
+    return found

@@ -1,0 +1,312 @@
+"""Tasks of anything that a user may give: a name, or any Gymnasium environment with Discrete actions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from ifthen.checks import real_number, whole_number
+from ifthen.environments.copies import source_of
+from ifthen.environments.from_table import has_table, table_task
+from ifthen.environments.registry import (
+    About,
+    KnownFeature,
+    about,
+    known_environments,
+    known_names,
+    listed_ids,
+)
+from ifthen.errors import RuleError, TaskError, nearest
+from ifthen.rules.feature import REAL_LIMIT, Feature
+from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
+from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player, cannot_make
+from ifthen.tasks.probe import is_open, probed_ranges, try_out
+from ifthen.tasks.table import TabularTask
+from ifthen.tasks.task import Task
+
+DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
+_ID = re.compile(r"[\w./-]+-v\d+")
+_MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
+UNKNOWN_FLOOR = -1e12
+"""The performance of null actions if the least reward is not known. Returns below it are refused."""
+
+
+def env_task(
+    env: Any,
+    *,
+    name: str | None = None,
+    features: Sequence[Feature] | None = None,
+    feature_names: Sequence[str] | None = None,
+    ranges: Mapping[str, Sequence[float]] | None = None,
+    action_names: Sequence[str] | None = None,
+    episodes: int | None = None,
+    gamma: float = 1.0,
+    t_max: int | None = None,
+    floor: float | None = None,
+    default_action: str | int | None = None,
+    noise_seed: int = 0,
+    player: Player = "auto",
+    options: Mapping[str, Option] | None = None,
+) -> EnvTask:
+    """Build the task of a Gymnasium environment.
+
+    Args:
+        env: the environment, its id, or a function that makes it. Observations may be Box, Discrete,
+            MultiDiscrete, MultiBinary, or Tuple and Dict of these; actions must be Discrete. Episodes are
+            played in new environments of the same id, or in deep copies if the environment has no id or was
+            changed after it was made.
+        name: the task's name; the environment's id if not given.
+        features: name, range and kind of every number observed, instead of `feature_names` and `ranges`.
+            Values beyond a range count as its edge, whatever `clips` says.
+        feature_names: one name per number observed.
+        ranges: `{name: (low, high)}`, the ranges that conditions are drawn from. If neither these nor the
+            environment give one, it comes from a probe (see `ifthen.tasks.probe`). Values beyond a range
+            count as its edge.
+        action_names: one name per action.
+        episodes: |z|, the number of reset seeds that measure performance; 20 if not given.
+        gamma: the discount factor; 1 for the plain sum of rewards.
+        t_max: truncation; the environment's own limit, or 1,000 if it has none. It cannot be more than
+            the environment's own: give options={"max_episode_steps": …} for that.
+        floor: the performance of rules that leave a state without an action; it must be below any return.
+            It is known for Gymnasium's own environments, and −1e12 for others.
+        default_action: what the lists of PPL-DL do where no rule matches, by number or name; see `EnvTask`.
+        noise_seed: another number gives other reset seeds.
+        player: "auto", "twin" or "sync"; see `EnvTask`.
+        options: keyword arguments for making the environment, if `env` is its id.
+    """
+    gamma = real_number("gamma", gamma, LEAST_GAMMA, 1, TaskError)
+    made, environment, kept, factory = source_of(env, options or {})
+    try:
+        check_actions(made.action_space)
+        flat, known = FlatSpace.of(made.observation_space), about(made)
+        try_out(made, flat)
+        if features is None:
+            described = _described(made, flat, _told(flat, known), feature_names, ranges or {})
+        else:
+            described = _as_given(flat, _told(flat, known), features)
+        n_actions, spec = int(made.action_space.n), made.spec
+    finally:
+        made.close()
+    limit = _limit(t_max, spec)
+    names = _action_names(action_names, known, n_actions)
+    if isinstance(default_action, str):
+        if default_action not in names:
+            raise TaskError(
+                f"default_action {default_action!r} is no action.{nearest(default_action, names)}"
+            )
+        default_action = names.index(default_action)
+    label = spec.id if spec else type(made.unwrapped).__name__
+    return EnvTask(
+        name=name or label,
+        features=tuple(feature for feature, _ in described),
+        action_names=names,
+        environment=environment,
+        options=kept,
+        episodes=(known.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
+        t_max=limit,
+        floor=_floor(known, gamma, limit) if floor is None else floor,
+        gamma=gamma,
+        default_action=default_action,
+        noise_seed=noise_seed,
+        player=player,
+        origin={"environment": label, "ranges": " ".join(source for _, source in described)},
+        factory=factory,
+    )
+
+
+def _told(flat: FlatSpace, known: About) -> tuple[KnownFeature, ...]:
+    """Return what is known about each number observed, at least its name."""
+    if len(known.features) == len(flat.leaves):
+        return known.features
+    return tuple(KnownFeature(leaf.name) for leaf in flat.leaves)
+
+
+def _described(
+    env: Any,
+    flat: FlatSpace,
+    told: tuple[KnownFeature, ...],
+    names: Sequence[str] | None,
+    ranges: Mapping[str, Sequence[float]],
+) -> list[tuple[Feature, str]]:
+    """Return features and the sources of their ranges: given, else known, else declared, else probed."""
+    labels = [feature.name for feature in told] if names is None else [str(name) for name in names]
+    if len(labels) != len(flat.leaves):
+        raise TaskError(f"{len(labels)} feature names {labels} for {len(flat.leaves)} numbers observed.")
+    for label in ranges:
+        if label not in labels:
+            raise TaskError(f"ranges speak of {label!r}, which is no feature.{nearest(label, labels)}")
+    found: list[tuple[Feature, str]] = []
+    probed: list[tuple[float, float]] = []
+    for i, (leaf, label, own) in enumerate(zip(flat.leaves, labels, told, strict=True)):
+        if label in ranges:
+            source, (low, high) = "given", _ends(label, ranges[label])
+        elif own.low is not None and own.high is not None:
+            source, (low, high) = "known", (own.low, own.high)
+        elif not is_open(leaf):
+            source, (low, high) = "declared", (_shortest(leaf.low), _shortest(leaf.high))
+        else:
+            probed = probed or probed_ranges(env, flat)
+            source, (low, high) = "probed", probed[i]
+        found.append((_feature(leaf, label, own, low, high), source))
+    return found
+
+
+def _as_given(
+    flat: FlatSpace, told: tuple[KnownFeature, ...], given: Sequence[Feature]
+) -> list[tuple[Feature, str]]:
+    """Return features that were given, checked; values beyond their ranges count as the edges."""
+    features = tuple(given)
+    if not all(isinstance(feature, Feature) for feature in features):
+        raise TaskError(f"features must be of the class Feature, not {given!r}.")
+    if len(features) != len(flat.leaves):
+        raise TaskError(f"{len(features)} features were given for {len(flat.leaves)} numbers observed.")
+    for i, (feature, own) in enumerate(zip(features, told, strict=True)):
+        if feature.is_integer and not flat.is_whole(i) and not own.is_integer:
+            raise TaskError(
+                f"feature {feature.name!r} is of whole numbers, but {flat.leaves[i].name} is a real number "
+                'in the observation space: give kind="real".'
+            )
+    return [(replace(feature, clips=True), "given") for feature in features]
+
+
+def _shortest(end: float) -> float:
+    """Return an end of a range as it was written before it became a 32-bit number: 4.8, not 4.80000019."""
+    return float(str(np.float32(end))) if float(np.float32(end)) == end else end
+
+
+def _feature(leaf: Leaf, label: str, own: KnownFeature, low: float, high: float) -> Feature:
+    """Return one feature with its range."""
+    kind = "integer" if own.is_integer else leaf.kind
+    if kind == "integer":
+        whole = int(low), int(high)
+        if whole != (low, high):
+            raise TaskError(f"the range of {label} must be whole numbers, not {(low, high)}.")
+        low, high = whole
+    try:
+        return Feature(label, low, high, kind, own.unit, clips=True)
+    except RuleError as problem:
+        raise TaskError(str(problem)) from None
+
+
+def _ends(label: str, given: Any) -> tuple[float, float]:
+    """Return the two ends of a range that was given."""
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise TaskError(f"the range of {label} must be its least and its largest value, not {given!r}.")
+    low, high = (
+        real_number(f"the range of {label}", end, -REAL_LIMIT, REAL_LIMIT, TaskError) for end in given
+    )
+    return low, high
+
+
+def _action_names(given: Sequence[str] | None, known: About, n: int) -> tuple[str, ...]:
+    """Return a name for every action."""
+    if given is not None and len(given) != n:
+        raise TaskError(f"{len(given)} action names {list(given)} for {n} actions.")
+    if given is None:
+        return known.actions if len(known.actions) == n else tuple(f"action {a}" for a in range(n))
+    return tuple(str(name) for name in given)
+
+
+def _limit(given: int | None, spec: Any) -> int:
+    """Return the number of steps after which episodes are truncated."""
+    own = spec.max_episode_steps if spec else None
+    own = own if own and own > 0 else None  # −1 stands for none
+    if given is None:
+        return own or DEFAULT_T_MAX
+    limit = whole_number("t_max", given, 1, T_MAX_LIMIT, TaskError)
+    if own is not None and limit > own:
+        raise TaskError(
+            f"the environment truncates episodes after {own} steps, so t_max cannot be {limit}: give "
+            f'options={{"max_episode_steps": {limit}}} instead, or t_max={own}.'
+        )
+    return limit
+
+
+def _floor(known: About, gamma: float, t_max: int) -> float:
+    """Return a number below any return."""
+    if known.least_reward is None:
+        return UNKNOWN_FLOOR
+    horizon = t_max if gamma == 1 else min(t_max, 1 / (1 - gamma))
+    return min(0.0, known.least_reward) * horizon - 1.0
+
+
+def stand_in_task(task: Task, environment: str) -> EnvTask:
+    """Return a task like another, but played in another environment, to rehearse on.
+
+    The stand-in, given by its id, must observe as many numbers and have as many actions.
+    """
+    if not isinstance(task, EnvTask):
+        raise TaskError(f"{task.name} is a table, which needs no stand-in.")
+    options: dict[str, Option] = {"max_episode_steps": task.t_max}
+    made, _, _, factory = source_of(environment, options)
+    try:
+        check_actions(made.action_space)
+        observed, actions = len(FlatSpace.of(made.observation_space).leaves), int(made.action_space.n)
+    finally:
+        made.close()
+    if (observed, actions) != (len(task.features), task.n_actions):
+        raise TaskError(
+            f"{environment} observes {observed} numbers and has {actions} actions; to stand in for "
+            f"{task.name} it needs {len(task.features)} and {task.n_actions}."
+        )
+    name = f"{task.name}, on {environment}"
+    return replace(task, name=name, environment=environment, options=options, factory=factory, player="auto")
+
+
+def as_task(given: Any) -> TabularTask | EnvTask:
+    """Return the task of anything that a user may give.
+
+    Args:
+        given: a task, its name (see `task_by_name`), a Gymnasium environment, or a function that makes one.
+            Environments with a transition table `P` become tabular tasks if they do what it says.
+    """
+    if isinstance(given, TabularTask | EnvTask):
+        return given
+    if isinstance(given, str):
+        return task_by_name(given)
+    return table_task(given) if has_table(given) else env_task(given)
+
+
+def task_by_name(name: str) -> TabularTask | EnvTask:
+    """Return the task called `name`.
+
+    Args:
+        name: `FrozenLake-SIZE-SLIP` for the paper's maps, `FrozenLake-SIZE-SLIP-mapSEED` for random
+            ones, or the id of a Gymnasium environment, such as `Taxi-v4` or `CartPole-v1`;
+            `package:Id-v0` imports the package that registers it first, as `gymnasium.make` does.
+    """
+    for known in known_environments():
+        task = known.task_named(name)
+        if task is not None:
+            return task
+    if name not in gymnasium.registry and not _MODULE.fullmatch(name):
+        raise TaskError(_unknown(name))
+    try:
+        env = gymnasium.make(name)
+    except Exception as problem:
+        raise TaskError(cannot_make(name, problem)) from problem
+    try:
+        if has_table(env):
+            return table_task(env)
+    finally:
+        env.close()
+    return env_task(name)
+
+
+def _unknown(name: str) -> str:
+    """Return the message for a name that no task has."""
+    if not _ID.fullmatch(name):
+        return (
+            f"unknown task {name!r}.{nearest(name, known_names())} "
+            "See 'ifthen tasks'; FrozenLake-16-0.1-map7 is a random 16x16 map with seed 7."
+        )
+    hint = nearest(name, listed_ids(table=True) + listed_ids(table=False), others=False)
+    return (
+        f"unknown task {name!r}: Gymnasium has no such environment here.{hint} The package that registers it "
+        f"may be missing; 'package:{name}' imports one. See 'ifthen tasks'."
+    )

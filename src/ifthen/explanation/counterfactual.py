@@ -1,0 +1,284 @@
+"""Counterfactuals: the nearest state in which another action is chosen.
+
+Distance is the sum over features of |change| / (high − low) of the feature. Among states at the same
+distance the one that changes fewer features is nearest, then the one whose values come first in
+lexicographic order. Distances are compared as fractions, so that a tie is a tie.
+
+Where the states can be listed, they are looked at in order of distance. Elsewhere decision lists can be
+answered, over real features too. A list chooses another action than a in each box of another action, less
+the earlier boxes of action a. The nearest point of a box is unique; where an earlier box holds it, the box is
+cut into the pieces around that one, and the piece with the nearest point is looked at next.
+
+Other rules over such spaces compare numbers that change from point to point. There changes of one feature
+alone are looked at: what is found changes the action, but something nearer may too. Something can change
+where an interval of a rule begins or ends, and just beyond. Between, rules can change places too, so that
+values the same distance apart are tried as well.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.rules.feature import Feature
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.scope import BLOCK, Number, all_vectors, choose_at, points_of, values_by_name
+from ifthen.tasks.table import TabularTask
+
+LISTED = 200_000
+"""The largest space whose vectors are listed."""
+BUDGET = 50_000
+"""How many boxes the search looks at before it gives up: a few seconds."""
+SAME = "every state gets the same answer"
+ALONE = "only changes of one feature alone were looked at, so that a nearer one may exist"
+NONE_ALONE = "no change of one feature alone was found that does; others were not looked at"
+"""What is said where the search is not exact."""
+DECIMALS = 10_000
+STEPS = 200
+"""Values the same distance apart that are tried of every feature."""
+TRIED = 2000
+"""The most values that are tried of a feature: the nearest ones."""
+DIGITS = 6
+NEAR = 1e-9  # relative: floats so near to each other are compared as fractions
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """The nearest state in which another action is chosen.
+
+    Args:
+        observation: its value of every feature.
+        changes: the features that differ: name → (from, to).
+        action: the action chosen there; None where no rule matches.
+        rule: the rule that decides there, from 0.
+        distance: the sum over features of |change| / (high − low).
+    """
+
+    observation: dict[str, Number]
+    changes: dict[str, tuple[Number, Number]]
+    action: str | None
+    rule: int | None
+    distance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        changes = {name: {"from": before, "to": after} for name, (before, after) in self.changes.items()}
+        return {**vars(self), "observation": dict(self.observation), "changes": changes}
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The states a counterfactual may be.
+
+    Args:
+        points: the states, `(n, features)`; None where they cannot be listed.
+        choose: gives the actions of the states with these numbers.
+        name: the states in words.
+    """
+
+    points: NDArray[np.float64] | None
+    choose: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    name: str
+
+
+def domain_of(ruleset: RuleSet, task: TabularTask | None) -> Domain:
+    """Return the decision states of the task or, without one, the whole space where it can be listed."""
+    if task is None:
+        points = all_vectors(ruleset.features, LISTED)
+        grid = np.empty((0, len(ruleset.features))) if points is None else points
+        return Domain(points, lambda states: ruleset.choose(grid[states])[0], "states")
+    points = points_of(ruleset, task)
+    assert points is not None
+    actions, _ = ruleset.choose(points)
+    return Domain(points, lambda states: actions[states], f"decision states of {task.name}")
+
+
+def distance(features: Sequence[Feature], a: Sequence[float], b: Sequence[float]) -> Fraction:
+    """Return the distance of two points, exactly."""
+    terms = (
+        abs(Fraction(y) - Fraction(x)) / (Fraction(f.high) - Fraction(f.low))
+        for f, x, y in zip(features, a, b, strict=True)
+        if x != y
+    )
+    return sum(terms, Fraction(0))
+
+
+Rank = tuple[Fraction, int, tuple[float, ...]]
+
+
+def rank(features: Sequence[Feature], start: Sequence[float], point: Sequence[float]) -> Rank:
+    """Return what points are ordered by: distance, number of features changed, values."""
+    changed = sum(x != y for x, y in zip(start, point, strict=True))
+    return distance(features, start, point), changed, tuple(point)
+
+
+def counterfactual(
+    ruleset: RuleSet, start: Sequence[float], action: int, domain: Domain
+) -> tuple[Counterfactual | None, str]:
+    """Return the nearest state with another action than `action`, and why there is none, or perhaps a nearer.
+
+    Args:
+        ruleset: the rules.
+        start: the observation, `(features,)`.
+        action: what is chosen there, −1 for none.
+        domain: the states to look at.
+    """
+    found, note = None, f"all {domain.name} get the same answer"
+    if domain.points is not None:
+        found = nearest_listed(ruleset, start, action, domain)
+    elif ruleset.ordered:
+        found, note = nearest_in_list(ruleset, start, action)
+    else:
+        found, note = nearest_alone(ruleset, start, action), NONE_ALONE
+        if found is not None:
+            return described(ruleset, start, found), ALONE
+    return (None, note) if found is None else (described(ruleset, start, found), "")
+
+
+def described(ruleset: RuleSet, start: Sequence[float], point: Sequence[float]) -> Counterfactual:
+    """Return a point with what is chosen there and what differs from `start`."""
+    actions, deciders = ruleset.choose(np.array([point]))
+    before, after = values_by_name(ruleset.features, start), values_by_name(ruleset.features, point)
+    return Counterfactual(
+        observation=after,
+        changes={name: (before[name], after[name]) for name in after if before[name] != after[name]},
+        action=None if actions[0] == NULL_ACTION else ruleset.action_names[actions[0]],
+        rule=None if actions[0] == NULL_ACTION else int(deciders[0]),
+        distance=float(distance(ruleset.features, start, point)),
+    )
+
+
+def nearest_listed(
+    ruleset: RuleSet, start: Sequence[float], action: int, domain: Domain
+) -> list[float] | None:
+    """Return the nearest of the domain's states whose action differs, None where all have this one."""
+    features, points = ruleset.features, domain.points
+    assert points is not None
+    spans = np.array([float(f.high) - float(f.low) or 1.0 for f in features])
+    distances = (np.abs(points - np.asarray(start)) / spans).sum(axis=1)
+    order = np.argsort(distances, kind="stable")
+    first, size = 0, max(1, BLOCK // len(ruleset))
+    while first < len(order):
+        block = order[first : first + size]
+        differ = block[domain.choose(block) != action]
+        if len(differ):
+            limit = distances[differ[0]] * (1 + NEAR)
+            tied = order[first : np.searchsorted(distances[order], limit, side="right")]
+            tied = tied[domain.choose(tied) != action]
+            near: list[list[float]] = points[tied].tolist()
+            return min(near, key=lambda point: rank(features, start, point))
+        first += size
+    return None
+
+
+def nearest_in_list(
+    rules: RuleSet, start: Sequence[float], action: int, budget: int = BUDGET
+) -> tuple[list[float] | None, str]:
+    """Return the nearest point where a decision list chooses another action; None, and why, if none is known.
+
+    Args:
+        rules: the list.
+        start: the observation, `(features,)`.
+        action: what is chosen there, −1 for none.
+        budget: boxes to look at before giving up.
+    """
+    whole = np.array([[f.low, f.high] for f in rules.features], dtype=np.float64)
+    spans = np.where(whole[:, 0] < whole[:, 1], whole[:, 1] - whole[:, 0], 1.0)
+    # No rule matching is as if one more rule, with no action, matched everything.
+    boxes = np.concatenate([rules.bounds.astype(np.float64), whole[None]])
+    actions = np.append(rules.actions, NULL_ACTION)
+    serial, origin = itertools.count(), np.asarray(start, dtype=np.float64)
+    heap: list[tuple[Rank, int, int, NDArray[np.float64]]] = []
+
+    def push(box: NDArray[np.float64], r: int) -> None:
+        point = np.clip(origin, box[:, 0], box[:, 1]).tolist()
+        heapq.heappush(heap, (rank(rules.features, start, point), next(serial), r, box))
+
+    for r in np.flatnonzero(actions != action).tolist():
+        push(boxes[r], r)
+    for _ in range(budget):
+        if not heap:
+            return None, SAME
+        (_, _, point), _, r, box = heapq.heappop(heap)
+        at = np.array(point)
+        earlier = boxes[:r][actions[:r] == action]
+        earlier = earlier[((earlier[:, :, 0] <= at) & (at <= earlier[:, :, 1])).all(axis=1)]
+        if not len(earlier):
+            return list(point), ""
+        for piece in pieces_around(box, hardest_to_leave(earlier, box, at, spans), rules.features):
+            push(piece, r)
+    if not heap:
+        return None, SAME
+    known = int(heap[0][0][0] * DECIMALS) / DECIMALS  # rounded down: what is said must hold
+    return None, f"given up after {budget:,} boxes: no state nearer than {known:g} changes the action"
+
+
+def hardest_to_leave(
+    boxes: NDArray[np.float64], cell: NDArray[np.float64], at: NDArray[np.float64], spans: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the one of some boxes that one has to go furthest from `at`, within a cell, to get out of."""
+    down = np.where(boxes[:, :, 0] > cell[:, 0], (at - boxes[:, :, 0]) / spans, np.inf)
+    up = np.where(boxes[:, :, 1] < cell[:, 1], (boxes[:, :, 1] - at) / spans, np.inf)
+    hardest: NDArray[np.float64] = boxes[np.minimum(down, up).min(axis=1).argmax()]
+    return hardest
+
+
+def pieces_around(
+    cell: NDArray[np.float64], box: NDArray[np.float64], features: Sequence[Feature]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield what is left of a cell around a box, as boxes that do not overlap."""
+    rest = cell.copy()
+    for d, feature in enumerate(features):
+        low, high = box[d]
+        if rest[d, 0] < low:
+            below = rest.copy()
+            below[d, 1] = low - 1 if feature.is_integer else np.nextafter(low, -np.inf)
+            yield below
+            rest[d, 0] = low
+        if rest[d, 1] > high:
+            above = rest.copy()
+            above[d, 0] = high + 1 if feature.is_integer else np.nextafter(high, np.inf)
+            yield above
+            rest[d, 1] = high
+
+
+def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list[float] | None:
+    """Return the nearest point found that differs in one feature and in its action; None where none was.
+
+    Args:
+        ruleset: the rules.
+        start: the observation, `(features,)`.
+        action: what is chosen there, −1 for none.
+    """
+    origin, found = np.asarray(start, dtype=np.float64), []
+    inside = (ruleset.bounds[:, :, 0] <= origin) & (origin <= ruleset.bounds[:, :, 1])
+    for d, feature in enumerate(ruleset.features):
+        elsewhere = np.delete(inside, d, axis=1).all(axis=1)  # rules that a change of d alone can reach
+        values = tried_values(feature, ruleset.bounds[elsewhere, d])
+        order = np.argsort(np.abs(values - origin[d]), kind="stable")[:TRIED]
+        points = np.tile(origin, (len(order), 1))
+        points[:, d] = values[order]
+        differs = np.flatnonzero(choose_at(ruleset, points)[0] != action)
+        if len(differs):
+            point = points[differs[0]]
+            found.append((abs(point[d] - origin[d]) / (feature.high - feature.low), d, point.tolist()))
+    return min(found)[2] if found else None
+
+
+def tried_values(feature: Feature, ends: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Return the values of a feature to try, ascending: `(n,)`, given the ends `(rules, 2)` of intervals."""
+    bounds = np.unique(ends.astype(np.float64))
+    steps = np.linspace(feature.low, feature.high, STEPS + 1)
+    if feature.is_integer:
+        values = np.concatenate([bounds, bounds - 1, bounds + 1, np.rint(steps)])
+    else:
+        beyond = np.nextafter(bounds, -np.inf), np.nextafter(bounds, np.inf)
+        values = np.concatenate([bounds, *beyond, [float(f"{step:.{DIGITS}g}") for step in steps]])
+    return np.unique(values[(feature.low <= values) & (values <= feature.high)])

@@ -1,0 +1,294 @@
+"""Diff: where two policies choose different actions, which is better there, and what it costs.
+
+P(b) − P(a), the difference of two performances, is the sum over states of d_b(s) · (Q_a(s, b(s)) − V_a(s)):
+how often b visits a state times the gain of b's action there when a goes on (Kakade and Langford,
+"Approximately optimal approximate reinforcement learning", 2002). Only states in which the two differ have a
+part in it, so that each carries some of the difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.environments.make import as_task
+from ifthen.errors import RuleError
+from ifthen.explanation.measures import visits
+from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
+from ifthen.rules.boxes.lists import compare
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.evaluate import evaluate
+from ifthen.simulate.scope import (
+    all_vectors,
+    choose_at,
+    ruleset_of,
+    tabular,
+    values_by_name,
+    visited_states,
+    where_in_words,
+)
+from ifthen.simulate.simulator import checked_ruleset
+from ifthen.simulate.table import policy_table
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.solve import TIE, sweep_policies, value_iteration
+from ifthen.tasks.table import TabularTask
+
+Table = NDArray[np.int64]
+Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
+Differing = tuple[bool | None, NDArray[np.float64], int | None, str]
+TEST_EPISODES = 100
+SHOWN = 8
+"""About this many visited states are shown."""
+DIGITS = (2, 3, 4, 6)
+"""Significant digits that are tried for numbers to show."""
+
+
+def diff(a: Any, b: Any, task: Any = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
+    """Compare two policies.
+
+    Args:
+        a: a RuleSet or a trained system; in a table also the action in every state, `(S,)`.
+        b: another one.
+        task: a task, its name, or a Gymnasium environment; that of a trained system where None. In a table
+            the policies are compared in all decision states and measured exactly. In an environment both are
+            played. Without a task they are compared in the whole space, which needs two decision lists, or
+            integer features whose vectors can be listed.
+        names: of the two.
+    """
+    given = task if task is not None else getattr(a, "task", None) or getattr(b, "task", None)
+    own = None if given is None else as_task(given)
+    if isinstance(own, EnvTask):
+        return _in_environment(checked_ruleset(a, own), checked_ruleset(b, own), own, names)
+    if own is not None:
+        return _on_table(a, b, tabular(own, "a diff"), names)
+    rules_a, rules_b = ruleset_of(a), ruleset_of(b)
+    if rules_a.features != rules_b.features or rules_a.action_names != rules_b.action_names:
+        raise RuleError(
+            "rulesets can be compared only over the same features and actions, "
+            f"not {rules_a!r} and {rules_b!r}."
+        )
+    return _everywhere(rules_a, rules_b, names, "the whole space", None, {})
+
+
+def _in_environment(a: RuleSet, b: RuleSet, task: EnvTask, names: tuple[str, str]) -> PolicyDiff:
+    """Return how two rulesets differ in an environment, where both are played."""
+    visited = [visited_states(rules, task).points for rules in (a, b)]
+    differ = [choose_at(a, points)[0] != choose_at(b, points)[0] for points in visited]
+    told_apart = np.concatenate([points[other] for points, other in zip(visited, differ, strict=True)])
+    trained = [evaluate(rules, task) for rules in (a, b)]
+    tested = [evaluate(rules, task, seeds=task.unseen(TEST_EPISODES)) for rules in (a, b)]
+    failed = [one.failed or other.failed for one, other in zip(trained, tested, strict=True)]
+    measured = {
+        "performances": (trained[0].performance, trained[1].performance),
+        "failed": (failed[0], failed[1]),
+        "episodes": len(task.z),
+        "visited": (len(visited[0]), len(visited[1])),
+        "differ": (int(differ[0].sum()), int(differ[1].sum())),
+        "test_episodes": TEST_EPISODES,
+        "test_performances": (tested[0].performance, tested[1].performance),
+    }
+    return _everywhere(a, b, names, where_in_words(a, task), np.unique(told_apart, axis=0), measured)
+
+
+def _everywhere(
+    a: RuleSet,
+    b: RuleSet,
+    names: tuple[str, str],
+    where: str,
+    visited: NDArray[np.float64] | None,
+    measured: dict[str, Any],
+) -> PolicyDiff:
+    """Return how two rulesets differ over their whole space, with what was `measured` of them."""
+    equal, points, listed, note = differing(a, b, visited)
+    deeds = [deeds_of(rules, *choose_at(rules, points), rules.action_names) for rules in (a, b)]
+    states = tuple(
+        DifferentState(values_by_name(a.features, point), None, first, second, "", None, None)
+        for point, first, second in zip(points.tolist(), *deeds, strict=True)
+    )
+    where = where if listed is None else f"the {listed:,} states"
+    rules = compared_rules(a, b)
+    return PolicyDiff(names, where, equal, states, listed is not None, **rules, note=note, **measured)
+
+
+def differing(a: RuleSet, b: RuleSet, visited: NDArray[np.float64] | None) -> Differing:
+    """Find where two rulesets over the same features and actions differ: in all vectors, or box by box.
+
+    Args:
+        a: a ruleset.
+        b: another one.
+        visited: visited states in which they differ, `(n, features)`; None where nothing was played.
+
+    Returns:
+        Whether they choose the same everywhere, None where it is not known; points at which they differ,
+        `(n, features)`; how many points there are where all were listed, None where the points are examples;
+        why it is not known, "" where it is.
+    """
+    vectors = all_vectors(a.features)
+    if vectors is not None:
+        points = vectors[choose_at(a, vectors)[0] != choose_at(b, vectors)[0]]
+        return not len(points), points, len(vectors), ""
+    met = np.empty((0, len(a.features))) if visited is None else visited
+    some, told_apart = shorter(a, b, met[:: len(met) // SHOWN + 1]), len(met) > 0
+    lists = [rules for rules in (a, b) if isinstance(rules, DecisionList)]
+    if len(lists) == 2:
+        found = compare(*lists)
+        witness = np.empty_like(some[:0]) if found.witness is None else np.array([found.witness])
+        equal = False if told_apart else found.equal
+        note = f"the search gave up after {found.nodes:,} cells" if equal is None else ""
+        return equal, some if told_apart else witness, None, note
+    if visited is None:
+        raise RuleError(
+            "without a task only decision lists can be compared, or rules over integer features with few "
+            "enough values: give the task."
+        )
+    note = "only decision lists can be compared everywhere, and no visited state tells them apart"
+    return False if told_apart else None, some, None, "" if told_apart else note
+
+
+def shorter(a: RuleSet, b: RuleSet, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return points `(n, features)` in as few digits as keep what both rulesets do there."""
+    out = points.copy()
+    if not len(points):
+        return out
+    left = np.ones(len(points), dtype=np.bool_)
+    whole = [rules.choose(points) for rules in (a, b)]
+    for digits in DIGITS:
+        near = np.array(
+            [[float(f"{value:.{digits}g}") + 0.0 for value in point] for point in points.tolist()]
+        )
+        same = left.copy()
+        for before, rules in zip(whole, (a, b), strict=True):
+            after = rules.choose(near)
+            same &= (before[0] == after[0]) & (before[1] == after[1])
+        out[same], left = near[same], left & ~same
+    return out
+
+
+def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> PolicyDiff:
+    """Return how two policies differ in the decision states of a table, and what each state carries."""
+    rules = [getattr(policy, "ruleset", policy) for policy in (a, b)]
+    tables = [policy_table(policy, task).astype(np.int64) for policy in (a, b)]
+    shares, note = carried(task, *tables)
+    differ = np.flatnonzero(tables[0] != tables[1])
+    if shares is not None:
+        differ = differ[np.argsort(-np.abs(shares[1][differ]), kind="stable")]
+    deeds = [_table_deeds(own, table, task, differ) for own, table in zip(rules, tables, strict=True)]
+    points = task.dynamics.states
+    states = tuple(
+        DifferentState(
+            features=values_by_name(task.features, points[s].tolist()),
+            state=int(task.decision_states[s]),
+            a=first,
+            b=second,
+            better=better_of(first, second, names),
+            visits=None if shares is None else float(shares[0][s]),
+            carries=None if shares is None else float(shares[1][s]),
+        )
+        for s, first, second in zip(differ.tolist(), *deeds, strict=True)
+    )
+    first, second = (evaluate(policy, task, "exact") for policy in (a, b))
+    return PolicyDiff(
+        names,
+        where_in_words(rules[0], task),
+        not states,
+        states,
+        True,
+        **compared_rules(*rules),
+        performances=(first.performance, second.performance),
+        failed=(first.failed, second.failed),
+        optimum=first.optimum,
+        note=note if states else "",
+    )
+
+
+def compared_rules(a: Any, b: Any) -> dict[str, Any]:
+    """Return the rules that only one of two policies has, and why the text does not list them, by field."""
+    if not isinstance(a, RuleSet) or not isinstance(b, RuleSet):
+        return {"only_a": (), "only_b": ()}
+    only_a, only_b = own_rules(a, b), own_rules(b, a)
+    note = "They share no rule." if len(only_a) == len(a) else ""
+    if type(a) is not type(b):
+        note = f"Their rules are of different kinds, {a.kind} and {b.kind}, and are not compared one by one."
+    return {"only_a": only_a, "only_b": only_b, "rules_note": note}
+
+
+def own_rules(rules: RuleSet, others: RuleSet) -> tuple[str, ...]:
+    """Return in words, numbered from 1, the rules whose condition and action no rule of the others has."""
+    left = Counter((box.tobytes(), int(a)) for box, a in zip(others.bounds, others.actions, strict=True))
+    own = []
+    for r, (box, action) in enumerate(zip(rules.bounds, rules.actions, strict=True)):
+        key = box.tobytes(), int(action)
+        if left[key]:
+            left[key] -= 1
+        else:
+            own.append(f"{r + 1}. {rules.rule_in_words(r)}")
+    return tuple(own)
+
+
+def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
+    """Return b's visits and what each state carries of P(b) − P(a), each `(D,)`; None and why otherwise.
+
+    Args:
+        task: the task.
+        a: the first policy's action in every decision state, `(D,)`, −1 for none.
+        b: the second policy's.
+    """
+    if task.gamma == 1:
+        return None, "what a state carries is left out: with γ = 1 it depends on the steps that are left"
+    model, values = task.dynamics, np.empty((1, len(a)))
+    sweep_policies(task, a[None].astype(np.int16), values, threads=1)
+    met = visits(task, b)
+    if (b[met > 0] < 0).any() or np.isnan(values[0, met > 0]).any():
+        return None, "what a state carries is left out: states in which no rule matches can be reached"
+    follow = np.where(model.next_state >= 0, values[0][model.next_state], 0.0)
+    action_values = (model.reward + task.gamma * follow) @ model.probability
+    gains = action_values[np.arange(len(b)), b] - values[0]
+    # Where nothing differs nothing is gained; rounding would leave crumbs.
+    return (met, np.where((a == b) | (met == 0), 0.0, met * gains)), ""
+
+
+def _table_deeds(rules: Any, table: Table, task: TabularTask, states: NDArray[np.int64]) -> list[Deed]:
+    """Return what a policy does in some decision states, given by number from 0, with its Q*."""
+    ruled = rules if isinstance(rules, RuleSet) else None
+    deciders = np.full(len(table), -1) if ruled is None else ruled.choose(task.dynamics.points)[1]
+    values = value_iteration(task).action_values[task.decision_states, table]
+    return deeds_of(ruled, table[states], deciders[states], task.action_names, values[states])
+
+
+def deeds_of(
+    rules: RuleSet | None,
+    actions: NDArray[np.int64],
+    deciders: NDArray[np.int64],
+    names: tuple[str, ...],
+    values: NDArray[np.float64] | None = None,
+) -> list[Deed]:
+    """Return what a policy does at n points.
+
+    Args:
+        rules: its rules; None for a policy without rules.
+        actions: `(n,)`, −1 where no rule matches.
+        deciders: the rules that decide, `(n,)`, −1 for none.
+        names: of the actions.
+        values: Q* of the actions, `(n,)`; None where it is not known.
+    """
+    worth = [None] * len(actions) if values is None else values.tolist()
+    return [
+        Deed(
+            action=names[action] if action >= 0 else None,
+            rule=rule if rule >= 0 else None,
+            words=rules.rule_in_words(rule) if rules is not None and rule >= 0 else "",
+            value=value if action >= 0 else None,
+        )
+        for action, rule, value in zip(actions.tolist(), deciders.tolist(), worth, strict=True)
+    ]
+
+
+def better_of(a: Deed, b: Deed, names: tuple[str, str]) -> str:
+    """Return the name of the policy whose action has the higher Q*; "" where they are equal or not known."""
+    if a.value is None or b.value is None or abs(a.value - b.value) <= TIE * max(abs(a.value), abs(b.value)):
+        return ""
+    return names[0] if a.value > b.value else names[1]

@@ -1,0 +1,204 @@
+"""Charts: how much each rule decides, an episode over time, and performance against the number of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from ifthen.explanation.measures import Usage, usage
+from ifthen.explanation.pictures.board import TITLE, add_panel, key_below, key_height, put_title, text_width
+from ifthen.explanation.pictures.grid_figures import rule_colour
+from ifthen.explanation.pictures.slices import action_colour
+from ifthen.explanation.trace import trace
+from ifthen.figure_style import BLUE, COLUMN_WIDTH, GREY, MEDIUM, ORANGE, SMALL, bare
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import scope_of, table_of
+from ifthen.tasks.task import Task
+
+if TYPE_CHECKING:
+    from ifthen.simplify.ladder import Ladder
+
+BARS = 40
+"""At most this many rules get bars."""
+WIDEST_WORDS = 4.5
+"""In inches: rules with longer words are named by number only."""
+ROW, BAR_WIDTH, UNDER_BARS = 0.2, 2.5, 0.62
+WIDE, HIGH, STRIP, ROOM, UNDER_STRIPS = 4.6, 0.5, 0.14, 0.1, 0.4
+"""In inches: a line's panel, its height, the height of a strip, the gap between panels, the room below."""
+LISTED = 16
+"""The legend names rules only where at most this many decide."""
+ENDED = {
+    "terminated": "ended by the environment",
+    "truncated": "truncated",
+    "no rule": "no rule matches",
+    "goal": "reached the goal",
+    "hole": "fell into a hole",
+    "ended": "ended",
+}
+
+
+def usage_figure(ruleset: RuleSet, task: Task) -> Figure:
+    """Draw how much each rule decides, in the rules' order: of the decision states, and of the steps made.
+
+    Steps are those expected in an episode of at most t_max steps that starts uniformly in the initial states.
+    In an environment the bars show shares of the states visited in training episodes. Of more than 40 rules
+    the 40 that decide most are drawn.
+
+    Args:
+        ruleset: the policy.
+        task: the task.
+    """
+    table = table_of(ruleset, task)
+    if table is not None:
+        shares = usage(ruleset, table)
+        bars = [(shares.states, BLUE, -0.19, "of the states"), (shares.steps, ORANGE, 0.19, "of the steps")]
+    else:
+        scope = scope_of(ruleset, task)
+        visited = np.zeros(len(ruleset)) if scope is None else scope.shares
+        shares, bars = Usage(visited, visited), [(visited, BLUE, 0.0, "of the states visited")]
+    rules, title = _worth_a_bar(shares)
+    words = [f"{r + 1}  {ruleset.rule_in_words(int(r))}" for r in rules]
+    if max(text_width(line, SMALL) for line in words) > WIDEST_WORDS:
+        words = [f"rule {r + 1}" for r in rules]
+    beside = max(text_width(line, SMALL) for line in words) + 0.15
+    width = beside + max(BAR_WIDTH, text_width(title, MEDIUM)) + 0.15
+    figure = Figure(figsize=(width, TITLE + ROW * len(rules) + UNDER_BARS))
+    axes, rows = add_panel(figure, beside, UNDER_BARS, BAR_WIDTH, ROW * len(rules)), np.arange(len(rules))
+    for values, colour, shift, label in bars:
+        thick = 0.36 if len(bars) == 2 else 0.6
+        axes.barh(rows + shift, 100 * values[rules], height=thick, color=colour, gid=label)
+    bare(axes)
+    axes.set_ylim(len(rules) - 0.5, -0.5)
+    axes.set_xlim(0, None)
+    axes.set_yticks(rows, words, fontsize=SMALL, parse_math=False, ha="left")
+    axes.tick_params(axis="y", length=0, pad=72 * (beside - 0.08))
+    axes.set_xlabel("share decided, in %", fontsize=SMALL, labelpad=2)
+    put_title(axes, title)
+    key_below(figure, [(label, Patch(facecolor=colour)) for _, colour, _, label in bars])
+    return figure
+
+
+def _worth_a_bar(shares: Usage) -> tuple[NDArray[np.int64], str]:
+    """Return the rules to draw, in order, all or those that decide most, and a title on the others."""
+    rules = np.arange(len(shares.states))
+    if len(rules) <= BARS:
+        return rules, "use of rules"
+    most = np.lexsort((-shares.states, -shares.steps))[:BARS]
+    kept = np.sort(most[shares.states[most] > 0])
+    others = np.setdiff1d(rules, kept)
+    what = "decide less" if shares.states[others].any() else "decide nothing"
+    return kept, f"use of rules ({len(others)} others {what})"
+
+
+def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
+    """Draw a training episode: every feature as a line, and below, strips of actions and of deciding rules.
+
+    Args:
+        ruleset: the policy.
+        task: its task.
+        episode: its number, from 0.
+    """
+    found = trace(ruleset, task, episode=episode)
+    seen = (found.start, *(step.next_features for step in found.steps))
+    points = np.array([list(features.values()) for features in seen])
+    rules = [step.rule for step in found.steps if step.rule is not None]
+    actions = [task.action_names.index(step.action) for step in found.steps]
+    keys = _strip_keys(ruleset, actions, rules)
+    names = [f.name + (f" ({f.unit})" if f.unit else "") for f in task.features]
+    left = max(text_width(name, SMALL) for name in names) + 0.55
+    heights, width = [HIGH] * len(names) + [STRIP] * 2, left + WIDE + 0.15
+    below = UNDER_STRIPS + key_height(width, [label for label, _ in keys])
+    height = TITLE + sum(heights) + ROOM * (len(heights) - 1) + below
+    figure, panels, top = Figure(figsize=(width, height)), [], height - TITLE
+    for name, high in zip([*names, "action", "rule"], heights, strict=True):
+        axes = add_panel(figure, left, top - high, WIDE, high)
+        axes.tick_params(labelbottom=False)
+        axes.set_xlim(0, max(1, len(rules)))
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_ylabel(name, fontsize=SMALL, rotation=0, ha="left", va="center", parse_math=False)
+        axes.yaxis.set_label_coords(-left / WIDE + 0.02, 0.5)
+        panels.append(axes)
+        top -= high + ROOM
+    for d, feature in enumerate(task.features):
+        _draw_line(panels[d], points[:, d], feature.is_integer)
+    _draw_strip(panels[-2], actions, action_colour, "actions")
+    _draw_strip(panels[-1], rules, rule_colour, "rules")
+    panels[-1].tick_params(labelbottom=True)
+    panels[-1].set_xlabel("step", fontsize=SMALL, labelpad=1)
+    heading = f"episode {episode + 1} of z: return {found.total:.4g}, {ENDED[found.ending]}"
+    figure.text(left / width, 1 - 0.18 / height, heading, fontsize=MEDIUM, parse_math=False)
+    key_below(figure, keys)
+    return figure
+
+
+def _strip_keys(ruleset: RuleSet, actions: Sequence[int], rules: Sequence[int]) -> list[tuple[str, Artist]]:
+    """Return what the strips' colours stand for."""
+    deciding = sorted(set(rules)) if len(set(rules)) <= LISTED else []
+    named = [(ruleset.action_names[action], action_colour(action)) for action in sorted(set(actions))]
+    named += [(f"rule {rule + 1}", rule_colour(rule)) for rule in deciding]
+    return [(label, Patch(facecolor=colour)) for label, colour in named]
+
+
+def _draw_line(axes: Axes, values: NDArray[np.float64], whole: bool) -> None:
+    """Draw one feature."""
+    bare(axes)
+    if values.min() < 0 < values.max():
+        axes.axhline(0, color=GREY, linewidth=0.4)
+    steps = "steps-post" if whole else "default"
+    axes.plot(np.arange(len(values)), values, color=BLUE, linewidth=0.8, drawstyle=steps, gid="feature")
+    if whole and values.min() == values.max():
+        axes.set_ylim(values[0] - 1, values[0] + 1)
+    axes.yaxis.set_major_locator(MaxNLocator(2, integer=whole))
+    axes.tick_params(labelsize=SMALL - 1)
+
+
+def _draw_strip(
+    axes: Axes, values: Sequence[int], colour: Callable[[int], tuple[float, float, float]], name: str
+) -> None:
+    """Draw a strip in which neighbours that are equal are one box."""
+    boxes, colours, first = [], [], 0
+    for value, same in groupby(values):
+        last = first + len(list(same))
+        boxes.append(np.array([(first, 0), (last, 0), (last, 1), (first, 1)], dtype=np.float64))
+        colours.append(colour(value))
+        first = last
+    bare(axes)
+    axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors="none", gid=name))
+    axes.set_ylim(0, 1)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+
+
+def ladder_figure(ladder: Ladder) -> Figure:
+    """Draw the exact performance of every rung, of the policy as it was given and of an optimal one."""
+    figure = Figure(figsize=(1.4 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
+    axes = figure.subplots()
+    rules = [len(rung.ruleset) for rung in ladder.rungs]
+    values = [rung.performance for rung in ladder.rungs]
+    axes.axhline(ladder.optimum, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.annotate(
+        "optimum", (1, ladder.optimum), (-2, 2), ("axes fraction", "data"), "offset points", ha="right",
+        va="bottom", fontsize=SMALL, color="0.35",
+    )  # fmt: skip
+    axes.plot(rules, values, color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="fewer rules")
+    given: dict[str, Any] = {"color": ORANGE, "marker": "D", "markersize": 5, "linestyle": "none"}
+    label = f"as given ({ladder.before} rules)"
+    axes.plot([ladder.before], [ladder.performance], label=label, **given)
+    axes.set_xlabel("rules", fontsize=MEDIUM)
+    axes.set_ylabel("exact performance", fontsize=MEDIUM)
+    axes.set_title(ladder.task, loc="left", fontsize=MEDIUM, parse_math=False)
+    axes.legend(loc="lower right", frameon=False, fontsize=SMALL)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.margins(y=0.12)
+    bare(axes)
+    return figure

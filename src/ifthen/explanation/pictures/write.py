@@ -1,0 +1,75 @@
+"""Writing every picture of a policy that its task offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import get_args
+
+from matplotlib.figure import Figure
+
+from ifthen.errors import ParameterError
+from ifthen.explanation.pictures.charts import episode_figure, usage_figure
+from ifthen.explanation.pictures.grid import has_grid
+from ifthen.explanation.pictures.grid_figures import HEATS, heat_figure, policy_figure, who_decides_figure
+from ifthen.explanation.pictures.slices import slice_figure
+from ifthen.figure_style import Form, write_as
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import table_of
+from ifthen.tasks.task import Task
+
+
+def write_pictures(
+    folder: Path,
+    ruleset: RuleSet,
+    task: Task | None = None,
+    formats: Sequence[Form] = ("png", "pdf", "svg"),
+) -> list[Path]:
+    """Write all pictures that apply; the same policy gives the same bytes.
+
+    Tasks with features x and y get `policy`, `who-decides`, `density`, `values`, `advantages`, `visits` and
+    `usage`; other tables get `usage` and `slices`; environments get `policy`, `slices` where they have three
+    features or more, `usage` and `episode`; without a task there are only `slices`.
+
+    Args:
+        folder: where to; it is made if need be.
+        ruleset: the policy.
+        task: its task, if there is one.
+        formats: of the files.
+
+    Returns:
+        The paths of the files, picture by picture.
+    """
+    for form in formats:
+        if form not in get_args(Form):
+            raise ParameterError(f"pictures are written as {', '.join(get_args(Form))}, not {form!r}.")
+    table_of(ruleset, task)  # raises where rules and task do not belong together
+    written = []
+    for name, figure in pictures(ruleset, task):
+        written += [write_as(Path(folder) / name, figure, form) for form in formats]
+    return written
+
+
+def pictures(ruleset: RuleSet, task: Task | None = None) -> Iterator[tuple[str, Figure]]:
+    """Yield the pictures that can be drawn, each with its name; see `write_pictures`."""
+    table = table_of(ruleset, task)
+    played = table is None and task is not None
+    if table is not None and has_grid(table):
+        yield "policy", policy_figure(ruleset, table)
+        yield "who-decides", who_decides_figure(ruleset, table)
+        yield from ((what, heat_figure(what, ruleset, table)) for what in HEATS)
+    if played:
+        yield "policy", slice_figure(ruleset, task, features=2)
+        if len(ruleset.features) > 2:
+            yield "slices", slice_figure(ruleset, task)
+    if task is not None:
+        yield "usage", usage_figure(ruleset, task)
+    if played and task is not None:
+        yield "episode", episode_figure(ruleset, task)
+    elif table is None or not has_grid(table):
+        yield "slices", slice_figure(ruleset, task)
+
+
+def policy_picture(ruleset: RuleSet, task: Task) -> Figure | None:
+    """Return the picture called `policy`; None where a task does not offer it."""
+    return next((figure for name, figure in pictures(ruleset, task) if name == "policy"), None)

@@ -1,0 +1,261 @@
+"""Why a policy does what it does in one state: which rule decides, which lost, and what would change it.
+
+The ruleset says how its rules compared, `counterfactual` finds the nearest state with another action and,
+with a task, `standing` says whether the action is optimal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError, nearest
+from ifthen.explanation.counterfactual import Counterfactual, counterfactual, domain_of
+from ifthen.explanation.standing import Ground, Standing
+from ifthen.rules.comparison import Comparison, Lost
+from ifthen.rules.feature import Feature, number_in_words
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.scope import AnyTask, Number, ruleset_of, table_of, values_by_name
+from ifthen.tasks.task import Task
+
+SHOWN = 5
+"""How many of the rules that lost are shown in the text."""
+FEWEST_DIGITS = 4
+LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a ruleset does what it does in one state.
+
+    Args:
+        ruleset: the rules.
+        observation: the value of every feature, as it counts: beyond a range that clips it is the edge.
+        comparison: how the rules that match compared; None where none matches.
+        counterfactual: the nearest state with another action.
+        counterfactual_note: why there is none, or why there may be a nearer one.
+        standing: whether the policy is ever asked there, and whether its action is optimal; see `Standing`.
+        shown: the value of every feature as it is printed, such as "2.5 (counts as 2.4)".
+    """
+
+    ruleset: RuleSet
+    observation: dict[str, Number]
+    comparison: Comparison | None
+    counterfactual: Counterfactual | None
+    counterfactual_note: str
+    standing: Standing
+    shown: dict[str, str]
+
+    @property
+    def rule(self) -> int | None:
+        """The rule that decides, from 0; None where no rule matches."""
+        return None if self.comparison is None else self.comparison.rule
+
+    @property
+    def action(self) -> str | None:
+        """The action taken; None where no rule matches."""
+        return None if self.rule is None else self.ruleset.action_of(self.rule)
+
+    @property
+    def words(self) -> str:
+        """The rule that decides in words; "" where there is none."""
+        return "" if self.rule is None else self.ruleset.rule_in_words(self.rule)
+
+    @property
+    def reason(self) -> str:
+        """Why that rule decides."""
+        return "no rule matches" if self.comparison is None else self.comparison.reason
+
+    @property
+    def others(self) -> tuple[Lost, ...]:
+        """Every other rule that matches, the nearest rival first, and why it lost."""
+        return () if self.comparison is None else self.comparison.others
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The number behind each action: its strongest rule's strength, or its predicted payoff."""
+        return {} if self.comparison is None else self.comparison.scores
+
+    @property
+    def asked(self) -> bool:
+        """Whether the policy is ever asked there; taken as so without a task."""
+        return self.standing.asked
+
+    @property
+    def counterfactual_words(self) -> str:
+        """The words of the rule that decides in the nearest state with another action; "" for none."""
+        there = self.counterfactual
+        return "" if there is None or there.rule is None else self.ruleset.rule_in_words(there.rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain data that JSON understands; rules are numbered from 0."""
+        changed, standing = self.counterfactual, self.standing
+        return {
+            "observation": dict(self.observation),
+            **{name: getattr(self, name) for name in ("action", "rule", "words", "reason")},
+            "others": [lost.to_dict() for lost in self.others],
+            "scores": dict(self.scores),
+            "counterfactual": {**changed.to_dict(), "words": self.counterfactual_words} if changed else None,
+            "counterfactual_note": self.counterfactual_note,
+            **{name: getattr(standing, name) for name in ("asked", "place", "best", "optimal", "loss")},
+            "best": list(standing.best),
+        }
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {value}" for name, value in self.shown.items())
+        if not self.asked:
+            lines = [f"At {at} is {self.standing.place}: the policy is never asked there."]
+            done = "do nothing" if self.rule is None else f"say {self.action}"
+            lines.append(f"Its rules would {done}: {self.reason}.")
+        elif self.rule is None:
+            lines = [f"At {at} nothing is done: {self.reason}."]
+        else:
+            lines = [f"At {at} the action is {self.action}: {self.reason}."]
+        lines += [] if self.rule is None else [f"  {_numbered(self)}"]
+        lines += [self.standing.words] if self.standing.words else []
+        if self.others:
+            lines.append("Other rules that match:")
+            lines += [f"  {_numbered(lost)}  ({lost.why})" for lost in self.others[:SHOWN]]
+        if len(self.others) > SHOWN:
+            lines.append(f"  and {len(self.others) - SHOWN} more")
+        return "\n".join([*lines, *self._counterfactual_lines()])
+
+    def _counterfactual_lines(self) -> list[str]:
+        there = self.counterfactual
+        if there is None:
+            return [f"What would change it: {self.counterfactual_note}."]
+        changes = " and ".join(
+            f"{f.name} = {changed_value(f, *there.changes[f.name])} instead of {self.shown[f.name]}"
+            for f in self.ruleset.features
+            if f.name in there.changes
+        )
+        then = "no rule would match" if there.rule is None else f"the action would be {there.action}"
+        near = f"distance {there.distance:.3g}"
+        near += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
+        lines = [f"What would change it: with {changes}, {then} ({near})."]
+        if there.rule is not None:
+            lines.append(f"  {there.rule + 1}. {self.counterfactual_words}")
+        return lines
+
+
+def explain(
+    policy: Any, observation: ArrayLike | Mapping[str, Any], task: AnyTask | None = None
+) -> Explanation:
+    """Say why a policy does what it does at an observation, and which nearest state would change it.
+
+    Args:
+        policy: a RuleSet, or a trained system.
+        observation: the features, `(features,)` or by name; for a system also what its environment gives, as
+            `predict` takes it.
+        task: says whether the policy is ever asked there and whether its action is optimal; a system's own
+            task where None. The nearest change is looked for among its decision states; without a task, and
+            in an environment, in the whole space.
+    """
+    rules = ruleset_of(policy)
+    if policy is not rules:
+        task = policy.task if task is None else task
+        own: Task = policy.task
+        if not (isinstance(observation, Mapping) and own.takes_names(observation)):
+            observation = own.points_of(observation)
+    if isinstance(observation, Mapping):
+        names = [f.name for f in rules.features]
+        for name in observation:
+            if name not in names:
+                raise RuleError(f"the rules know no feature {name!r}.{nearest(str(name), names)}")
+        missing = [name for name in names if name not in observation]
+        if missing:
+            raise RuleError(f"the observation must give every feature; it leaves out {', '.join(missing)}.")
+        observation = [observation[name] for name in names]
+    if np.ndim(observation) != 1:
+        raise RuleError("explain takes one observation; explain_all takes many.")
+    return explain_all(rules, np.asarray(observation)[None], task)[0]
+
+
+def explain_all(policy: Any, points: ArrayLike, task: AnyTask | None = None) -> list[Explanation]:
+    """Say of many states at once why a policy does what it does there.
+
+    Args:
+        policy: a RuleSet, or a trained system.
+        points: the states' features, `(n, features)`, such as `task.dynamics.points`.
+        task: as for `explain`.
+    """
+    rules = ruleset_of(policy)
+    batch = checked_points(rules, points)
+    given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
+    table = table_of(rules, task)
+    domain, ground = domain_of(rules, table), None if table is None else Ground(table)
+    explanations = []
+    for point, said in zip(batch, given.tolist(), strict=True):
+        found, values = rules.comparison(point), point.tolist()
+        action = NULL_ACTION if found is None else int(rules.actions[found.rule])
+        other, note = counterfactual(rules, values, action, domain)
+        explanations.append(
+            Explanation(
+                ruleset=rules,
+                observation=values_by_name(rules.features, values),
+                comparison=found,
+                counterfactual=other,
+                counterfactual_note=note,
+                standing=Standing() if ground is None else ground.standing(tuple(values), action),
+                shown=shown_values(rules, values, said),
+            )
+        )
+    return explanations
+
+
+def checked_points(ruleset: RuleSet, points: ArrayLike) -> NDArray[np.float64]:
+    """Return observations `(n, features)`, or raise where one is outside the space or not whole."""
+    batch = ruleset.checked_observations(points) + 0.0  # no -0.0
+    for d, feature in enumerate(ruleset.features):
+        broken = batch[:, d] != np.rint(batch[:, d])
+        if feature.is_integer and broken.any():
+            raise RuleError(
+                f"{feature.name} is an integer feature: its value must be whole, not {batch[broken, d][0]:g}."
+            )
+    return batch
+
+
+def _numbered(rule: Explanation | Lost) -> str:
+    return f"{(rule.rule or 0) + 1}. {rule.words}"
+
+
+def shown_values(ruleset: RuleSet, point: Sequence[float], given: Sequence[float]) -> dict[str, str]:
+    """Return an observation as it is printed, with as few digits as no rule can tell from it.
+
+    Args:
+        ruleset: the rules.
+        point: the observation as it counts, `(features,)`.
+        given: the same before it was clipped to the features' ranges.
+    """
+    shown = {}
+    for d, (feature, value, said) in enumerate(zip(ruleset.features, point, given, strict=True)):
+        ends = np.append(np.unique(ruleset.bounds[:, d]), [feature.low, feature.high])
+        counts = "" if said == value else f" (counts as {_with_unit(feature, number_in_words(value))})"
+        shown[feature.name] = _with_unit(feature, short_number(said, ends)) + counts
+    return shown
+
+
+def short_number(value: float, ends: NDArray[Any]) -> str:
+    """Return a number in so few digits, four at least, that it stays on the same side of all ends `(n,)`."""
+    for digits in range(FEWEST_DIGITS, LONG):
+        short = float(f"{value:.{digits}g}")
+        if (np.sign(short - ends) == np.sign(value - ends)).all():
+            return number_in_words(short + 0.0)
+    return number_in_words(value)
+
+
+def changed_value(feature: Feature, before: float, after: float) -> str:
+    """Return the value after a change; "just above 0.3" where it is the next number after a short one."""
+    neighbour = float(np.nextafter(after, before))
+    if not feature.is_integer and len(number_in_words(after)) > LONG > len(number_in_words(neighbour)):
+        side = "just above" if after > before else "just below"
+        return f"{side} {_with_unit(feature, number_in_words(neighbour))}"
+    return _with_unit(feature, number_in_words(after))
+
+
+def _with_unit(feature: Feature, number: str) -> str:
+    return f"{number} {feature.unit}" if feature.unit else number

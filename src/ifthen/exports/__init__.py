@@ -1,0 +1,76 @@
+"""Rulesets for other programs: data, code, tables, diagrams. What a format cannot hold is refused.
+
+Code and tables of rules choose exactly as the ruleset does, on its domain: the decision states of a task or,
+without one, the whole bounded feature space. Where a feature clips, values beyond its range are taken as its
+ends, as the ruleset takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ifthen.errors import ParameterError, RuleError, nearest
+from ifthen.exports.code import to_c, to_python
+from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, written_name
+from ifthen.exports.diagrams import to_dot, to_mermaid
+from ifthen.exports.dmn import to_dmn, to_dmn_priority
+from ifthen.exports.sql import to_sql
+from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.write import rules_text
+from ifthen.simulate.scope import AnyTask, ruleset_of, table_of
+
+__all__ = ["FORMATS", "Format", "export", "rules_text", "schema"]
+
+
+class Format(NamedTuple):
+    """A format that rulesets can be written in."""
+
+    suffix: str
+    summary: str
+    write: Callable[[RuleSet, AnyTask | None], str]
+
+
+def _to_text(ruleset: RuleSet, task: AnyTask | None) -> str:
+    return rules_text(ruleset, None if task is None else written_name(task))
+
+
+FORMATS: dict[str, Format] = {
+    "text": Format(".txt", "readable rules that can be edited and read back", _to_text),
+    "json": Format(".json", "plain data that can be read back, by a published schema", to_json),
+    "python": Format(".py", "a Python module without imports", to_python),
+    "c": Format(".c", "a self-contained C99 function", to_c),
+    "sql": Format(".sql", "one CASE expression (a decision list)", to_sql),
+    "csv": Format(".csv", "a table of bounds, one row per rule", to_csv),
+    "markdown": Format(".md", "a table for pages, measures rounded", to_markdown),
+    "latex": Format(".tex", "a table for papers (booktabs), measures rounded", to_latex),
+    "dot": Format(".dot", "the equivalent decision tree for Graphviz", to_dot),
+    "mermaid": Format(".mmd", "the equivalent decision tree for Mermaid", to_mermaid),
+    "dmn": Format(".dmn", "a DMN 1.3 decision table, first match (a decision list)", to_dmn),
+    "dmn-priority": Format(".dmn", "a DMN 1.3 decision table whose rows have no order", to_dmn_priority),
+}
+
+
+def export(policy: Any, format: str, task: AnyTask | None = None) -> str:
+    """Return a ruleset written in another format.
+
+    Args:
+        policy: a ruleset of any kind, or a trained system.
+        format: one of `FORMATS`.
+        task: a system's own task where None. A ruleset that must be turned into a list or a tree chooses the
+            same in its decision states; without one, and in an environment, in the whole feature space.
+    """
+    ruleset = ruleset_of(policy)
+    task = getattr(policy, "task", None) if task is None else task
+    if not isinstance(format, str) or format not in FORMATS:
+        raise ParameterError(f"unknown format {format!r}.{nearest(str(format), FORMATS)}")
+    table_of(ruleset, task)  # raises where the rules speak of other features or actions
+    scoring = ruleset.scoring
+    if scoring is not None and not np.isfinite(scoring.constants).all():
+        raise RuleError("cannot write rules whose weights are too large to be multiplied by x0.")
+    try:
+        return FORMATS[format].write(ruleset, task)
+    except RuleError as problem:
+        raise RuleError(f"cannot write {format!r}: {problem}") from None

@@ -1,0 +1,262 @@
+"""A ruleset as code: a Python module that needs nothing but Python, or one self-contained C99 file.
+
+A language says how it writes a number, a test and the few lines that a choice is made of. Sums are taken in
+the order of `ifthen.rules`, so that code which reads back every number exactly makes the same choices.
+
+In Python, `action` returns an action's number, `policy` its name; both return None where no rule matches and
+where a value lies outside its feature's range, unless the feature clips. In C, numbers are hexadecimal
+floats, which are exact. Choices are equal to the last bit, in C as long as the compiler does not fuse
+products and sums: GCC does not with `-std=c99`, Clang is told so in the file.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import ClassVar, NamedTuple
+
+from ifthen.exports.parts import EXACT, identifiers, one_line, ranges_in_words, rendered, rule_comment, title
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import AnyTask
+
+OWN = "FEATURES ACTIONS action policy best top score sums totals number len range"
+"""Names that the module itself uses."""
+FEW_DIGITS = 9
+"""A decimal number of this many digits or fewer is easier to read than a hexadecimal one."""
+
+
+class Way(NamedTuple):
+    """The lines of a choice: before the rules, for a rule that matches, and after the rules.
+
+    A rule's lines may hold `{action}`, `{name}`, `{score}` and `{vote}`.
+    """
+
+    before: tuple[str, ...]
+    rule: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+class Language:
+    """Writes the conditions and the choice of a ruleset.
+
+    Args:
+        ruleset: the rules.
+        values: what stands for each feature's value.
+        actions: what stands for each action.
+    """
+
+    both: ClassVar[str]
+    """Stands between two tests that must both hold."""
+    equal: ClassVar[str]
+    """A test, of `{value}` and `{low}`."""
+    between: ClassVar[str]
+    """A test, of `{value}`, `{low}` and `{high}`."""
+    comment: ClassVar[str] = ""
+    first: ClassVar[Way]
+    """The first rule that matches decides."""
+    highest: ClassVar[Way]
+    """The matching rule with the highest score decides, the lowest action among equals."""
+    voted: ClassVar[Way]
+    """The action with the highest mean score, weighted by votes, is taken."""
+
+    def __init__(self, ruleset: RuleSet, values: Sequence[str], actions: Sequence[str]) -> None:
+        self.ruleset, self.values, self.actions = ruleset, values, actions
+
+    def number(self, number: float, feature: int | None = None) -> str:
+        """Return a number, that of a feature where one is given, so that it reads back exactly."""
+        return repr(number)
+
+    def block(self, condition: str, lines: list[str]) -> list[str]:
+        """Return lines that are run where the condition holds; "" holds always."""
+        raise NotImplementedError
+
+    def test(self, d: int, low: float | None, high: float | None) -> str:
+        """Return the test that feature d lies between two ends; None for an end that is not tested."""
+        form = self.equal if low == high else self.between
+        if low is None or high is None:
+            form = "{value} <= {high}" if low is None else "{value} >= {low}"
+        ends = ["" if end is None else self.number(end, d) for end in (low, high)]
+        return form.format(value=self.values[d], low=ends[0], high=ends[1])
+
+    def in_ranges(self) -> str:
+        """Return the test that every value lies in its feature's range."""
+        return self.both.join(map(self.in_range, range(len(self.values))))
+
+    def in_range(self, d: int) -> str:
+        """Return the test that feature d lies in its range."""
+        feature = self.ruleset.features[d]
+        low, high = self.number(feature.low, d), self.number(feature.high, d)
+        return self.between.format(value=self.values[d], low=low, high=high)
+
+    def condition(self, rule: int) -> str:
+        """Return the tests of a rule; "" where they hold everywhere in the ranges."""
+        tests = []
+        for d, feature in enumerate(self.ruleset.features):
+            low, high = (int(n) if feature.is_integer else n for n in self.ruleset.bounds[rule, d].tolist())
+            if low > feature.low or high < feature.high:
+                ends = (low if low > feature.low else None, high if high < feature.high else None)
+                exact = low == high and (not feature.clips or None not in ends)  # beyond an end is as at it
+                tests.append(self.test(d, low, high) if exact else self.test(d, *ends))
+        return self.both.join(tests)
+
+    def choice(self) -> list[str]:
+        """Return the lines that choose an action."""
+        scoring = self.ruleset.scoring
+        way = self.first if scoring is None else self.highest if scoring.votes is None else self.voted
+        lines = list(way.before)
+        for r, action in enumerate(self.ruleset.actions.tolist()):
+            fields = {"action": self.actions[action], "name": one_line(self.ruleset.action_names[action])}
+            if scoring is not None:
+                fields["score"] = self._score(r)
+                fields["vote"] = "" if scoring.votes is None else self.number(float(scoring.votes[r]))
+            own, condition = [line.format(**fields) for line in way.rule], self.condition(r)
+            lines.append(self.comment.format(rule_comment(self.ruleset, r)))
+            if not condition and scoring is None and r == len(self.ruleset) - 1:
+                return [*lines, *own]
+            lines += self.block(condition, own)
+        return [*lines, *way.after]
+
+    def _score(self, rule: int) -> str:
+        """Return the score of a rule, its products added from left to right."""
+        scoring = self.ruleset.scoring
+        assert scoring is not None
+        slopes = zip(scoring.slopes[rule].tolist(), self.values, strict=True)
+        terms = [self.number(float(scoring.constants[rule]))]
+        terms += [f"{self.number(slope)} * {value}" for slope, value in slopes]
+        less = float(scoring.deductions[rule])
+        return " + ".join(terms) + (f" - {self.number(less)}" if less else "")
+
+
+class Python(Language):
+    """Python, with one argument for each feature."""
+
+    both, equal, between = " and ", "{value} == {low}", "{low} <= {value} <= {high}"
+    comment = "# {}"
+    first = Way((), ("return {action}  # {name}",), ("return None",))
+    highest = Way(
+        ("best, top = None, 0.0",),
+        (
+            "score = {score}",
+            "if best is None or score > top or (score == top and {action} < best):",
+            "    best, top = {action}, score",
+        ),
+        ("return best",),
+    )
+    voted = Way(
+        ("sums, totals = [0.0] * len(ACTIONS), [0.0] * len(ACTIONS)",),
+        ("sums[{action}] += {vote} * ({score})", "totals[{action}] += {vote}"),
+        (
+            "best, top = None, 0.0",
+            "for number in range(len(ACTIONS)):",
+            "    if totals[number] > 0 and (best is None or sums[number] / totals[number] > top):",
+            "        best, top = number, sums[number] / totals[number]",
+            "return best",
+        ),
+    )
+
+    def block(self, condition: str, lines: list[str]) -> list[str]:
+        """Return the lines below an `if`."""
+        return [f"if {condition or 'True'}:", *(f"    {line}" for line in lines)]
+
+
+def to_python(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the module's source."""
+    names = identifiers([f.name for f in ruleset.features], "feature", (*OWN.split(), *keyword.kwlist))
+    code = Python(ruleset, names, [str(a) for a in range(len(ruleset.action_names))])
+    clipped = [
+        f"{n} = {f.low!r} if {n} < {f.low!r} else {f.high!r} if {n} > {f.high!r} else {n}"
+        for f, n in zip(ruleset.features, names, strict=True)
+        if f.clips
+    ]
+    return rendered(
+        "policy.py.j2",
+        about=(title(ruleset, task), EXACT, *ranges_in_words(ruleset)),
+        features=repr(tuple(feature.name for feature in ruleset.features)),
+        actions=repr(ruleset.action_names),
+        arguments=", ".join(names),
+        body=[*clipped, f"if not ({code.in_ranges()}):", "    return None", *code.choice()],
+    )
+
+
+class C(Language):
+    """C99, with an array of doubles for the features and an enum for the actions."""
+
+    both, equal, between = " && ", "{value} == {low}", "{value} >= {low} && {value} <= {high}"
+    comment = "/* {} */"
+    first = Way((), ("return {action};",), ("return IFTHEN_NONE;",))
+    highest = Way(
+        ("int best = IFTHEN_NONE;", "double top = 0.0, score;"),
+        (
+            "score = {score};",
+            "if (best < 0 || score > top || (score == top && {action} < best)) {{",
+            "    best = {action};",
+            "    top = score;",
+            "}}",
+        ),
+        ("return best;",),
+    )
+    voted = Way(
+        (
+            "int best = IFTHEN_NONE, a;",
+            "double top = 0.0, sums[IFTHEN_ACTIONS] = {0.0}, totals[IFTHEN_ACTIONS] = {0.0};",
+        ),
+        ("sums[{action}] += {vote} * ({score});", "totals[{action}] += {vote};"),
+        (
+            "for (a = 0; a < IFTHEN_ACTIONS; a++)",
+            "    if (totals[a] > 0.0 && (best < 0 || sums[a] / totals[a] > top)) {",
+            "        best = a;",
+            "        top = sums[a] / totals[a];",
+            "    }",
+            "return best;",
+        ),
+    )
+
+    def number(self, number: float, feature: int | None = None) -> str:
+        """Return a C constant: decimal where a few digits are exact, hexadecimal otherwise."""
+        value = float(number)
+        return repr(value) if len(Decimal(value).as_tuple().digits) <= FEW_DIGITS else value.hex()
+
+    def block(self, condition: str, lines: list[str]) -> list[str]:
+        """Return the lines below an `if`, in braces where they are several."""
+        opened, closed = (" {", ["}"]) if len(lines) > 1 else ("", [])
+        return [f"if ({condition or '1'}){opened}", *(f"    {line}" for line in lines), *closed]
+
+
+def to_c(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the file's text."""
+    enum = enum_names(ruleset)
+    code = C(ruleset, [f"s[{d}]" for d in range(len(ruleset.features))], enum)
+    clips = any(feature.clips for feature in ruleset.features)
+    outside = "a value is NaN" if all(f.clips for f in ruleset.features) else "a value lies outside its range"
+    return rendered(
+        "policy.c.j2",
+        about=title(ruleset, task),
+        exact=EXACT,
+        ranges=ranges_in_words(ruleset),
+        outside=outside,
+        actions=[(name, one_line(label)) for name, label in zip(enum, ruleset.action_names, strict=True)],
+        argument="given" if clips else "s",
+        body=[
+            *(_clipped(code) if clips else []),
+            f"if (!({code.in_ranges()}))",
+            "    return IFTHEN_NONE;",
+            *code.choice(),
+        ],
+    )
+
+
+def _clipped(code: C) -> list[str]:
+    """Return lines that move values beyond the range of a feature that clips to its nearer end."""
+    lines = ["double s[IFTHEN_FEATURES];"]
+    for d, feature in enumerate(code.ruleset.features):
+        low, high, given = code.number(feature.low), code.number(feature.high), f"given[{d}]"
+        value = f"{given} < {low} ? {low} : {given} > {high} ? {high} : {given}" if feature.clips else given
+        lines.append(f"s[{d}] = {value};")
+    return lines
+
+
+def enum_names(ruleset: RuleSet) -> list[str]:
+    """Return the actions' names for the enum, different also in capitals."""
+    capitals = [name.upper() for name in ruleset.action_names]
+    return [f"IFTHEN_{name}" for name in identifiers(capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS"))]

@@ -1,0 +1,91 @@
+"""Rulesets as data: JSON with its schema, and tables of rules: CSV, Markdown for pages, LaTeX for papers.
+
+CSV holds what rules carry besides (weights, variances …) in full: every number reads back exactly. The tables
+for people are those of `read_rules`, with its rounded measures; rules stand in their own order.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from importlib import resources
+from typing import Any
+
+from ifthen.environments.make import task_by_name
+from ifthen.errors import TaskError
+from ifthen.explanation.reading import Reading
+from ifthen.explanation.words import read_rules
+from ifthen.exports.parts import title
+from ifthen.rules.feature import number_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import AnyTask
+from ifthen.tasks.gym_task import EnvTask
+
+SETTINGS = ("environment", "options", "gamma", "t_max", "floor", "default_action", "features", "action_names")
+"""What makes the task of an environment another one: rules are worth something else there."""
+
+
+def to_json(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the ruleset's plain data as JSON, with what the task is called where one is given."""
+    data = ruleset.to_dict()
+    head = {name: data.pop(name) for name in ("format", "version")}
+    named = {} if task is None else {"task": written_name(task)}
+    return json.dumps({**head, **named, **data}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def written_name(task: AnyTask) -> str:
+    """Return what files of rules call a task: its name, unless that would make another task.
+
+    Such files hold no settings. An environment with settings of its own often still has the environment's id
+    for its name; what is written then says so, and is no name, so that readers ask for the task.
+    """
+    if not isinstance(task, EnvTask) or ":" in task.name:  # see `ifthen.cli.policies`
+        return task.name
+    try:
+        usual = task_by_name(task.name)
+    except TaskError:
+        return task.name
+    other = [name for name in SETTINGS if getattr(task, name) != getattr(usual, name, None)]
+    return f"{task.name} with other {', '.join(other)}" if other else task.name
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of every kind of ruleset."""
+    text = resources.files("ifthen.exports").joinpath("ruleset.schema.json").read_text(encoding="utf-8")
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def to_csv(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return a row per rule: its number, both bounds of each feature, its action, and what it carries."""
+    learnt: dict[str, list[float]] = {}
+    for name, column in ruleset.extra_columns().items():  # weights are numbered from 0, that of x0
+        names = [name] if column.ndim == 1 else [f"{name}_{i}" for i in range(column.shape[1])]
+        learnt |= dict(zip(names, column.reshape(len(column), -1).T.tolist(), strict=True))
+    bounds = [f"{feature.name}_{end}" for feature in ruleset.features for end in ("low", "high")]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["rule", *bounds, "action", *learnt])
+    for r, action in enumerate(ruleset.actions.tolist()):
+        ends: list[Any] = [number_in_words(end) for end in ruleset.bounds[r].ravel().tolist()]
+        numbers = [number_in_words(column[r]) for column in learnt.values()]
+        writer.writerow([r + 1, *ends, ruleset.action_names[action], *numbers])
+    return out.getvalue()
+
+
+def to_markdown(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return a sentence on how the rules choose, and a table of them."""
+    return _in_order(ruleset, task).to_markdown()
+
+
+def to_latex(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return a `tabular` for the packages booktabs and amsmath."""
+    return f"% {title(ruleset, task)}\n{_in_order(ruleset, task).to_latex()}"
+
+
+def _in_order(ruleset: RuleSet, task: AnyTask | None) -> Reading:
+    """Return the reading with the rules in their own order, so that a row is found by its number."""
+    reading = read_rules(ruleset, task)
+    return replace(reading, rules=reading.in_order)

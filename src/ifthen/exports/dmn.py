@@ -1,0 +1,134 @@
+"""A ruleset as a DMN 1.3 decision table, for the rule engines of other companies' software.
+
+Hit policy FIRST is a decision list, row for row. With hit policy PRIORITY the rows have no order: of those
+that match, the one whose output stands first among the output values wins. A decision list fits in as it is
+where some order of the actions puts every rule before those it overrules; otherwise its rows become the
+boxes of the equivalent decision tree, which do not overlap, so that any order will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from ifthen.digits import counted
+from ifthen.exports.parts import (
+    as_list_in_words,
+    decision_list,
+    equivalent,
+    identifiers,
+    rendered,
+    title,
+)
+from ifthen.exports.tree import Span, decision_tree
+from ifthen.rules.feature import Feature
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.scope import AnyTask
+
+NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
+FEEL_WORDS = """
+and between date duration else every external false for function if in instance item not null of or return
+satisfies some then time true years months days list context action
+"""
+Row = tuple[Sequence[Span], int]
+
+
+def to_dmn(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return a table with hit policy FIRST, one row per rule."""
+    rules = decision_list(ruleset, task)
+    about = f"{title(ruleset, task)}: {as_list_in_words(rules, ruleset, task)}"
+    return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), about)
+
+
+def to_dmn_priority(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
+    rules = decision_list(ruleset, task)
+    order = action_order(rules)
+    rows, about = _rows(rules), as_list_in_words(rules, ruleset, task)
+    if order is None:
+        order = list(range(len(rules.action_names)))
+        rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
+        about = equivalent(f"table of {counted(len(rows), 'row')}", ruleset, task)
+    return _document(rules, "PRIORITY", rows, order, f"{title(ruleset, task)}: {about}")
+
+
+def action_order(rules: RuleSet) -> list[int] | None:
+    """Return the actions, those that overrule others first, or None where no order keeps every choice.
+
+    A rule that comes before another, meets it and says something else must have the higher action.
+    """
+    lows, highs, actions = rules.bounds[:, :, 0], rules.bounds[:, :, 1], rules.actions
+    above = np.zeros((len(rules.action_names),) * 2, dtype=np.bool_)
+    for r in range(len(rules)):
+        meets = ((lows[r + 1 :] <= highs[r]) & (highs[r + 1 :] >= lows[r])).all(axis=1)
+        above[actions[r], actions[r + 1 :][meets]] = True
+    np.fill_diagonal(above, False)
+    order: list[int] = []
+    left = set(range(len(above)))
+    while left:
+        free = [a for a in sorted(left) if not any(above[b, a] for b in left)]
+        if not free:
+            return None
+        order.append(free[0])
+        left.remove(free[0])
+    return order
+
+
+def _rows(rules: RuleSet) -> list[Row]:
+    """Return every rule's intervals and action."""
+    boxes = [[Span(low, high) for low, high in box] for box in rules.bounds.tolist()]
+    return list(zip(boxes, rules.actions.tolist(), strict=True))
+
+
+def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int], about: str) -> str:
+    """Return the whole file."""
+    names = identifiers([f.name for f in rules.features], "feature", FEEL_WORDS.split())
+    actions = [_feel_text(name) for name in rules.action_names]
+    return rendered(
+        "policy.dmn.j2",
+        namespace=NAMESPACE,
+        about=about,
+        policy=policy,
+        inputs=[_input(feature, name) for feature, name in zip(rules.features, names, strict=True)],
+        outputs=", ".join(actions[a] for a in order),
+        rows=[(list(map(_unary_test, rules.features, box)), actions[action]) for box, action in rows],
+    )
+
+
+def _input(feature: Feature, name: str) -> dict[str, str]:
+    """Return an input column: its name in tests, its label, and the values that are allowed."""
+    unit = f" [{feature.unit}]" if feature.unit else ""
+    allowed = "" if feature.clips else f"[{_feel_number(feature.low)}..{_feel_number(feature.high)}]"
+    return {"name": name, "label": _xml_text(feature.name + unit), "allowed": allowed}
+
+
+def _unary_test(feature: Feature, span: Span) -> str:
+    """Return an interval as a FEEL unary test, "-" where it leaves nothing out."""
+    if span == Span(feature.low, feature.high):
+        return "-"
+    if feature.clips and span.low == feature.low and not span.low_open:
+        return f"{'<' if span.high_open else '<='} {_feel_number(span.high)}"
+    if feature.clips and span.high == feature.high and not span.high_open:
+        return f"{'>' if span.low_open else '>='} {_feel_number(span.low)}"
+    if span.low == span.high:
+        return _feel_number(span.low)
+    left, right = "(" if span.low_open else "[", ")" if span.high_open else "]"
+    return f"{left}{_feel_number(span.low)}..{_feel_number(span.high)}{right}"
+
+
+def _feel_number(number: float) -> str:
+    """Return a number as digits only: FEEL of DMN 1.3 has no exponents."""
+    text = format(Decimal(repr(number)), "f")
+    return text.removesuffix(".0")
+
+
+def _feel_text(text: str) -> str:
+    """Return a FEEL text; what XML cannot hold becomes a question mark."""
+    return '"' + _xml_text(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _xml_text(text: str) -> str:
+    """Return text on one line with only what XML can hold."""
+    return "".join(c if c.isprintable() else "?" for c in text)

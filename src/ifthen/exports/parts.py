@@ -1,0 +1,105 @@
+"""What the formats share: names that other languages take, conditions as tests, text for comments."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ifthen.digits import counted
+from ifthen.errors import RuleError
+from ifthen.rules.feature import number_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simplify.lossless import decision_list_of
+from ifthen.simulate.scope import AnyTask, where_in_words
+
+EXACT = "exactly these rules, for every observation in the features' ranges"
+COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
+"""What is parted from the character after it: C's comment marks and trigraphs, and dashes of SQL."""
+
+
+def identifiers(names: Sequence[str], fallback: str, reserved: Collection[str] = ()) -> list[str]:
+    """Return names that most languages take as identifiers, all different, as near to the given as can be."""
+    taken: list[str] = []
+    for number, name in enumerate(names, start=1):
+        ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+        plain = re.sub(r"\W+", "_", ascii_name, flags=re.ASCII).strip("_")[:60]
+        if not plain or plain[0].isdigit():
+            plain = f"{fallback}_{plain or number}"
+        candidate, copy = plain, 1
+        while candidate in taken or candidate in reserved:
+            copy += 1
+            candidate = f"{plain}_{copy}"
+        taken.append(candidate)
+    return taken
+
+
+def one_line(text: str) -> str:
+    """Return text for a comment: nothing in it can end the line or the comment, or begin another one."""
+    kept = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
+    return COMMENT_MARK.sub(r"\g<0> ", kept)
+
+
+def title(ruleset: RuleSet, task: AnyTask | None) -> str:
+    """Return one line on what is written."""
+    of_task = f" for {task.name}" if task is not None else ""
+    return one_line(f"{counted(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
+
+
+def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
+    """Return one line on what the rules were turned into, and where that chooses as they do."""
+    where = where_in_words(ruleset, task)
+    return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
+
+
+def as_list_in_words(rules: RuleSet, ruleset: RuleSet, task: AnyTask | None) -> str:
+    """Return one line on the list that `decision_list` gave, and where it chooses as the ruleset does."""
+    if rules is ruleset:
+        return EXACT
+    return equivalent(f"decision list of {counted(len(rules), 'rule')}", ruleset, task)
+
+
+def rule_comment(ruleset: RuleSet, rule: int) -> str:
+    """Return rule number `rule` (from 0) in words, for a comment in front of its code."""
+    return one_line(f"{rule + 1}. {ruleset.rule_in_words(rule)}".replace("≤", "<=").replace("≥", ">="))
+
+
+def ranges_in_words(ruleset: RuleSet) -> list[str]:
+    """Return a line for each feature: its name, its range and its unit."""
+    return [
+        one_line(
+            f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
+            + ("" if f.is_integer else ", real")
+            + (f", {f.unit}" if f.unit else "")
+            + ("; beyond, as at the nearer end" if f.clips else "")
+        )
+        for f in ruleset.features
+    ]
+
+
+def decision_list(ruleset: RuleSet, task: AnyTask | None) -> RuleSet:
+    """Return the ruleset as a decision list, for formats that cannot hold numbers of rules."""
+    if ruleset.ordered:
+        return ruleset
+    if not all(feature.is_integer for feature in ruleset.features):
+        raise RuleError(
+            f"it holds decision lists only, and {ruleset.kind!r} rules over real features have no equal one. "
+            "Use 'python' or 'c', which compute the strengths, or 'json'."
+        )
+    return decision_list_of(ruleset, task)[0]
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a file from a template of this folder; what is put into DMN, which is XML, is escaped."""
+    environment = Environment(
+        loader=PackageLoader("ifthen", "exports"),
+        autoescape=template.endswith(".dmn.j2"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(**values)

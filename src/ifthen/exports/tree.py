@@ -1,0 +1,283 @@
+"""A policy as a decision tree: questions about one feature at a time, such as "x ≤ 3?".
+
+A list is read from the top; a tree is read along one path, and draws well. The tree built here answers
+exactly what the ruleset does on its domain: the decision states of a task or, without one, the whole bounded
+feature space. It is grown greedily, by the question that leaves the least Gini impurity, so it is small
+but not provably the smallest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import RuleError
+from ifthen.rules.feature import Feature, number_in_words
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.scope import AnyTask, points_of, table_of
+
+CELL_LIMIT = 200_000
+LEAF_LIMIT = 5_000
+
+
+class Cut(NamedTuple):
+    """A place between two neighbouring values: after `value`, or before it where `before` is set."""
+
+    value: float
+    before: bool = False
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where the questions end.
+
+    Args:
+        action: the action's number, −1 where no rule matches.
+    """
+
+    action: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """A question about one feature.
+
+    Args:
+        feature: its number.
+        cut: the question: is the value on the low side of this place?
+        yes: what follows on the low side.
+        no: what follows on the high side.
+    """
+
+    feature: int
+    cut: Cut
+    yes: Node
+    no: Node
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True)
+class Span:
+    """An interval whose ends may be left out; intervals of integer features always have theirs."""
+
+    low: float
+    high: float
+    low_open: bool = False
+    high_open: bool = False
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """Questions that lead to the actions of a policy.
+
+    Args:
+        root: the first question, or the only leaf.
+        features: name and range of each feature.
+        action_names: one name per action.
+    """
+
+    root: Node
+    features: tuple[Feature, ...]
+    action_names: tuple[str, ...]
+
+    def question(self, node: Split) -> str:
+        """Return a question in words, such as "x ≤ 3"."""
+        feature = self.features[node.feature]
+        unit = f" {feature.unit}" if feature.unit else ""
+        return f"{feature.name} {'<' if node.cut.before else '≤'} {number_in_words(node.cut.value)}{unit}"
+
+    def answer(self, leaf: Leaf) -> str:
+        """Return a leaf in words: the action's name, or "no rule"."""
+        return "no rule" if leaf.action == NULL_ACTION else self.action_names[leaf.action]
+
+    def boxes(self) -> Iterator[tuple[tuple[Span, ...], int]]:
+        """Yield every leaf's box and action; the boxes fill the feature space without overlapping."""
+        everything = tuple(Span(feature.low, feature.high) for feature in self.features)
+        pending: list[tuple[Node, tuple[Span, ...]]] = [(self.root, everything)]
+        while pending:
+            node, box = pending.pop()
+            if isinstance(node, Leaf):
+                yield box, node.action
+                continue
+            d, (value, before) = node.feature, node.cut
+            low = replace(box[d], high=value, high_open=before)
+            if self.features[d].is_integer:
+                high = replace(box[d], low=value + 1)
+            else:
+                high = replace(box[d], low=value, low_open=not before)
+            pending += [
+                (node.no, (*box[:d], high, *box[d + 1 :])),
+                (node.yes, (*box[:d], low, *box[d + 1 :])),
+            ]
+
+
+class Axis(NamedTuple):
+    """A feature's stretches of values: the first value of each, and the cut after each but the last."""
+
+    values: NDArray[np.float64]
+    cuts: tuple[Cut, ...]
+
+
+def decision_tree(ruleset: RuleSet, task: AnyTask | None = None) -> DecisionTree:
+    """Return a tree that chooses as the ruleset does, at every point of its domain.
+
+    Args:
+        ruleset: any kind of ruleset; without a task, one that is no decision list needs integer features.
+        task: its decision states are the domain; the whole bounded feature space where None.
+    """
+    try:
+        return _grown(ruleset, task)
+    except RecursionError:
+        raise _unreadable() from None
+
+
+def _grown(ruleset: RuleSet, task: AnyTask | None) -> DecisionTree:
+    """Return the tree, grown on cells that are listed where that can be done."""
+    listed = table_of(ruleset, task) is not None or not ruleset.ordered
+    points = points_of(ruleset, task) if listed else None
+    if points is not None:
+        axes = [_value_axis(np.unique(points[:, d])) for d in range(points.shape[1])]
+    else:
+        if not ruleset.ordered:
+            raise RuleError(
+                f"a tree for rules of kind {ruleset.kind!r} needs states that can be listed: integer "
+                "features with few values, or a task."
+            )
+        axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
+        if np.prod([float(len(axis.values)) for axis in axes]) > CELL_LIMIT:
+            return DecisionTree(_Grower(axes).by_rules(ruleset), ruleset.features, ruleset.action_names)
+        sides = np.meshgrid(*(axis.values for axis in axes), indexing="ij")
+        points = np.stack(sides, axis=-1).reshape(-1, len(axes))
+    actions, _ = ruleset.choose(points)
+    cells = np.column_stack([np.searchsorted(axis.values, points[:, d]) for d, axis in enumerate(axes)])
+    return DecisionTree(_Grower(axes).by_cells(cells, actions), ruleset.features, ruleset.action_names)
+
+
+def _value_axis(values: NDArray[np.float64]) -> Axis:
+    """Return whole numbers as an axis, each a stretch of its own, cut half-way between neighbours."""
+    between = np.floor((values[:-1] + values[1:]) / 2)
+    return Axis(values, tuple(Cut(value) for value in between.tolist()))
+
+
+def _edge_axis(feature: Feature, intervals: NDArray[Any]) -> Axis:
+    """Return the stretches between the ends of intervals `(n, 2)`: rules tell no values inside one apart."""
+    pairs = intervals.astype(np.float64).tolist()
+    places = {Cut(high) for _, high in pairs}
+    places |= {Cut(low - 1) if feature.is_integer else Cut(low, before=True) for low, _ in pairs}
+    values, cuts = [float(feature.low)], []
+    for cut in sorted(places, key=lambda cut: (cut.value, not cut.before)):
+        follows = cut.value + 1 if feature.is_integer else float(np.nextafter(cut.value, np.inf))
+        first = cut.value if cut.before else follows
+        if (
+            values[-1] < first <= feature.high
+        ):  # else no number lies on one of its sides, or it cuts nothing new
+            values.append(first)
+            cuts.append(cut)
+    return Axis(np.array(values), tuple(cuts))
+
+
+def _unreadable() -> RuleError:
+    return RuleError(
+        f"the tree would have more than {LEAF_LIMIT:,} leaves or be too deep, so that nobody could read it. "
+        "Give a task to build it for the task's states only, or use fewer rules."
+    )
+
+
+class _Grower:
+    """Grows a tree over the stretches of every feature."""
+
+    def __init__(self, axes: list[Axis]) -> None:
+        self._axes, self._leaves = axes, 0
+
+    def _leaf(self, action: int) -> Leaf:
+        self._leaves += 1
+        if self._leaves > LEAF_LIMIT:
+            raise _unreadable()
+        return Leaf(action)
+
+    def by_cells(self, cells: NDArray[np.int64], actions: NDArray[np.int64]) -> Node:
+        """Return a tree for cells `(n, features)`, given as numbers of stretches, with actions `(n,)`."""
+        if (actions == actions[0]).all():
+            return self._leaf(int(actions[0]))
+        best = min(
+            (impurity, -balance, d, at)
+            for d in range(cells.shape[1])
+            for impurity, balance, at in _cuts_between(cells[:, d], actions)
+        )
+        d, at = best[2:]
+        low = cells[:, d] <= at
+        return Split(
+            d,
+            self._axes[d].cuts[at],
+            self.by_cells(cells[low], actions[low]),
+            self.by_cells(cells[~low], actions[~low]),
+        )
+
+    def by_rules(self, ruleset: RuleSet) -> Node:
+        """Return a tree for a decision list over more cells than can be listed."""
+        spans = np.empty(ruleset.bounds.shape, dtype=np.int64)
+        for d, axis in enumerate(self._axes):
+            spans[:, d, 0] = np.searchsorted(axis.values, ruleset.bounds[:, d, 0], side="left")
+            spans[:, d, 1] = np.searchsorted(axis.values, ruleset.bounds[:, d, 1], side="right") - 1
+        region = np.array([[0, len(axis.values) - 1] for axis in self._axes])
+        return self._in_region(region, spans, ruleset.actions)
+
+    def _in_region(self, region: NDArray[np.int64], spans: NDArray[np.int64], actions: NDArray[Any]) -> Node:
+        """Return a tree for a region `(features, 2)` and rules `(n, features, 2)`, all in stretches.
+
+        Cutting along an edge of the first rule that is left decides the region a little further each time.
+        """
+        alive = _reaching(region, spans)
+        if not len(alive):
+            return self._leaf(NULL_ACTION)
+        spans, actions = spans[alive], actions[alive]
+        first = spans[0]
+        options = []
+        for d, (low, high) in enumerate(region.tolist()):
+            for at in (int(first[d, 0]) - 1, int(first[d, 1])):
+                if low <= at < high:
+                    sides = [len(_reaching(side, spans)) for side in _sides(region, d, at)]
+                    options.append((sum(sides), max(sides), d, at))
+        if not options:
+            return self._leaf(int(actions[0]))
+        _, _, d, at = min(options)
+        yes, no = (self._in_region(side, spans, actions) for side in _sides(region, d, at))
+        if isinstance(yes, Leaf) and yes == no:
+            self._leaves -= 1
+            return yes
+        return Split(d, self._axes[d].cuts[at], yes, no)
+
+
+def _cuts_between(column: NDArray[np.int64], actions: NDArray[np.int64]) -> list[tuple[float, int, int]]:
+    """Return the impurity left by every cut of one feature, how even it is, and the stretch before it."""
+    values, places = np.unique(column, return_inverse=True)
+    kinds, labels = np.unique(actions, return_inverse=True)
+    counts = np.bincount(places * len(kinds) + labels, minlength=len(values) * len(kinds))
+    below = counts.reshape(len(values), len(kinds)).cumsum(axis=0).astype(np.float64)
+    low, high = below[:-1], below[-1] - below[:-1]
+    sizes = [side.sum(axis=1) for side in (low, high)]
+    impurity = sum(n - (side**2).sum(axis=1) / n for side, n in zip((low, high), sizes, strict=True))
+    balance = np.minimum(*sizes).astype(np.int64)
+    return list(zip(np.atleast_1d(impurity).tolist(), balance.tolist(), values[:-1].tolist(), strict=True))
+
+
+def _sides(region: NDArray[np.int64], d: int, at: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the two parts of a region cut after stretch `at` of feature d."""
+    low, high = region.copy(), region.copy()
+    low[d, 1], high[d, 0] = at, at + 1
+    return low, high
+
+
+def _reaching(region: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rules, by number, that match somewhere in the region, up to the first that always does."""
+    lows, highs = spans[:, :, 0], spans[:, :, 1]
+    meets = np.all((lows <= region[:, 1]) & (highs >= region[:, 0]), axis=1)
+    covers = np.all((lows <= region[:, 0]) & (highs >= region[:, 1]), axis=1)
+    last = int(covers.argmax()) + 1 if covers.any() else len(spans)
+    return np.flatnonzero(meets[:last])

@@ -1,0 +1,206 @@
+"""The explain page: a policy to read, to question and to step through, as one HTML file.
+
+The page is `explain.html.j2` with `base.css`, `explain.css` and the scripts. Its data stand in the page as
+one block of JSON. Its content security policy allows no loading, and no style or script but its own, which
+are named by their hashes.
+
+A page has parts that every task offers (rules, episodes) and parts that only some offer: a table of states
+brings `points` and everything that is known of each state (`ifthen.pages.states`); an environment brings the
+states visited (`ifthen.pages.visits`), and the page works out what the rules do at any point.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ifthen.errors import ParameterError
+from ifthen.pages.states import StatePart
+from ifthen.pages.tables import fact_rows, ladder_rows, number, verified
+from ifthen.pages.visits import VisitPart
+from ifthen.provenance import versions
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.evaluate import task_of
+from ifthen.simulate.scope import ruleset_of, tabular
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.task import Task
+from ifthen.verification.findings import Finding
+from ifthen.verification.report import Verification
+
+TEMPLATE, STYLES = "explain.html.j2", ("base.css", "explain.css")
+SCRIPTS = (
+    "tools.js",
+    "choosing.js",
+    "slice.js",
+    "grid.js",
+    "plane.js",
+    "player.js",
+    "table.js",
+    "explain.js",
+)
+
+
+def explain_page(
+    ruleset: Any,
+    task: Any = None,
+    other: Any = None,
+    title: str = "",
+    names: tuple[str, str] = ("A", "B"),
+    verification: Verification | None = None,
+    ladder: Any = None,
+    seed: int = 0,
+) -> str:
+    """Return a page on which a policy can be read, questioned and stepped through; same input, same bytes.
+
+    Args:
+        ruleset: a RuleSet of any kind, or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+        other: a second policy to compare it with.
+        title: the page's title; made from the task where it is "".
+        names: the names of the policies; the second is used where `other` is given.
+        verification: the verification of the first policy, to be listed.
+        ladder: the first policy with fewer rules: a Ladder, or rows with `rules`, `performance`, `fraction`.
+        seed: which enumeration of the initial states the episodes of a table begin with.
+    """
+    policies = [ruleset_of(policy) for policy in (ruleset, other) if policy is not None]
+    if len(names) != 2 or (len(policies) == 2 and (names[0] == names[1] or not all(names))):
+        raise ParameterError(f"names must be two texts that differ, not {names!r}.")
+    if not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be a whole number from 0, not {seed!r}.")
+    found = task_of(ruleset, task)
+    part = part_of(found, seed)
+    for policy in policies:
+        part.check(policy)
+    rungs = ladder_rows(ladder)
+    shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
+    columns = part.columns(policies)
+    findings = () if verification is None else verification.findings
+    return rendered(
+        page_data(list(zip(policies, shown, strict=True)), found, part, findings),
+        title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
+        lead=part.lead,
+        columns=[column.name for column in columns],
+        facts=fact_rows(columns, shown, [part.warning(policy) for policy in policies]),
+        names=shown,
+        differing=part.differing(policies[0], policies[-1]),
+        listed="points" in part.task_data(),
+        grid=part.grid,
+        observed=part.observed(policies[0]),
+        relative=any(column.name == "of the optimum" for column in columns),
+        **verified(verification),
+        ladder=rungs,
+        made_by=", ".join(f"{name} {version}" for name, version in versions().items()),
+    )
+
+
+def part_of(task: Task, seed: int = 0) -> StatePart | VisitPart:
+    """Return what a task offers to the page.
+
+    Args:
+        task: the task.
+        seed: which enumeration of the initial states the episodes of a table begin with.
+    """
+    if isinstance(task, EnvTask):
+        return VisitPart(task)
+    return StatePart(tabular(task, "a page of states"), seed)
+
+
+def page_data(
+    policies: Sequence[tuple[RuleSet, str]],
+    task: Task,
+    part: StatePart | VisitPart,
+    findings: Iterable[Finding],
+) -> dict[str, Any]:
+    """Return everything that the page's script reads.
+
+    Args:
+        policies: one or two rulesets, each with its name.
+        task: the task.
+        part: what the task offers, from `part_of`.
+        findings: of a verification of the first policy.
+    """
+    return {
+        "task": {
+            "name": task.name,
+            "features": [
+                {"name": f.name, "low": f.low, "high": f.high, "unit": f.unit, "whole": f.is_integer}
+                for f in task.features
+            ],
+            "actions": list(task.action_names),
+            **part.task_data(),
+        },
+        "policies": [policy_data(ruleset, part, name) for ruleset, name in policies],
+        "findings": [finding_data(finding, task) for finding in findings],
+    }
+
+
+def policy_data(ruleset: RuleSet, part: StatePart | VisitPart, name: str) -> dict[str, Any]:
+    """Return everything that the page shows of a policy."""
+    shares, title = part.shares(ruleset), ruleset.notes_title
+    notes = f"Beside a rule stands: {title[0].lower()}{title[1:]}. " if title else ""
+    return {
+        "name": name,
+        "ordered": ruleset.ordered,
+        "votes": ruleset.votes,
+        "how": f"{ruleset.how} {notes}{part.of_shares(ruleset)}",
+        "noted": ruleset.notes_title,
+        "rules": [
+            {
+                "words": ruleset.rule_in_words(r),
+                "notes": ruleset.rule_notes(r),
+                "share": number(shares[r]),
+                "said": part.rule_said(ruleset, r),
+            }
+            for r in range(len(ruleset))
+        ],
+        "bounds": ruleset.bounds.tolist(),
+        "actions": ruleset.actions.tolist(),
+        **part.policy_data(ruleset),
+    }
+
+
+def finding_data(finding: Finding, task: Task) -> dict[str, Any]:
+    """Return a finding's text, its rules, and the point of its witness; None where it has no such point."""
+    witness = finding.witness
+    known = witness is not None and all(feature.name in witness for feature in task.features)
+    return {
+        "text": finding.text,
+        "rules": [int(rule) for rule in finding.rules],
+        "point": [witness[feature.name] for feature in task.features] if witness and known else None,
+    }
+
+
+def rendered(data: dict[str, Any], **values: Any) -> str:
+    """Return the template filled in with the data, the style, the scripts and other values."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    loader = PackageLoader("ifthen", "pages")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style, script = (
+        "".join(loader.get_source(environment, name)[0] for name in files) for files in (STYLES, SCRIPTS)
+    )
+    return environment.get_template(TEMPLATE).render(
+        data=Markup(as_json(data)),  # it cannot end its element: see as_json
+        style=Markup(style),  # this and the script are files of this package
+        style_hash=content_hash(style),
+        script=Markup(script),
+        script_hash=content_hash(script),
+        **values,
+    )
+
+
+def as_json(data: Any) -> str:
+    """Return data as JSON that cannot end the element it stands in, whatever its texts are."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def content_hash(text: str) -> str:
+    """Return the SHA-256 hash of a text as a content security policy names it."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

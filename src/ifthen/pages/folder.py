@@ -1,0 +1,112 @@
+"""Everything that explains a policy, written into one folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ifthen.errors import OutputError
+from ifthen.explanation.words import read_rules
+from ifthen.exports import rules_text
+from ifthen.exports.data import written_name
+from ifthen.store import write_text
+
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+    from ifthen.simplify.ladder import Ladder
+    from ifthen.tasks.task import Task
+    from ifthen.verification import Verification
+
+PAGE, PICTURES = "explain.html", "pictures"
+FILES = (
+    *(PAGE, "rules.txt", "rules.md", "rules.tex", "rules.csv"),
+    *("verification.md", "verification.json", "ladder.csv", "episode.txt"),
+)
+
+
+class Named(Protocol):
+    """A policy under a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def ruleset(self) -> RuleSet:
+        """Its rules."""
+
+    @property
+    def task(self) -> Task | None:
+        """The task it is for, where that is known."""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise unless a folder can be made or written to there."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file, not a folder. Give another --out.")
+
+
+def explain_to(
+    folder: Path,
+    policy: Named,
+    verification: Verification,
+    other: Named | None = None,
+    ladder: Ladder | None = None,
+) -> Path | None:
+    """Write the page, the rules in words, the verification, pictures and, with a task, an episode.
+
+    Args:
+        folder: where to; made if need be. Older files of the same names are replaced.
+        policy: the policy to explain.
+        verification: its verification.
+        other: a second policy to lay beside it on the page.
+        ladder: the policy with fewer rules.
+
+    Returns:
+        The page; None without a task, and where the task has too many states.
+    """
+    from ifthen.explanation.pictures.write import write_pictures
+    from ifthen.explanation.trace import trace
+    from ifthen.figure_style import write_as
+
+    check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in [folder / name for name in FILES] + list((folder / PICTURES).glob("*.*")):
+        old.unlink(missing_ok=True)  # a file of an older policy must not stay beside those of this one
+    ruleset, task = policy.ruleset, policy.task
+    reading = read_rules(ruleset, task)
+    write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else written_name(task)))
+    write_text(folder / "rules.md", reading.to_markdown())
+    write_text(folder / "rules.tex", reading.to_latex())
+    write_text(folder / "rules.csv", reading.to_table().write_csv())
+    write_text(folder / "verification.md", verification.to_markdown())
+    data = json.dumps(verification.to_dict(), indent=1, ensure_ascii=False)
+    write_text(folder / "verification.json", data + "\n")
+    write_pictures(folder / PICTURES, ruleset, task)
+    if task is not None:
+        write_text(folder / "episode.txt", f"{trace(ruleset, task, episode=0)}\n")
+    if ladder is not None:
+        write_text(folder / "ladder.csv", ladder.to_table().write_csv())
+        for form in ("png", "pdf", "svg"):
+            write_as(folder / PICTURES / "ladder", ladder.figure(), form)
+    return _write_page(folder, policy, verification, other, ladder)
+
+
+def _write_page(
+    folder: Path, policy: Named, verification: Verification, other: Named | None, ladder: Ladder | None
+) -> Path | None:
+    """Write the page where the task is known."""
+    from ifthen.pages.explain_page import explain_page, part_of
+
+    if policy.task is None or not part_of(policy.task).fits:
+        return None
+    names = (policy.name, "" if other is None else other.name)
+    if names[0] == names[1]:
+        names = (f"{names[0]} (A)", f"{names[1]} (B)")
+    second = None if other is None else other.ruleset
+    page = explain_page(
+        policy.ruleset, policy.task, second, names=names, verification=verification, ladder=ladder
+    )
+    write_text(folder / PAGE, page)
+    return folder / PAGE

@@ -1,0 +1,285 @@
+"""The page's part on a task whose states are listed: every state, its values, and why its rule decides.
+
+States are numbered as *places*: the decision states of the task first, in its order, then the states in which
+no action is asked for. Which rules match where is not stored: the page has the bounds, and works it out.
+
+In a grid a cliff is where nobody ever stands: a step onto it leads elsewhere at once. That shows in the moves
+of its neighbours, if actions are called after directions and all of these moves have the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+from ifthen.explanation.measures import advantages, best_action_map, usage, visits
+from ifthen.explanation.pictures.grid import DIRECTIONS, has_grid, letters
+from ifthen.explanation.trace import trace
+from ifthen.explanation.why import Explanation, changed_value, explain_all
+from ifthen.pages.tables import Column, number, numbers
+from ifthen.rules.feature import number_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.evaluate import evaluate
+from ifthen.simulate.table import optimal_performance, policy_table
+from ifthen.tasks.solve import policy_values, value_iteration
+from ifthen.tasks.table import TabularTask
+
+MOST_STATES = 5_000
+"""A page lists at most this many states."""
+MOST_OTHERS = 8
+"""At most this many losing rules are listed for a state; the rest are counted."""
+MOST_TEXTS = 12_000
+"""At most this many losing rules are stored over all states."""
+MOST_EPISODES = 3
+"""At most this many episodes are stored for an initial state."""
+MOST_STEPS = 60_000
+"""At most this many steps are stored for a policy, but always one episode."""
+ACROSS_AND_DOWN: dict[tuple[str, ...], tuple[int, ...]] = {("row", "column"): (1, 0)}
+"""The features of columns and rows, where these are not the first and the second feature."""
+NEVER = "never entered"
+ENDINGS = {
+    "goal": "It has reached the goal.",
+    "hole": "It has fallen into a hole.",
+    "ended": "The episode is over.",
+    "truncated": "The episode is cut here: it has reached the largest number of steps.",
+    "no rule": "No rule matches: nothing can be done.",
+}
+
+
+class StatePart:
+    """What a task with a table of states offers to the page.
+
+    Args:
+        task: the task.
+        seed: which enumeration of the initial states the episodes begin with.
+    """
+
+    def __init__(self, task: TabularTask, seed: int = 0) -> None:
+        self.task, self.seed = task, seed
+        self.grid = has_grid(task)
+        asked = np.zeros(task.n_states, dtype=np.bool_)
+        asked[task.decision_states] = True
+        self.states = np.concatenate([task.decision_states, np.flatnonzero(~asked)])
+        self.places = np.argsort(self.states)
+        """`(S,)`: the place of each state."""
+        self.points: list[list[int]] = task.state_features[self.states].tolist()
+        self.usage = cache(lambda ruleset: usage(ruleset, task))
+        self.matching = cache(lambda ruleset: ruleset.matches(task.dynamics.points).sum(axis=0))
+
+    @property
+    def fits(self) -> bool:
+        """Whether the states are few enough for a page."""
+        return self.task.n_states <= MOST_STATES
+
+    def check(self, ruleset: RuleSet) -> None:
+        """Raise where a page cannot be made."""
+        if not self.fits:
+            raise TaskError(
+                f"{self.task.name} has {self.task.n_states:,} states; a page shows at most {MOST_STATES:,}. "
+                "Verify the policy, or draw a picture of it, instead."
+            )
+        policy_table(ruleset, self.task)  # raises where the rules speak of other features or actions
+
+    @property
+    def lead(self) -> str:
+        """What the task is, and how policies are measured in it."""
+        task, starts = self.task, len(self.task.initial_states)
+        over = f", the mean over all {starts} initial states" if starts > 1 else " from the initial state"
+        return (
+            f"{task.name}: {len(task.decision_states)} states to decide in, actions "
+            f"{', '.join(task.action_names)}, γ = {task.gamma:g}. "
+            f"Performance is the exact expected return{over}."
+        )
+
+    def columns(self, policies: list[RuleSet]) -> list[Column]:
+        """Return the table at the top of the page."""
+        found = [evaluate(policy, self.task, "exact") for policy in policies]
+        deciders = [policy.choose(self.task.dynamics.points)[1] for policy in policies]
+        fractions = [one.fraction for one in found]
+        relative = None not in fractions
+        best = optimal_performance(self.task)
+        return [
+            Column("performance", ".4f", [one.performance for one in found], best),
+            *([Column("of the optimum", ".1%", fractions, 1.0)] if relative else []),
+            Column("rules", "d", [len(policy) for policy in policies]),
+            Column("that decide", "d", [len(np.unique(rules[rules >= 0])) for rules in deciders]),
+            Column("states without a rule", "d", [int((rules < 0).sum()) for rules in deciders]),
+        ]
+
+    def warning(self, ruleset: RuleSet) -> str:
+        """Return a warning beside the policy's name, or ""."""
+        return "can meet a state without a rule" if evaluate(ruleset, self.task, "exact").failed else ""
+
+    def differing(self, a: RuleSet, b: RuleSet) -> str:
+        """Return in which states two policies differ."""
+        differ = int((policy_table(a, self.task) != policy_table(b, self.task)).sum())
+        return f"{differ} of {len(self.task.decision_states)} states"
+
+    def observed(self, ruleset: RuleSet) -> list[dict[str, Any]]:
+        """Return nothing: all values of all features are known beforehand."""
+        return []
+
+    def shares(self, ruleset: RuleSet) -> NDArray[np.float64]:
+        """Return the share of the states that each rule decides, `(rules,)`."""
+        shares: NDArray[np.float64] = self.usage(ruleset).states
+        return shares
+
+    def of_shares(self, ruleset: RuleSet) -> str:
+        """Return a sentence on what shares are of."""
+        return f"Shares are of the {len(self.task.decision_states)} states."
+
+    def rule_said(self, ruleset: RuleSet, rule: int) -> str:
+        """Return in a sentence how much a rule matches and decides."""
+        total, used = len(self.task.decision_states), self.usage(ruleset)
+        states = f"{self.matching(ruleset)[rule]} of {total} state{'' if total == 1 else 's'}"
+        decides = round(used.states[rule] * total)
+        return (
+            f"It matches {states} and decides {decides}: {used.states[rule]:.0%} of the states, "
+            f"{used.steps[rule]:.0%} of the steps."
+        )
+
+    def task_data(self) -> dict[str, Any]:
+        """Return every state, and what the cells of the grid are."""
+        task = self.task
+        names = tuple(feature.name for feature in task.features)
+        return {
+            "gamma": task.gamma,
+            "grid": self.grid,
+            "slip": "it slips" if task.layout else "something unlikely happens",
+            "axes": list(ACROSS_AND_DOWN.get(names[:2], tuple(range(min(2, len(names)))))),
+            "points": self.points,
+            "decisions": len(task.decision_states),
+            **cells_data(task, self.points),
+            "starts": list(dict.fromkeys(self.places[task.initial_states].tolist())),
+            "best": numbers(value_iteration(task).values[task.decision_states]),
+        }
+
+    def policy_data(self, ruleset: RuleSet) -> dict[str, Any]:
+        """Return what a policy does in every decision state, its values there, and why."""
+        task, states = self.task, self.task.decision_states
+        table = policy_table(ruleset, task).astype(np.int64)
+        everywhere = np.full(task.n_states, -1, dtype=np.int64)
+        everywhere[states] = table
+        optimal = value_iteration(task).optimal_actions[states, table] & (table >= 0)
+        return {
+            "chosen": table.tolist(),
+            "decider": ruleset.choose(task.dynamics.points)[1].tolist(),
+            "optimal": optimal.astype(int).tolist(),
+            "value": numbers(policy_values(task, everywhere)[states]),
+            "cost": numbers(0.0 - advantages(task, table)),
+            "density": best_action_map(ruleset, task).density.tolist(),
+            "visits": numbers(visits(task, table, discounted=False)),
+            "why": why_data(ruleset, task),
+            "episodes": self.episodes(everywhere),
+        }
+
+    def episodes(self, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """Return training episodes as evaluations play them, from every initial state while there is room.
+
+        Args:
+            actions: the action in every state, `(S,)`.
+        """
+        found: list[dict[str, Any]] = []
+        steps = 0
+        for number_ in self.episode_numbers():
+            played = self.episode(actions, number_)
+            steps += len(played["path"])
+            if found and steps > MOST_STEPS:
+                break
+            found.append(played)
+        return found
+
+    def episode(self, actions: NDArray[np.int64], episode: int) -> dict[str, Any]:
+        """Return one episode: the places on its way, its slips and rewards, and its ending."""
+        played = trace(actions, self.task, episode=episode)
+        rewards = Counter(step.reward for step in played.steps)
+        usual = rewards.most_common(1)[0][0] if rewards else 0.0
+        path = [int(self.task.z[episode]), *(step.next_state or 0 for step in played.steps)]
+        return {
+            "number": episode + 1,
+            "length": len(played.steps),
+            "path": self.places[path].tolist(),
+            "slips": [step.step for step in played.steps if step.slipped],
+            "usual": usual,
+            "rewards": {str(step.step): step.reward for step in played.steps if step.reward != usual},
+            "total": number(played.total),
+            "ended": ENDINGS[played.ending],
+            "over": "" if played.ending == "no rule" else played.ending,
+        }
+
+    def episode_numbers(self) -> Iterator[int]:
+        """Yield the numbers of training episodes, one whole enumeration of the initial states at a time."""
+        size = len(self.task.initial_states)
+        for k in range(min(MOST_EPISODES, self.task.enumerations)):
+            first = (self.seed + k) % self.task.enumerations * size
+            yield from range(first, first + size)
+
+
+def why_data(ruleset: RuleSet, task: TabularTask) -> list[dict[str, Any]]:
+    """Return for every decision state why its rule decides, which rules lost, and what would change it."""
+    most = max(1, min(MOST_OTHERS, MOST_TEXTS // len(task.decision_states)))
+    return [
+        {
+            "reason": why.reason,
+            "others": [[lost.rule, lost.why] for lost in why.others[:most]],
+            "more": max(0, len(why.others) - most),
+            "change": change_in_words(why),
+        }
+        for why in explain_all(ruleset, task.dynamics.points, task)
+    ]
+
+
+def change_in_words(why: Explanation) -> str:
+    """Return the nearest change that leads to another action: "If y were 3: Right, by rule 4."."""
+    there = why.counterfactual
+    if there is None:
+        return f"What would change it: {why.counterfactual_note}."
+    changes = " and ".join(
+        f"{f.name} were {changed_value(f, *there.changes[f.name])}"
+        for f in why.ruleset.features
+        if f.name in there.changes
+    )
+    then = "no rule would match" if there.rule is None else f"{there.action}, by rule {there.rule + 1}"
+    return f"If {changes}: {then}."
+
+
+def cells_data(task: TabularTask, points: list[list[int]]) -> dict[str, Any]:
+    """Return the letter of every place, what H means, and what is to be said of places never entered.
+
+    Args:
+        task: the task.
+        points: the features of every place.
+    """
+    if not has_grid(task):
+        return {"letters": [], "hole": "", "never": {}}
+    left, top = (feature.low for feature in task.features)
+    grid = letters(task)
+    marks = [grid[y - top][x - left] for x, y in points]
+    never = {str(i): never_in_words(task, points[i]) for i, mark in enumerate(marks) if mark == " "}
+    return {"letters": marks, "hole": "hole" if task.layout else "another ending", "never": never}
+
+
+def never_in_words(task: TabularTask, point: list[int]) -> str:
+    """Return what becomes of a step onto a cell in which nobody ever is."""
+    states, reached = task.decision_states, set()
+    for action, name in enumerate(task.action_names):
+        dx, dy, _ = DIRECTIONS.get(name, (0, 0, ""))
+        beside = states[(task.state_features[states] == np.subtract(point, (dx, dy))).all(axis=1)]
+        for state in beside:
+            follows, rewards = task.next_state[state, action].tolist(), task.reward[state, action].tolist()
+            reached |= set(zip(follows, rewards, task.done[state, action].tolist(), strict=True))
+    if len(reached) != 1 or any(done for _, _, done in reached):
+        return NEVER
+    ((to, reward, _),) = reached
+    place = ", ".join(
+        f"{feature.name} = {value}"
+        for feature, value in zip(task.features, task.state_features[to].tolist(), strict=True)
+    )
+    gain = number_in_words(reward).replace("-", "−")
+    return f"{NEVER}: a step onto it brings {gain} and leads to {place}"

@@ -1,0 +1,145 @@
+"""Choosing actions of one individual many times over: its rules in blocks of eight, matched side by side.
+
+Where the same rules choose at every step of many episodes, it pays to lay them out once. A block is eight
+rules; for each feature that any of them restricts it holds their eight intervals in a row, which processors
+compare with a value in a few instructions. The result is a bit mask, bit r standing for rule r of the block.
+Nothing branches on single conditions, whose outcome no processor can foresee. Choices are those of
+`batch.chosen`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
+from numba import types
+from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
+
+from ifthen.jit import inlined_kernel, kernel
+from ifthen.rules.batch import LIST, Intervals, is_stronger, predicted
+from ifthen.rules.box import trailing_zeros
+from ifthen.rules.ruleset import NULL_ACTION
+
+EIGHT = 8
+ALL = 255
+
+
+class Blocks(NamedTuple):
+    """The rules of one individual; a row is the intervals of one block's rules on one feature."""
+
+    ends: NDArray[np.int64]
+    """`(blocks,)`: where the rows of each block end; they begin where those before it end."""
+    features: NDArray[np.int64]
+    """`(rows,)`: the feature of each row."""
+    lows: NDArray[np.float64]
+    """`(rows · 8,)`: where intervals begin,"""
+    highs: NDArray[np.float64]
+    """`(rows · 8,)`: and end; nothing is inside those of rules that fill up the last block."""
+    deviations: NDArray[np.float64]
+    """`(rules,)`: sqrt(var) of each rule; not used in lists."""
+
+
+@kernel
+def new_blocks(rules: Intervals) -> Blocks:
+    """Return room for the rules of any one individual."""
+    count, features = rules.actions.shape[1], rules.lows.shape[2]
+    blocks = (count + EIGHT - 1) // EIGHT
+    # A last block that is not full needs a row that no missing rule matches.
+    rows = blocks * features
+    return Blocks(
+        np.zeros(blocks, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows * EIGHT),
+        np.zeros(rows * EIGHT),
+        np.zeros(count),
+    )
+
+
+@kernel
+def fill_blocks(rules: Intervals, i: int, out: Blocks) -> None:
+    """Lay out the rules of individual i."""
+    count, features = rules.lengths[i], rules.lows.shape[2]
+    row = 0
+    for block in range(len(out.ends)):
+        first = block * EIGHT
+        for d in range(features):
+            restricts = d == 0 and first + EIGHT > count
+            for r in range(EIGHT):
+                missing = first + r >= count
+                low = math.inf if missing else rules.lows[i, first + r, d]
+                high = -math.inf if missing else rules.highs[i, first + r, d]
+                out.lows[row * EIGHT + r] = low
+                out.highs[row * EIGHT + r] = high
+                restricts = restricts or (not missing and (low > -math.inf or high < math.inf))
+            if restricts:
+                out.features[row] = d
+                row += 1
+        out.ends[block] = row
+    if rules.how != LIST:
+        for r in range(count):
+            out.deviations[r] = math.sqrt(rules.learnt[i, r, -1])
+
+
+@intrinsic
+def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any) -> Any:
+    """Stand for eight comparisons with each end, as vectors of eight numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        eight, index = ir.VectorType(ir.DoubleType(), EIGHT), ir.IntType(32)
+
+        def loaded(position: int) -> Any:
+            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+            place = builder.gep(array.data, [arguments[2]])
+            numbers = builder.load(builder.bitcast(place, eight.as_pointer()))
+            numbers.align = 8
+            return numbers
+
+        undefined = ir.Constant(eight, ir.Undefined)
+        one = builder.insert_element(undefined, arguments[3], ir.Constant(index, 0))
+        spread = ir.Constant(ir.VectorType(index, EIGHT), [0] * EIGHT)
+        values = builder.shuffle_vector(one, undefined, spread)
+        above = builder.fcmp_ordered(">=", values, loaded(0))
+        inside = builder.and_(above, builder.fcmp_ordered("<=", values, loaded(1)))
+        return builder.zext(builder.bitcast(inside, ir.IntType(EIGHT)), ir.IntType(64))
+
+    return types.int64(lows, highs, types.int64, types.float64), generate
+
+
+def holding(lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float) -> int:
+    """Return the eight intervals from `first` on that hold a value, as bits (where nothing is compiled)."""
+    return sum(int(lows[first + r] <= value <= highs[first + r]) << r for r in range(EIGHT))
+
+
+@overload(holding)
+def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any) -> Any:
+    """Return what stands for `holding` in compiled code."""
+
+    def compiled(lows: Any, highs: Any, first: Any, value: Any) -> Any:
+        return _eight_at_once(lows, highs, first, value)  # type: ignore[call-arg]  # Numba adds the first one
+
+    return compiled
+
+
+@inlined_kernel
+def chosen_by_blocks(rules: Intervals, i: int, blocks: Blocks, points: NDArray[np.float64], lane: int) -> int:
+    """Return the action of individual i, whose rules `blocks` holds, at the point; −1 for none."""
+    best, top, row = NULL_ACTION, -math.inf, 0
+    for block in range(len(blocks.ends)):
+        mask = ALL
+        while row < blocks.ends[block]:
+            mask &= holding(blocks.lows, blocks.highs, row * EIGHT, points[lane, blocks.features[row]])
+            row += 1
+        if rules.how == LIST and mask != 0:
+            return int(rules.actions[i, block * EIGHT + trailing_zeros(np.uint64(mask))])
+        while mask != 0:
+            r = block * EIGHT + trailing_zeros(np.uint64(mask))
+            mask &= mask - 1
+            a = rules.actions[i, r]
+            strength = predicted(rules, i, r, points, lane) - blocks.deviations[r]
+            better = is_stronger(strength, a, top, best)
+            best = a if better else best
+            top = strength if better else top
+    return rules.default if best < 0 else int(best)

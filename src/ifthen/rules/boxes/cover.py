@@ -1,0 +1,122 @@
+"""Coverage: does every point of a bounded space lie in at least one of some boxes?
+
+An answer holds for every point (see `boxes.space`). In many dimensions no method is fast on all boxes, so the
+search has a budget of cells to look at, and when it gives up it says what share of the space it had decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ifthen.checks import whole_number
+from ifthen.jit import kernel
+from ifthen.rules.boxes.search import BUDGET, MOST_BUDGET, uncovered
+from ifthen.rules.boxes.space import Box, Ints, Point, RankSpace, share_of
+from ifthen.rules.feature import Feature
+
+SPARE = 4
+"""Pieces kept for each hole wanted: several can lie in the same hole."""
+
+
+@dataclass(frozen=True)
+class Hole:
+    """A box that no rule meets.
+
+    Args:
+        box: its intervals; it cannot be made longer in any direction without meeting a rule.
+        witness: a point in it.
+        share: its share of what was looked at; 0 where it is flat along a real feature.
+    """
+
+    box: Box
+    witness: Point
+    share: float
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Whether boxes cover a space.
+
+    Args:
+        complete: True: proven that every point lies in a box. False: `holes` shows one that does not.
+            None: the search gave up before it found a hole.
+        holes: large ones, at most `limit`, the largest first. They may overlap.
+        uncovered_share: share of the space in no box, of all that was decided; rounded as floats are.
+        decided_share: share of the space that was decided; 1 unless the search gave up.
+        nodes: cells looked at.
+        gave_up: whether the budget ended the search.
+    """
+
+    complete: bool | None
+    holes: tuple[Hole, ...]
+    uncovered_share: float
+    decided_share: float
+    nodes: int
+    gave_up: bool
+
+
+def coverage(
+    bounds: ArrayLike,
+    features: Sequence[Feature],
+    *,
+    within: ArrayLike | None = None,
+    budget: int = BUDGET,
+    limit: int = 10,
+) -> Coverage:
+    """Decide exactly whether boxes cover the whole space of the features, or a part of it.
+
+    Args:
+        bounds: the boxes, `(rules, features, 2)`, closed, the smaller bound first; may be none.
+        features: the features, whose ranges bound the space.
+        within: look only at this box, `(features, 2)`.
+        budget: looks at cells and rules in them before giving up.
+        limit: how many holes to keep, at least 1.
+    """
+    budget = whole_number("budget", budget, 1, MOST_BUDGET)
+    boxes = np.asarray(bounds, dtype=np.float64)
+    space = RankSpace(features, boxes, within)
+    rules = space.ranks(boxes)
+    found = uncovered(space, rules, budget, limit=SPARE * limit)
+    complete = False if found.number else None if found.gave_up else True
+    return Coverage(
+        complete,
+        tuple(largest_holes(space, rules, found.kept)[:limit]),
+        min(1.0, found.different),
+        max(0.0, 1.0 - found.undecided),
+        found.nodes,
+        found.gave_up,
+    )
+
+
+def largest_holes(space: RankSpace, rules: Ints, pieces: Ints) -> list[Hole]:
+    """Return the holes in which pieces `(n, features, 2)` lie, as long as they can be, the largest first."""
+    holes = {}
+    for piece in pieces:
+        hole = piece.copy()
+        widen(rules, space.whole(), hole)
+        share = share_of(hole, space.scale)
+        holes[hole.tobytes()] = Hole(space.box(hole), space.witness(hole), share)
+    return sorted(holes.values(), key=lambda hole: -hole.share)
+
+
+@kernel
+def widen(rules: Ints, whole: Ints, hole: Ints) -> None:
+    """Make a hole as long as it can be inside `whole` without meeting a rule, feature by feature."""
+    for d in range(hole.shape[0]):
+        low, high = whole[d, 0], whole[d, 1]
+        for r in range(rules.shape[0]):
+            beside = rules[r, d, 0] <= rules[r, d, 1]
+            for other in range(hole.shape[0]):
+                apart = rules[r, other, 0] > hole[other, 1] or rules[r, other, 1] < hole[other, 0]
+                if apart and other != d:
+                    beside = False
+                    break
+            if beside and rules[r, d, 1] < hole[d, 0]:
+                low = max(low, rules[r, d, 1] + 1)
+            elif beside:
+                high = min(high, rules[r, d, 0] - 1)
+        hole[d, 0], hole[d, 1] = low, high

@@ -1,0 +1,227 @@
+"""Decision lists: where each rule decides, which never do, where rules contradict, which lists are the same.
+
+A rule of a decision list decides at the points of its box that lie in no earlier one. If there are none it is
+*dead*: the earlier rules that cover its box *shadow* it, and a single one that does *subsumes* it. Every
+answer holds for every point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.checks import whole_number
+from ifthen.errors import RuleError
+from ifthen.rules.boxes.search import BUDGET, MOST_BUDGET, differences, uncovered
+from ifthen.rules.boxes.space import Box, Floats, Ints, Point, RankSpace, overlap, share_of
+from ifthen.rules.comparison import Scoring
+from ifthen.rules.ruleset import RuleSet
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where one rule of a decision list decides.
+
+    Args:
+        rule: its number, from 0.
+        decides: True: it decides at `witness`. False: proven that it decides nowhere.
+            None: the search gave up before it knew.
+        witness: a point where it decides.
+        share: share of the space where it decides, rounded as floats are; None where the search gave up.
+        shadowed_by: earlier rules, from 0, that together cover the box of a rule that decides nowhere.
+    """
+
+    rule: int
+    decides: bool | None
+    witness: Point | None = None
+    share: float | None = None
+    shadowed_by: tuple[int, ...] = ()
+
+
+def first_match(ruleset: RuleSet, *, budget: int = BUDGET) -> list[Reach]:
+    """Decide exactly for every rule of a decision list whether it ever decides, and where.
+
+    Args:
+        ruleset: a decision list.
+        budget: looks at cells and rules in them before giving up, over all rules; what the search for one
+            rule leaves, those for later rules can use.
+    """
+    rest = whole_number("budget", budget, 1, MOST_BUDGET)
+    if not ruleset.ordered:
+        raise RuleError(f"rules decide one after another in a decision list only, not in {ruleset!r}.")
+    bounds = ruleset.bounds.astype(np.float64)
+    space = RankSpace(ruleset.features, bounds)
+    boxes, reaches = space.ranks(bounds), []
+    for r in range(len(boxes)):
+        reach, looks = _reach(space, boxes, r, max(1, rest // (len(boxes) - r)))
+        rest = max(0, rest - looks)
+        reaches.append(reach)
+    return reaches
+
+
+def _reach(space: RankSpace, boxes: Ints, r: int, budget: int) -> tuple[Reach, int]:
+    """Return where rule r decides among `boxes`, `(rules, features, 2)` in ranks, and the looks it took."""
+    cell = boxes[r]
+    found = uncovered(space, boxes[:r], budget, cell)
+    share = None if found.gave_up else min(share_of(cell, space.scale), found.different)
+    if found.number:
+        return Reach(r, True, space.witness(found.kept[0]), share), found.looks
+    if found.gave_up:
+        return Reach(r, None), found.looks
+    shadow, looks = _shadow(space, boxes, cell, found.used[:-1], max(1, budget - found.looks))
+    return Reach(r, False, None, share, shadow), found.looks + looks
+
+
+def _shadow(
+    space: RankSpace, boxes: Ints, cell: Ints, used: NDArray[np.bool_], budget: int
+) -> tuple[tuple[int, ...], int]:
+    """Return rules that cover a cell, as few as the budget can prove, and the looks that took.
+
+    Of the rules that a proof `used`, those that cover least are tried to be left out first.
+    """
+    needed, looks = set(np.flatnonzero(used).tolist()), 0
+    for r in sorted(needed, key=lambda r: (overlap(boxes, r, cell), r)):
+        if r in needed:
+            rest = np.array(sorted(needed - {r}), dtype=np.int64)
+            found = uncovered(space, boxes[rest], max(1, budget - looks), cell, stop=True)
+            looks += found.looks
+            if not found.number and not found.gave_up:
+                needed = set(rest[found.used[:-1]].tolist())
+    return tuple(sorted(needed)), looks
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two rules that meet and advocate different actions.
+
+    Args:
+        first: the number, from 0, of the earlier rule.
+        second: that of the later one. In a decision list it decides nowhere in the box.
+        box: where both match.
+        witness: a point where both match.
+        share: share of the space that the box takes.
+    """
+
+    first: int
+    second: int
+    box: Box
+    witness: Point
+    share: float
+
+
+def overlaps(ruleset: RuleSet) -> list[Overlap]:
+    """Return all pairs of rules with different actions whose boxes meet.
+
+    Args:
+        ruleset: a ruleset of any kind.
+    """
+    bounds = ruleset.bounds.astype(np.float64)
+    space = RankSpace(ruleset.features, bounds)
+    boxes, found = space.ranks(bounds), []
+    for first in range(len(boxes) - 1):
+        low = np.maximum(boxes[first, :, 0], boxes[first + 1 :, :, 0])
+        high = np.minimum(boxes[first, :, 1], boxes[first + 1 :, :, 1])
+        meets = (low <= high).all(axis=1) & (ruleset.actions[first + 1 :] != ruleset.actions[first])
+        for i in np.flatnonzero(meets).tolist():
+            common = np.stack([low[i], high[i]], axis=-1)
+            share = share_of(common, space.scale)
+            found.append(Overlap(first, first + 1 + i, space.box(common), space.witness(common), share))
+    return found
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Whether two decision lists do the same.
+
+    Args:
+        equal: True: proven that they give the same action at every point, no action at all included.
+            False: `witness` is a point where they differ. None: the search gave up before it knew.
+        witness: a point where they differ.
+        nodes: cells looked at.
+    """
+
+    equal: bool | None
+    witness: Point | None
+    nodes: int
+
+
+def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: int = BUDGET) -> Difference:
+    """Decide exactly whether two decision lists give the same action everywhere.
+
+    Args:
+        a: a decision list.
+        b: another one over the same features and actions.
+        within: look only at this box, `(features, 2)`.
+        budget: looks at cells and rules in them before giving up.
+    """
+    budget = whole_number("budget", budget, 1, MOST_BUDGET)
+    for each in (a, b):
+        if not each.ordered:
+            raise RuleError(f"only decision lists can be compared box by box, not {each!r}.")
+    if a.features != b.features or a.action_names != b.action_names:
+        raise RuleError(
+            "decision lists can be compared only over the same features and actions, "
+            f"not {a!r} ({', '.join(a.action_names)}) and {b!r} ({', '.join(b.action_names)})."
+        )
+    bounds = np.concatenate([a.bounds, b.bounds]).astype(np.float64)
+    space = RankSpace(a.features, bounds, within)
+    actions = np.concatenate([a.actions, b.actions])
+    found = differences(space, space.ranks(bounds), actions, len(a), budget, stop=True)
+    if found.number:
+        return Difference(False, space.witness(found.kept[0]), found.nodes)
+    return Difference(None if found.gave_up else True, None, found.nodes)
+
+
+CLEARLY = 1e-9
+"""A relative difference of scores that rounding cannot make."""
+
+
+def always_above(scoring: Scoring, a: int, b: int, box: Floats) -> bool:
+    """Return whether rule a's score is clearly above rule b's at every point of a box `(features, 2)`."""
+    slope = scoring.slopes[a] - scoring.slopes[b]
+    fixed = scoring.constants[a] - scoring.constants[b] - scoring.deductions[a] + scoring.deductions[b]
+    least = fixed + (slope[:, None] * box).min(axis=1).sum()
+    widest, pair = np.abs(box).max(axis=1), [a, b]
+    terms = np.abs(scoring.slopes[pair]) @ widest
+    size = (terms + np.abs(scoring.constants[pair]) + scoring.deductions[pair]).sum()
+    return bool(least > CLEARLY * size)
+
+
+def order_by_score(ruleset: RuleSet) -> list[int] | None:
+    """Return an order of rules in which the first that matches is the strongest; None where there is none.
+
+    Of two rules that overlap and propose different actions, one must be stronger wherever both match.
+    """
+    before = _precedence(ruleset)
+    if before is None:
+        return None
+    order: list[int] = []
+    left = list(range(len(ruleset)))
+    while left:
+        free = [r for r in left if not before[left, r].any()]
+        if not free:
+            return None
+        order.append(free[0])
+        left.remove(free[0])
+    return order
+
+
+def _precedence(ruleset: RuleSet) -> NDArray[np.bool_] | None:
+    """Return which rules must come before which, `(rules, rules)`; None where that differs between points."""
+    scoring, bounds = ruleset.scoring, ruleset.bounds.astype(np.float64)
+    if scoring is None or scoring.votes is not None:
+        return None
+    before = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
+    for r in range(len(ruleset)):
+        for q in range(r + 1, len(ruleset)):
+            low, high = np.maximum(bounds[r, :, 0], bounds[q, :, 0]), np.minimum(*bounds[[r, q], :, 1])
+            if ruleset.actions[r] == ruleset.actions[q] or (low > high).any():
+                continue
+            shared = np.stack([low, high], axis=1)
+            before[r, q] = always_above(scoring, r, q, shared)
+            before[q, r] = always_above(scoring, q, r, shared)
+            if not before[r, q] and not before[q, r]:
+                return None
+    return before

@@ -1,0 +1,262 @@
+"""Rank space: a bounded space of integer and real features, cut into finitely many pieces.
+
+The edges of some boxes cut every axis into segments in which no box begins or ends. On an integer axis these
+are runs of whole numbers; on a real one they are the edges themselves, as points, and the open gaps between
+neighbouring edges, where a floating-point number lies in between. Numbered from 0, the segments turn every
+box into a box of whole numbers, their *ranks*, and a question about all points of the space into one about
+finitely many cells: two points of the same cell lie in the same boxes. For each segment there stands a point.
+
+A real feature stands for its float64 values, which are all that a ruleset can be asked about: between a
+number and the next there is nothing. Shares of the space are counted in whole numbers along integer features
+and in length along real ones, where single points weigh nothing. Only an axis without any length, because it
+is one number or nothing but neighbouring numbers, is counted point by point.
+
+A cell is a box of ranks, cut along the edges of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.jit import kernel
+from ifthen.rules.feature import Feature, number_in_words
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+"""Ranks, numbers of rules, and actions."""
+Point = tuple[int | float, ...]
+"""One value per feature: whole for integer features."""
+DIGITS = 17  # enough decimal digits to write any float64
+
+
+class Interval(NamedTuple):
+    """The values of one feature in a box; an open end is not included."""
+
+    low: int | float
+    high: int | float
+    low_open: bool = False
+    high_open: bool = False
+
+    def in_words(self, feature: Feature) -> str:
+        """Return the interval as a condition, such as "x > 0.5"; "" where it leaves nothing out."""
+        if not self.low_open and not self.high_open:
+            return feature.interval_in_words(self.low, self.high)
+        low, high = number_in_words(self.low), number_in_words(self.high)
+        unit = f" {feature.unit}" if feature.unit else ""
+        above, below = "<" if self.low_open else "≤", "<" if self.high_open else "≤"
+        if self.low <= feature.low and not self.low_open:
+            return f"{feature.name} {below} {high}{unit}"
+        if self.high >= feature.high and not self.high_open:
+            return f"{feature.name} > {low}{unit}"
+        return f"{low} {above} {feature.name} {below} {high}{unit}"
+
+
+Box = tuple[Interval, ...]
+"""One interval per feature."""
+
+
+def box_in_words(box: Box, features: Sequence[Feature]) -> str:
+    """Return a box as conditions joined by AND; "everywhere" where it is the whole space."""
+    parts = [interval.in_words(feature) for interval, feature in zip(box, features, strict=True)]
+    return " AND ".join(part for part in parts if part) or "everywhere"
+
+
+class Axis:
+    """The segments of one axis, in order.
+
+    Lengths are differences of `from_` and `to`, which have one entry per segment.
+
+    Args:
+        feature: the feature it is of.
+        low: smallest value looked at.
+        high: largest value looked at.
+        edges: bounds of intervals, `(n, 2)`, smaller first, all from `low` to `high`.
+    """
+
+    def __init__(self, feature: Feature, low: float, high: float, edges: Floats) -> None:
+        self.whole = feature.is_integer
+        if self.whole:
+            self.cuts = np.unique(np.concatenate([[low, high + 1], edges[:, 0], edges[:, 1] + 1]))
+            self.starts, self.ends = self.cuts[:-1], self.cuts[1:]
+            self.points, self.gap = self.starts, np.zeros(len(self.starts), dtype=np.bool_)
+            self.from_, self.to = self.starts, self.ends
+            return
+        self.cuts = np.unique(np.concatenate([[low, high], edges.ravel()]))
+        roomy = np.nextafter(self.cuts[:-1], np.inf) < self.cuts[1:]
+        self.rank_of_cut = np.arange(len(self.cuts)) + np.concatenate([[0], np.cumsum(roomy)])
+        places = np.sort(np.concatenate([np.arange(len(self.cuts)), np.flatnonzero(roomy) + 0.5]))
+        self.gap = places % 1 > 0
+        before, after = np.floor(places).astype(np.int64), np.ceil(places).astype(np.int64)
+        self.starts, self.ends = self.cuts[before], self.cuts[after]
+        self.points = np.array([between(a, b) for a, b in zip(self.starts, self.ends, strict=True)])
+        # Between neighbouring numbers there is nothing, so their distance is no length either.
+        no_length = np.concatenate([[0.0], np.cumsum(np.where(roomy, 0.0, np.diff(self.cuts)))])
+        by_length = (self.cuts - no_length)[before], (self.cuts - no_length)[after]
+        by_points = np.arange(len(places)) * 1.0, np.arange(len(places)) + 1.0
+        self.from_, self.to = by_length if self.gap.any() else by_points
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def ranks(self, edges: Floats) -> Ints:
+        """Return the first and the last rank of intervals `(n, 2)` whose edges are among the axis's."""
+        if self.whole:
+            past = np.array([0, 1])
+            return np.asarray(np.searchsorted(self.cuts, edges + past) - past, dtype=np.int32)
+        return np.asarray(self.rank_of_cut[np.searchsorted(self.cuts, edges)], dtype=np.int32)
+
+    def interval(self, first: int, last: int) -> Interval:
+        """Return the values of the segments from `first` to `last`."""
+        if self.whole:
+            return Interval(int(self.starts[first]), int(self.ends[last]) - 1)
+        low, high = float(self.starts[first]), float(self.ends[last])
+        return Interval(low, high, bool(self.gap[first]), bool(self.gap[last]))
+
+    def point(self, rank: int) -> int | float:
+        """Return the value that stands for a segment."""
+        return int(self.points[rank]) if self.whole else float(self.points[rank])
+
+
+class Scale(NamedTuple):
+    """How much of the space each segment takes."""
+
+    starts: Floats
+    """`(features, segments)`: where segments begin."""
+    ends: Floats
+    """`(features, segments)`: where they end."""
+    totals: Floats
+    """`(features,)`: the length of each axis."""
+
+
+class RankSpace:
+    """A bounded space cut at the edges of boxes.
+
+    Args:
+        features: the features, whose ranges bound the space.
+        bounds: every box that will be asked about, `(n, features, 2)`; the two bounds in any order.
+        within: look only at this box, `(features, 2)`, of closed intervals.
+    """
+
+    def __init__(self, features: Sequence[Feature], bounds: Floats, within: ArrayLike | None = None) -> None:
+        self.features = tuple(features)
+        ranges = [[feature.low, feature.high] for feature in self.features]
+        self.within = np.asarray(ranges if within is None else within, dtype=np.float64) + 0.0
+        clipped, meets = self._clipped(bounds)
+        self.axes = [
+            Axis(feature, low, high, clipped[meets, d])
+            for d, (feature, (low, high)) in enumerate(zip(self.features, self.within.tolist(), strict=True))
+        ]
+        self.sizes = np.array([len(axis) for axis in self.axes], dtype=np.int32)
+        widest = int(self.sizes.max())
+        starts, ends = np.zeros((2, len(self.axes), widest))
+        totals = np.empty(len(self.axes))
+        for d, axis in enumerate(self.axes):
+            starts[d, : len(axis)], ends[d, : len(axis)] = axis.from_, axis.to
+            totals[d] = axis.to[-1] - axis.from_[0]
+        self.scale = Scale(starts, ends, totals)
+
+    def _clipped(self, bounds: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return boxes cut off at `within`, and which of them have anything in it."""
+        clipped = np.sort(bounds, axis=-1) + 0.0  # no -0.0
+        for d, feature in enumerate(self.features):
+            if feature.is_integer:
+                clipped[:, d, 0], clipped[:, d, 1] = np.ceil(clipped[:, d, 0]), np.floor(clipped[:, d, 1])
+        np.maximum(clipped[..., 0], self.within[:, 0], out=clipped[..., 0])
+        np.minimum(clipped[..., 1], self.within[:, 1], out=clipped[..., 1])
+        meets: NDArray[np.bool_] = np.all(clipped[..., 0] <= clipped[..., 1], axis=1)
+        return clipped, meets
+
+    def ranks(self, bounds: Floats) -> Ints:
+        """Return boxes as ranks, `(n, features, 2)`; one with nothing in `within` begins after the end."""
+        clipped, meets = self._clipped(bounds)
+        out = np.empty(bounds.shape, dtype=np.int32)
+        for d, axis in enumerate(self.axes):
+            out[meets, d] = axis.ranks(clipped[meets, d])
+        out[~meets] = np.stack([self.sizes, np.full_like(self.sizes, -1)], axis=-1)
+        return out
+
+    def whole(self) -> Ints:
+        """Return the ranks of all that is looked at, `(features, 2)`."""
+        return np.stack([np.zeros_like(self.sizes), self.sizes - 1], axis=-1)
+
+    def box(self, ranks: Ints) -> Box:
+        """Return a box of ranks `(features, 2)` in the features' own numbers."""
+        return tuple(axis.interval(*pair) for axis, pair in zip(self.axes, ranks.tolist(), strict=True))
+
+    def witness(self, ranks: Ints) -> Point:
+        """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell."""
+        middles = (ranks.sum(axis=1) // 2).tolist()
+        return tuple(axis.point(middle) for axis, middle in zip(self.axes, middles, strict=True))
+
+
+def between(low: float, high: float) -> float:
+    """Return a number strictly between two, with few digits, or their only value where they are equal."""
+    middle = low / 2 + high / 2
+    if low == high:
+        return low
+    if not low < middle < high:
+        return float(np.nextafter(low, high))
+    rounded = (float(f"{middle:.{digits}g}") for digits in range(1, DIGITS + 1))
+    return next((number for number in rounded if low < number < high), middle) + 0.0
+
+
+@kernel
+def share_of(cell: Ints, scale: Scale) -> float:
+    """Return the share of the space that a cell `(features, 2)` takes."""
+    share = 1.0
+    for d in range(cell.shape[0]):
+        share *= (scale.ends[d, cell[d, 1]] - scale.starts[d, cell[d, 0]]) / scale.totals[d]
+    return share
+
+
+@kernel
+def overlap(rules: Ints, r: int, cell: Ints) -> float:
+    """Return what share of a cell's ranks rule r fills: 1 where it contains it, −1 where it is apart."""
+    share = 1.0
+    for d in range(cell.shape[0]):
+        low, high = max(rules[r, d, 0], cell[d, 0]), min(rules[r, d, 1], cell[d, 1])
+        if low > high:
+            return -1.0
+        if low > cell[d, 0] or high < cell[d, 1]:
+            # Less than 1 after rounding too, so that only a rule that contains the cell has 1.
+            share *= (high - low + 1) / (cell[d, 1] - cell[d, 0] + 1)
+    return share
+
+
+@kernel
+def choose_cut(rules: Ints, r: int, cell: Ints) -> tuple[int, int, bool]:
+    """Return the feature and the last rank below the cut along rule r that takes most of the cell away.
+
+    The third is whether the rule lies above the cut.
+    """
+    feature, last, above, most = -1, -1, False, 0.0
+    for d in range(cell.shape[0]):
+        width = cell[d, 1] - cell[d, 0] + 1
+        under, over = (rules[r, d, 0] - cell[d, 0]) / width, (cell[d, 1] - rules[r, d, 1]) / width
+        if under > most:
+            feature, last, above, most = d, int(rules[r, d, 0]) - 1, True, under
+        if over > most:
+            feature, last, above, most = d, int(rules[r, d, 1]), False, over
+    return feature, last, above
+
+
+@kernel
+def put_cell(cell: Ints, out: Ints, place: int) -> None:
+    """Write a cell `(features, 2)` into a place of `out`; loops compile much faster than assigned slices."""
+    for d in range(cell.shape[0]):
+        out[place, d, 0], out[place, d, 1] = cell[d, 0], cell[d, 1]
+
+
+@kernel
+def put_meeting(rules: Ints, cell: Ints, d: int, alive: Ints, n: int, out: Ints, end: int) -> int:
+    """Write the rules that meet a cell along feature d into `out` from `end` on; return where they end."""
+    for i in range(n):
+        r = alive[i]
+        if rules[r, d, 0] <= cell[d, 1] and rules[r, d, 1] >= cell[d, 0]:
+            out[end] = r
+            end += 1
+    return end

@@ -1,0 +1,109 @@
+"""How the rules that match one observation compared: the one that decides, and why the others lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEWEST_DIGITS, MOST_DIGITS = 3, 17  # 17 decimal digits tell any two floats apart
+
+
+class Speakers(Protocol):
+    """Rules that can be put into words: a RuleSet."""
+
+    def rule_in_words(self, rule: int) -> str:
+        """Return a rule: IF … THEN … ."""
+
+    def action_of(self, rule: int) -> str:
+        """Return the name of a rule's action."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A rule that matched and did not decide.
+
+    Args:
+        rule: its number, from 0.
+        score: its strength, or the payoff it predicts; None in a decision list, where nothing is compared.
+        why: why it lost.
+        ruleset: the rules it is one of.
+    """
+
+    rule: int
+    score: float | None
+    why: str
+    ruleset: Speakers = field(repr=False, compare=False)
+
+    @property
+    def words(self) -> str:
+        """The rule: IF … THEN … ."""
+        return self.ruleset.rule_in_words(self.rule)
+
+    @property
+    def action(self) -> str:
+        """The action it speaks for."""
+        return self.ruleset.action_of(self.rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {name: getattr(self, name) for name in ("rule", "words", "action", "score", "why")}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the rules that match one observation compared.
+
+    Args:
+        rule: the rule that decides, from 0.
+        reason: why it decides.
+        others: the other rules that match, the nearest rival first.
+        scores: the number behind each action: its strongest rule's strength, or its predicted payoff.
+    """
+
+    rule: int
+    reason: str
+    others: tuple[Lost, ...] = ()
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def apart(*values: float) -> tuple[str, ...]:
+    """Return numbers in as few digits as tell those that differ apart."""
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
+        texts = tuple(f"{value + 0.0:.{digits}g}" for value in values)
+        if len(set(texts)) == len(set(values)):
+            break
+    return texts
+
+
+class Scoring(NamedTuple):
+    """A linear score for every rule, and how scores make a choice.
+
+    The score of rule r at a point s is `constants[r] + slopes[r] · s − deductions[r]`, added up from left to
+    right. Without `votes` the matching rule with the highest score decides. With `votes` the scores of
+    matching rules with the same action are averaged, weighted by `votes`, and the action with the highest
+    average is taken. Of equals, the lowest action index wins.
+    """
+
+    constants: NDArray[np.float64]
+    """`(rules,)`."""
+    slopes: NDArray[np.float64]
+    """`(rules, features)`."""
+    deductions: NDArray[np.float64]
+    """`(rules,)`, not negative."""
+    votes: NDArray[np.float64] | None = None
+    """`(rules,)`, positive; None where one rule decides alone."""
+
+    @classmethod
+    def of(
+        cls,
+        weights: NDArray[np.float64],
+        x0: float,
+        deductions: NDArray[np.float64],
+        votes: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Return the scores of rules that predict w·x, given w, `(rules, features + 1)`, and x0."""
+        with np.errstate(over="ignore"):  # what cannot be multiplied is infinite
+            return cls(weights[:, 0] * x0, weights[:, 1:], deductions, votes)

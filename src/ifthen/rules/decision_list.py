@@ -1,0 +1,46 @@
+"""Decision lists: the first matching rule gives the action (paper, section "PPL-DL")."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.rules.comparison import Comparison, Lost
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+
+
+class DecisionList(RuleSet):
+    """Rules in order; the first whose condition matches decides.
+
+    Args:
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        actions: the actions, `(rules,)`, as indices into `action_names`.
+        features: name and range of each feature.
+        action_names: one name per action of the task.
+    """
+
+    kind = "decision-list"
+    how = "The first rule that matches decides."
+    ordered = True
+    wins = "comes first"
+    overlap = "Overlaps are normal in a decision list: the earlier rule goes first."
+
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the action and the number of the first matching rule, −1 where none matches."""
+        deciders = np.where(matching.any(axis=1), matching.argmax(axis=1), -1)
+        return np.where(deciders >= 0, self.actions[deciders], NULL_ACTION), deciders
+
+    def beats(
+        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return which matching rules come before `rule`."""
+        return matching & (np.arange(len(self)) < rule)
+
+    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+        """Say that the first rule decides and the others come after it."""
+        which = "first" if len(matching) > 1 else "only one"
+        after = f"comes after rule {winner + 1}"
+        others = tuple(Lost(r, None, after, self) for r in matching.tolist() if r != winner)
+        return Comparison(winner, f"rule {winner + 1} is the {which} that matches", others)

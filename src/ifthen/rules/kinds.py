@@ -1,0 +1,9 @@
+"""How rules choose an action: one file per kind of ruleset."""
+
+from __future__ import annotations
+
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.prediction_array import PredictionArrayRules
+from ifthen.rules.strength import StrengthRules
+
+__all__ = ["DecisionList", "PredictionArrayRules", "StrengthRules"]

@@ -1,0 +1,264 @@
+"""Prediction-array inference: matching rules vote, weighted by fitness (paper, section "XCS").
+
+x = (x0, s) is the state with a constant x0 put before it, and a rule predicts the payoff w·x of its action.
+The prediction array holds for every action the mean prediction of the matching rules that advocate it,
+weighted by their fitness; the action with the highest one wins, the lowest index among equals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError
+from ifthen.jit import kernel
+from ifthen.rules.arrays import finite_column
+from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
+from ifthen.rules.feature import Feature
+from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.rules.strength import prediction, strengths_at
+
+
+class PredictionArrayRules(RuleSet):
+    """Overlapping rules without order that predict payoffs; the action predicted to pay most is taken.
+
+    Args:
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        actions: the actions, `(rules,)`, as indices into `action_names`.
+        features: name and range of each feature.
+        action_names: one name per action of the task.
+        weights: w of each rule, `(rules, features + 1)`, the weight of x0 first.
+        fitness: the weight of each rule's vote, `(rules,)`, positive.
+        errors: mean error of each rule's predictions, `(rules,)`, not negative.
+        numerosity: microclassifiers that each rule stands for, `(rules,)`, from 1.
+        experience: updates that each rule has had, `(rules,)`.
+        x0: the constant put before the state.
+    """
+
+    kind = "prediction-array"
+    how = (
+        "Of the rules that match, those with the same action average the payoffs they predict, weighted by "
+        "fitness; the action with the highest average is taken, and its fittest rule counts as the one that "
+        "decides."
+    )
+    votes = True
+    wins = "speaks for an action that is predicted to pay at least as much"
+    overlap = "Overlaps are normal where rules vote."
+    notes_title = "Least and largest payoff that it predicts, and its mean error"
+    weight_name = "fitness"
+    own_columns: ClassVar[Mapping[str, str]] = {
+        "weights": "weights",
+        "fitness": "fitness",
+        "error": "errors",
+        "numerosity": "numerosity",
+        "experience": "experience",
+    }
+    own_settings = ("x0",)
+
+    def __init__(
+        self,
+        bounds: ArrayLike,
+        actions: ArrayLike,
+        features: Sequence[Feature],
+        action_names: Sequence[str],
+        weights: ArrayLike,
+        fitness: ArrayLike,
+        errors: ArrayLike,
+        numerosity: ArrayLike,
+        experience: ArrayLike,
+        x0: float = 10.0,
+    ) -> None:
+        super().__init__(bounds, actions, features, action_names)
+        self.weights = finite_column(weights, (len(self), len(self.features) + 1), "weights")
+        self.fitness = finite_column(fitness, (len(self),), "fitness")
+        if (self.fitness <= 0).any():
+            raise RuleError("fitness must be positive.")
+        self.errors = finite_column(errors, (len(self),), "errors", least=0)
+        self.numerosity = finite_column(numerosity, (len(self),), "numerosity", least=1)
+        self.experience = finite_column(experience, (len(self),), "experience", least=0)
+        self.x0 = float(finite_column(x0, (), "x0"))
+
+    def decide(
+        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the best action and the fittest rule that advocates it, both −1 where no rule matches."""
+        arrays = self._arrays(matching, observations)
+        nothing = np.isnan(arrays).all(axis=1)
+        actions = np.where(np.isnan(arrays), -np.inf, arrays).argmax(axis=1)
+        advocates = matching & (self.actions == actions[:, None])
+        deciders = np.where(advocates, self.fitness, -1.0).argmax(axis=1)
+        return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
+
+    def best_actions(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return what `choose` would, but without the rules that decide, in one compiled call.
+
+        Args:
+            points: `(n, features)`, inside the features' ranges; not checked.
+        """
+        out = np.empty(len(points), dtype=np.int64)
+        sums = np.empty((2, len(self.action_names)))
+        own = self.bounds, self.actions, self.fitness, self.weights, self.x0
+        best_actions(*own, np.ascontiguousarray(points), sums, out)
+        return out
+
+    def prediction_array(self, observation: ArrayLike) -> NDArray[np.float64]:
+        """Return the predicted payoff of every action, NaN where no rule advocates it.
+
+        Args:
+            observation: one `(features,)`, for `(A,)` numbers, or a batch `(n, features)`, for `(n, A)`.
+        """
+        batch = self.checked_observations(observation)
+        arrays = self._arrays(self.matches(batch), batch)
+        return arrays if np.ndim(observation) == 2 else arrays[0]
+
+    def _arrays(self, matching: NDArray[np.bool_], observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.empty((len(observations), len(self.action_names)))
+        axes = tuple(range(len(self.features)))
+        prediction_arrays(
+            matching, self.actions, self.fitness, self.weights, self.x0, observations, axes, out
+        )
+        return out
+
+    def predictions(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return every rule's prediction `(n, rules)` at observations `(n, features)`, matching or not."""
+        out = np.empty((len(observations), len(self)))
+        no_variance = np.column_stack([self.weights, np.zeros(len(self))])
+        strengths_at(no_variance, self.x0, observations, tuple(range(len(self.features))), out)
+        return out
+
+    @property
+    def scoring(self) -> Scoring:
+        """Predicted payoffs, averaged by fitness."""
+        return Scoring.of(self.weights, self.x0, np.zeros(len(self)), self.fitness)
+
+    def beats(
+        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Return which matching rules speak for a better action than `rule`, or are fitter for the same."""
+        actions, own = self.actions, int(self.actions[rule])
+        arrays = self._arrays(matching, observations)
+        payoffs, mine = arrays[:, actions], arrays[:, [own]]
+        better = (payoffs > mine) | ((payoffs == mine) & (actions < own))
+        tied = (self.fitness == self.fitness[rule]) & (np.arange(len(self)) < rule)
+        fitter = (actions == own) & ((self.fitness > self.fitness[rule]) | tied)
+        found: NDArray[np.bool_] = matching & (better | fitter)
+        return found
+
+    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+        """Say what the matching rules predict: the action predicted to pay most is taken."""
+        names, own, actions = self.action_names, int(self.actions[winner]), self.actions
+        array, predicted = self.prediction_array(point)[0], self.predictions(point)[0]
+        advocated = [a for a in np.argsort(-array, kind="stable").tolist() if not np.isnan(array[a])]
+        places = np.argsort(advocated + [a for a in range(len(names)) if a not in advocated])
+        keys = (matching, -self.fitness[matching], places[actions[matching]])
+        ranking = matching[np.lexsort(keys)].tolist()
+        lost = {a: _vote_lost(names[a], float(array[a]), float(array[own])) for a in advocated}
+        lost[own] = ""
+        others = tuple(
+            Lost(r, float(predicted[r]), lost[int(actions[r])] or self._less_fit(r, winner), self)
+            for r in ranking
+            if r != winner
+        )
+        reason = _vote_reason(names, array, advocated)
+        speakers = int((actions[matching] == own).sum())
+        if speakers > 1:
+            reason += f"; rule {winner + 1} is the fittest of the {speakers} that speak for {names[own]}"
+        return Comparison(winner, reason, others, {names[a]: float(array[a]) for a in advocated})
+
+    def _less_fit(self, rule: int, winner: int) -> str:
+        """Return why a rule for the same action does not count as the one that decides."""
+        less, more = apart(float(self.fitness[rule]), float(self.fitness[winner]))
+        fit = f"less fit: {less} < {more}" if less != more else f"equally fit ({more})"
+        return f"speaks for the same action, {fit}"
+
+    def rule_weights(self) -> NDArray[np.float64]:
+        """Return each rule's fitness, `(rules,)`."""
+        return self.fitness
+
+    def rule_notes(self, rule: int) -> str:
+        """Return the least and the largest payoff that rule number `rule` predicts, and its mean error."""
+        ends = self.weights[rule, 1:, None] * self.bounds[rule]
+        first = self.weights[rule, 0] * self.x0
+        low, high = first + ends.min(axis=1).sum(), first + ends.max(axis=1).sum()
+        return f"{low:.2f}…{high:.2f} ± {self.errors[rule]:.2f}"
+
+
+def _vote_reason(names: tuple[str, ...], array: NDArray[np.float64], advocated: list[int]) -> str:
+    """Return why the action is taken; `advocated` are the actions with votes, the best first."""
+    first, *rest = advocated
+    if not rest:
+        (payoff,) = apart(float(array[first]))
+        return f"{names[first]} is predicted to pay {payoff}, and no matching rule speaks for another action"
+    own, other = apart(float(array[first]), float(array[rest[0]]))
+    if array[first] == array[rest[0]]:
+        both = f"{names[first]} and {names[rest[0]]} are predicted to pay the same, {own}"
+        return f"{both}: of equals, the lower action index wins"
+    return f"{names[first]} is predicted to pay {own}, next {names[rest[0]]} {other}"
+
+
+def _vote_lost(name: str, payoff: float, best: float) -> str:
+    """Return why a rule for another action than the one taken lost."""
+    less, more = apart(payoff, best)
+    if payoff == best:
+        return f"{name} is predicted to pay as much, {more}: of equals, the lower action index wins"
+    return f"{name} is predicted to pay less: {less} < {more}"
+
+
+@kernel
+def prediction_arrays(
+    matching: NDArray[np.bool_],
+    actions: NDArray[np.int32],
+    fitness: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    axes: tuple[int, ...],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the prediction array of every point, `(points, A)`, NaN where no rule advocates an action."""
+    totals = np.empty(out.shape[1])
+    for s in range(points.shape[0]):
+        out[s] = 0.0
+        totals[:] = 0.0
+        for r in range(matching.shape[1]):
+            if matching[s, r]:
+                out[s, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
+                totals[actions[r]] += fitness[r]
+        for action in range(out.shape[1]):
+            out[s, action] = out[s, action] / totals[action] if totals[action] > 0 else np.nan
+
+
+@kernel
+def best_actions(
+    bounds: NDArray[Any],
+    actions: NDArray[np.int32],
+    fitness: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the best action at every point `(n,)`, −1 where no rule matches; `sums` is scratch of `(2, A)`.
+
+    Numbers are added up in the order of `prediction_arrays`, so that both see the same best one.
+    """
+    for s in range(points.shape[0]):
+        axes = points[s]  # its length is all that a prediction asks for
+        sums[:] = 0.0
+        for r in range(bounds.shape[0]):
+            inside = True
+            for d in range(bounds.shape[1]):
+                if points[s, d] < bounds[r, d, 0] or points[s, d] > bounds[r, d, 1]:
+                    inside = False
+                    break
+            if inside:
+                sums[0, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
+                sums[1, actions[r]] += fitness[r]
+        out[s], top = NULL_ACTION, -np.inf
+        for a in range(sums.shape[1]):
+            if sums[1, a] > 0 and (out[s] < 0 or sums[0, a] / sums[1, a] > top):
+                out[s], top = a, sums[0, a] / sums[1, a]

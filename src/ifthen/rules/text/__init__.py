@@ -1,0 +1,1 @@
+"""Rules as text: reading and writing them."""

@@ -1,0 +1,244 @@
+"""Reading one rule as people type it: "IF x <= 3 and 2 ≤ y ≤ 5 THEN Down"."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ifthen.errors import RuleError, nearest
+from ifthen.rules.feature import Feature, number_in_words
+from ifthen.rules.text.scan import NUMBER, Names, Scanner
+
+RELATION = re.compile(r"<=|>=|==|=<|=>|≤|≥|<|>|=|≠|!=")
+WORD = re.compile(r"[^\s,|<>=≤≥\[\]()]+")
+NEEDS_IF = re.compile(r"(?:else\s+)?if\b", re.IGNORECASE)
+NEEDS_NOTHING = re.compile(r"(?:always|otherwise|else|default)\b", re.IGNORECASE)
+THEN = re.compile(r"(?:,\s*)?(?:then\b|->|→|⇒)\s*(?:do\b)?", re.IGNORECASE)
+AND = re.compile(r"(?:,\s*)?and\b|,|&&?|∧", re.IGNORECASE)
+GOES_ON = re.compile(r"(?:and|then)\b|[,;\]&∧→⇒…–|]|\.\.|->", re.IGNORECASE)
+NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
+RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
+BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
+COMMA = re.compile(",")
+CLOSING = re.compile(r"\]")
+OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
+MARKS = re.compile(r"[:;,]")
+IN_ROUND = re.compile(rf"\(\s*({NUMBER.pattern})\s*[,;]\s*({NUMBER.pattern})")
+SAME = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">=", "==": "=", "≠": "!="}
+TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
+
+
+class ReadRule(NamedTuple):
+    """A rule that was read: its interval for each feature, its action, and its other numbers by name."""
+
+    bounds: list[list[float]]
+    action: int
+    extras: dict[str, list[float]]
+
+
+class RuleReader:
+    """Reads rules over the same features and actions.
+
+    Args:
+        features: name and range of each feature.
+        action_names: one name per action.
+    """
+
+    def __init__(self, features: Sequence[Feature], action_names: Sequence[str]) -> None:
+        self.features = features
+        self.names = Names([feature.name for feature in features], "feature")
+        self.actions = Names(action_names, "action")
+
+    def read(self, line: str) -> ReadRule:
+        """Return the rule that a line holds, or raise saying what was expected and what came.
+
+        Args:
+            line: such as "1. IF x ≤ 3 AND y in [2, 5] THEN Down | weights 0.5 0 1".
+        """
+        scanner = Scanner(line)
+        scanner.take(NUMBER_BEFORE)
+        bounds = [[feature.low, feature.high] for feature in self.features]
+        if scanner.take(NEEDS_IF):
+            self._condition(scanner, bounds)
+        elif scanner.take(NEEDS_NOTHING):
+            scanner.take(re.compile(r"[:,]"))
+            scanner.take(THEN)
+        else:
+            raise RuleError(f"a rule begins with IF, ALWAYS or OTHERWISE, not {scanner.rest()}.")
+        return ReadRule(bounds, self._action(scanner), _read_extras(scanner))
+
+    def _condition(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+        """Narrow the bounds by all tests up to THEN. Parentheses change nothing, as all tests must hold."""
+        opened = 0
+        while True:
+            while not _stands_here(scanner, self.names) and scanner.take(OPEN):
+                opened += 1
+            self._test(scanner, bounds)
+            while scanner.following() == ")":
+                if not opened:
+                    raise RuleError(f"there is no ( for {scanner.rest()}.")
+                scanner.take(CLOSE)
+                opened -= 1
+            if scanner.take(THEN):
+                break
+            start = scanner.at
+            if not scanner.take(AND):
+                scanner.take(MARKS)
+                if _stands_here(scanner, self.actions):
+                    raise RuleError(f"THEN is missing before {scanner.rest()}.")
+                scanner.at = start
+                raise RuleError(f"expected AND or THEN, not {scanner.rest()}; for OR, write two rules.")
+            if not _stands_here(scanner, self.names) and _stands_here(scanner, self.actions):
+                raise RuleError(f"THEN is missing before {scanner.rest()}.")
+        if opened:
+            raise RuleError("a ( is not closed before THEN; tests need no parentheses.")
+
+    def _action(self, scanner: Scanner) -> int:
+        """Return the action that stands here."""
+        action = scanner.name(self.actions)
+        scanner.take(re.compile(r"[.;]"))
+        if action is not None and scanner.following() in ("", "|"):
+            return action
+        if action is not None:
+            came = scanner.rest()
+            raise RuleError(f"expected the end of the rule after {self.actions[action]!r}, not {came}.")
+        came = scanner.text[scanner.at :].split("|")[0].strip()[:60]
+        if came:
+            raise RuleError(f"unknown action {came!r}.{nearest(came, self.actions.names)}")
+        known = ", ".join(self.actions.names)
+        raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
+
+    def _test(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+        """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5" or "2 < x"."""
+        d = scanner.name(self.names)
+        if d is None:
+            self._turned_test(scanner, bounds)
+            return
+        narrow = _Narrowing(scanner, self.features[d], bounds[d])
+        words = scanner.take(RANGE)
+        if words is None:
+            narrow.by(narrow.relation(), narrow.number())
+        else:
+            _read_range(scanner, narrow, self.names[d], words.endswith("["))
+
+    def _turned_test(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+        """Narrow the bounds by a test that begins with a number."""
+        start, some = scanner.at, self.names[0]
+        if scanner.take(NUMBER) is None:
+            word = scanner.take(WORD) or ""
+            if word.upper() in ("AND", "THEN", ""):
+                before = f" before {word}" if word else " at the end"
+                raise RuleError(f"a condition such as '{some} <= 3' is missing{before}.")
+            raise RuleError(f"unknown feature {word[:60]!r}.{nearest(word[:60], self.names.names)}")
+        relation_at = RELATION.search(scanner.text, scanner.at)
+        scanner.at = scanner.at if relation_at is None else relation_at.start()
+        first = Scanner(scanner.text)
+        first.at = start
+        relation = scanner.take(RELATION)
+        d = scanner.name(self.names) if relation else None
+        if relation is None or d is None:
+            known = ", ".join(self.names.names)
+            raise RuleError(f"expected a feature ({known}), as in 2 <= {some} <= 5, not {scanner.rest()}.")
+        narrow = _Narrowing(first, self.features[d], bounds[d])
+        narrow.by(TURNED[SAME.get(relation, relation)], narrow.number())
+        first.skip()
+        if not first.text.startswith(relation, first.at):
+            raise RuleError(f"expected {relation}, not {first.rest()}.")
+        second = scanner.take(RELATION)
+        if second is not None:
+            narrow = _Narrowing(scanner, self.features[d], bounds[d])
+            narrow.by(SAME.get(second, second), narrow.number())
+
+
+def _stands_here(scanner: Scanner, names: Names) -> bool:
+    """Return whether one of the names stands here, without going past it."""
+    start = scanner.at
+    try:
+        return scanner.name(names) is not None
+    except RuleError:
+        return False
+    finally:
+        scanner.at = start
+
+
+def _read_extras(scanner: Scanner) -> dict[str, list[float]]:
+    """Return the numbers after the action: "| name number number …", as often as there are."""
+    extras: dict[str, list[float]] = {}
+    while scanner.take(re.compile(r"\|")):
+        name = scanner.take(WORD)
+        if name is None or name.lower() in extras:
+            raise RuleError(
+                f"expected the name of numbers that were not given yet, not {name or scanner.rest()}."
+            )
+        numbers = []
+        scanner.take(re.compile(r"[:=]"))
+        while scanner.following() not in ("", "|"):
+            numbers.append(scanner.number())
+            scanner.take(COMMA)
+        extras[name.lower()] = numbers
+    return extras
+
+
+def _read_range(scanner: Scanner, narrow: _Narrowing, name: str, bracket: bool) -> None:
+    """Narrow by two ends, which stand in brackets or not: "[2, 5]", "2 to 5"."""
+    if scanner.following() == "(":
+        found = IN_ROUND.match(scanner.text, scanner.at)
+        low, high = ("2", "5") if found is None else found.groups()
+        raise RuleError(f"an interval has its ends: write [{low[:40]}, {high[:40]}], not {scanner.rest()}.")
+    narrow.by(">=", narrow.number())
+    if not scanner.take(BETWEEN_ENDS):
+        raise RuleError(f"expected two numbers, as in {name} in [2, 5], not {scanner.rest()}.")
+    narrow.by("<=", narrow.number())
+    if bracket and not scanner.take(CLOSING):
+        raise RuleError(f"expected ], not {scanner.rest()}.")
+    narrow.unit()
+
+
+class _Narrowing:
+    """Narrows one feature's interval by what is read."""
+
+    def __init__(self, scanner: Scanner, feature: Feature, bounds: list[float]) -> None:
+        self._scanner, self._feature, self._bounds = scanner, feature, bounds
+
+    def relation(self) -> str:
+        """Return the relation that must stand here, one way of writing each."""
+        relation = self._scanner.take(RELATION)
+        if relation is None:
+            raise RuleError(f"expected ≤, ≥, = or in after {self._feature.name}, not {self._scanner.rest()}.")
+        return SAME.get(relation, relation)
+
+    def number(self) -> float:
+        """Return the number that must stand here, past its unit."""
+        number = self._scanner.number()
+        self.unit()
+        return number
+
+    def unit(self) -> None:
+        """Go past the feature's unit, where it is written; what goes on with a rule is no unit."""
+        if not GOES_ON.match(self._feature.unit):
+            self._scanner.take_text(self._feature.unit)
+
+    def by(self, relation: str, number: float) -> None:
+        """Keep the values that stand in this relation to the number."""
+        name, end = self._feature.name, number_in_words(number)
+        if relation == "!=":
+            raise RuleError(f"a condition is an interval: {name} ≠ {end} takes two rules, one for each side.")
+        if self._feature.is_integer:
+            if number != math.floor(number):
+                raise RuleError(f"{name} takes whole numbers, not {end}.")
+            number = int(number) + {"<": -1, ">": 1}.get(relation, 0)
+        elif relation in "<>":
+            raise RuleError(f"intervals of the real feature {name} have their ends: write {relation}= {end}.")
+        low, high = self._feature.low, self._feature.high
+        if not low <= number <= high:
+            raise RuleError(f"{name} {relation} {end} leaves the range of {name}, {low} to {high}.")
+        if relation in ("=", ">=", ">"):
+            self._bounds[0] = max(self._bounds[0], number)
+        if relation in ("=", "<=", "<"):
+            self._bounds[1] = min(self._bounds[1], number)
+        if self._bounds[0] > self._bounds[1]:
+            raise RuleError(
+                f"no {name} can be ≥ {self._bounds[0]} and ≤ {self._bounds[1]}: this never matches."
+            )

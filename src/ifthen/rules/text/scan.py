@@ -1,0 +1,191 @@
+"""Going through a line of text from left to right: numbers, names and what else rules are written with."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+
+from ifthen.errors import RuleError, nearest
+from ifthen.rules.feature import Feature
+
+NUMBER = re.compile(r"[+\-−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\d|\.\d)")
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+COMMENT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<!\S)#')
+"""A quoted name, in which # is a letter like others, or the # that a comment begins with."""
+
+
+def without_comment(line: str) -> str:
+    """Return a line without the comment at its end: "# …" after a blank and outside of quotation marks."""
+    for found in COMMENT.finditer(line):
+        if found.group() == "#":
+            return line[: found.start()].rstrip()
+    return line
+
+
+class Scanner:
+    """Goes through a line from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def skip(self) -> None:
+        """Go past blanks."""
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def take(self, pattern: re.Pattern[str]) -> str | None:
+        """Return what stands here if it fits the pattern, and go past it."""
+        self.skip()
+        found = pattern.match(self.text, self.at)
+        if found is None or not found.group():
+            return None
+        self.at = found.end()
+        return found.group()
+
+    def take_text(self, text: str) -> bool:
+        """Go past a text, in any case, that ends where a word does; return whether it stood here."""
+        self.skip()
+        end = self.at + len(text)
+        if not text or self.text[self.at : end].lower() != text.lower():
+            return False
+        ends = _ends_word(self.text, end)
+        self.at = end if ends else self.at
+        return ends
+
+    def following(self) -> str:
+        """Return the next character that is no blank, nothing at the end."""
+        self.skip()
+        return self.text[self.at : self.at + 1]
+
+    def rest(self) -> str:
+        """Return what is left, shortened for a message."""
+        left = self.text[self.at :].strip()
+        return repr(left[:40] + "…") if len(left) > 40 else repr(left) if left else "the end of the line"
+
+    def number(self) -> float:
+        """Return the number that must stand here."""
+        text = self.take(NUMBER)
+        if text is None:
+            raise RuleError(f"expected a number, not {self.rest()}.")
+        value = float(text.replace("−", "-"))
+        if not math.isfinite(value):
+            raise RuleError(f"{text[:40]} is too large a number.")
+        return value
+
+    def name(self, names: Names) -> int | None:
+        """Return the number of the name that stands here, None where it is none of `names`."""
+        text = self.take(QUOTED)
+        if text is not None:
+            return names.find(unquoted(text))
+        self.skip()
+        found = names.at(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found[1]
+        return found[0]
+
+
+class Names:
+    """Names to look for in a text, in a time that does not grow with their number.
+
+    Args:
+        names: the names.
+        what: what they are names of, for messages.
+    """
+
+    def __init__(self, names: Sequence[str], what: str) -> None:
+        self.names, self.what = tuple(names), what
+        self._lengths = sorted({len(name) for name in self.names}, reverse=True)
+        self._numbers: dict[str, int] = {}
+        self._folded: dict[tuple[int, str], int] = {}
+        self._lower: dict[str, list[int]] = {}
+        for number, name in enumerate(self.names):
+            self._numbers.setdefault(name, number)
+            self._folded.setdefault((len(name), name.lower()), number)
+            self._lower.setdefault(name.lower(), []).append(number)
+
+    def __getitem__(self, number: int) -> str:
+        return self.names[number]
+
+    def at(self, text: str, start: int) -> tuple[int, int] | None:
+        """Return the number of the name at a place of a text and where it ends; None where there is none.
+
+        The name as written comes first, then a name in another case; a long name before a shorter one that it
+        begins with.
+        """
+        loose = None
+        for length in self._lengths:
+            piece, end = text[start : start + length], start + length
+            if len(piece) < length or not _ends_word(text, end):
+                continue
+            if piece in self._numbers:
+                return self._numbers[piece], end
+            number = self._folded.get((length, piece.lower()))
+            loose = loose or (None if number is None else (number, end))
+        return loose
+
+    def find(self, name: str) -> int:
+        """Return a name's number, in any case where that is unambiguous, or raise with the nearest one."""
+        if name in self._numbers:
+            return self._numbers[name]
+        folded = self._lower.get(name.lower(), [])
+        if len(folded) == 1:
+            return folded[0]
+        raise RuleError(f"unknown {self.what} {name[:60]!r}.{nearest(name[:60], self.names)}")
+
+
+def _ends_word(text: str, end: int) -> bool:
+    """Return whether no word of a text goes on across a place."""
+    goes_on = end < len(text) and (text[end].isalnum() or text[end] == "_")
+    return not (goes_on and text[end - 1].isalnum())
+
+
+def unquoted(text: str) -> str:
+    """Return the name inside quotation marks."""
+    try:
+        name = json.loads(text)
+    except ValueError:
+        raise RuleError(f"{text[:40]} has an escape that cannot be read.") from None
+    return str(name)
+
+
+def names_in(text: str) -> list[str]:
+    """Return names with commas between them, in quotation marks or not."""
+    names, scanner = [], Scanner(text)
+    while True:
+        quoted = scanner.take(QUOTED)
+        name = unquoted(quoted) if quoted is not None else (scanner.take(re.compile(r"[^,]+")) or "").strip()
+        if not name and quoted is None:
+            raise RuleError(f"expected a name, not {scanner.rest()}.")
+        names.append(name)
+        if scanner.take(re.compile(",")) is None:
+            break
+    scanner.skip()
+    if scanner.at < len(text):
+        raise RuleError(f"expected a comma between names, not {scanner.rest()}.")
+    return names
+
+
+def feature_in(name: str, text: str) -> Feature:
+    """Return the feature that a line of the head describes: "0 to 7" or "-0.4 to 0.4 real clipped, rad"."""
+    label = names_in(name)
+    scanner = Scanner(text)
+    low = scanner.number()
+    if not scanner.take(re.compile(r"(?:to\b|\.\.\.?|…|–)", re.IGNORECASE)):
+        raise RuleError(
+            f"expected 'to' and the largest value, as in 'feature x: 0 to 7', not {scanner.rest()}."
+        )
+    high = scanner.number()
+    kind = (scanner.take(re.compile(r"(?:real|integer)\b", re.IGNORECASE)) or "integer").lower()
+    clips = scanner.take(re.compile(r"clipped\b", re.IGNORECASE)) is not None
+    unit = names_in(text[scanner.at :])[0] if scanner.take(re.compile(",")) else ""
+    scanner.skip()
+    if not unit and scanner.at < len(text):
+        raise RuleError(f"expected 'real', 'clipped', or a comma and a unit, not {scanner.rest()}.")
+    if kind == "integer":
+        if low != int(low) or high != int(high):
+            raise RuleError(f"{label[0]} has whole numbers unless 'real' is said, not {low} to {high}.")
+        return Feature(label[0], int(low), int(high), "integer", unit, clips)
+    return Feature(label[0], low, high, "real", unit, clips)

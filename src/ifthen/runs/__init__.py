@@ -1,0 +1,1 @@
+"""One run: its settings, its folder and its report."""

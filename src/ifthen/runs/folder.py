@@ -1,0 +1,154 @@
+"""The folder of one training run: its files, and how a run is begun, interrupted and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ifthen.errors import OutputError, ParameterError
+from ifthen.explanation.read import read_ruleset
+from ifthen.exports.data import to_json
+from ifthen.rules.ruleset import RuleSet
+from ifthen.runs.settings import RunSettings, checked_settings, read_settings
+from ifthen.store import alone, atomic_file, write_text
+from ifthen.systems import model_file
+from ifthen.systems.registry import load
+from ifthen.systems.system import Callback, System
+from ifthen.tasks.task import Task
+
+SETTINGS = "run.toml"
+CHECKPOINT = "checkpoint.zip"
+MODEL = "model.zip"
+HISTORY = "history.csv"
+CURVE = "learning-curve.png"
+POLICY = "policy.png"
+RULES = "rules.txt"
+RULESET = "ruleset.json"
+REPORT = "report.html"
+START = "start.json"
+"""Only where the run began with given rules."""
+FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
+
+
+class RunFolder:
+    """One run's files.
+
+    Args:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def claim(self, settings: RunSettings, overwrite: bool, start: RuleSet | None = None) -> None:
+        """Take the folder for a new run, from `start` on; raise if that would lose an older one."""
+        if self.path.exists() and not self.path.is_dir():
+            raise OutputError(f"{self.path} is a file, not a folder. Give another --out.")
+        present = [name for name in (*FILES, START) if (self / name).exists()]
+        if present and not overwrite:
+            unfinished = MODEL not in present and SETTINGS in present
+            hint = f" 'ifthen resume {self.path}' goes on with it;" if unfinished else ""
+            raise OutputError(
+                f"{self.path} already holds {'an unfinished' if unfinished else 'a'} run:{hint} "
+                "give another --out, or --overwrite to replace it."
+            )
+        for name in present:
+            try:
+                (self / name).unlink()
+            except OSError as problem:
+                raise OutputError(f"cannot replace {self / name}: {problem.strerror}.") from None
+        if start is not None:
+            write_text(self / START, to_json(start))
+        write_text(self / SETTINGS, settings.to_toml())
+
+    def settings(self) -> RunSettings:
+        """Return the settings of the run that the folder holds."""
+        if not (self / SETTINGS).exists():
+            raise OutputError(f"{self.path} holds no run: there is no {SETTINGS} in it.")
+        return checked_settings(read_settings(self / SETTINGS))
+
+    def system(self, settings: RunSettings, threads: int | None) -> System:
+        """Return the run's system in its last saved state: from its model, its checkpoint, or fresh."""
+        start = read_ruleset(self / START)[0] if (self / START).exists() else None
+        fresh = settings.make_system(threads, start)
+        for name in (MODEL, CHECKPOINT):
+            if (self / name).exists():
+                system = load(self / name, threads=threads)
+                _check_same(system, fresh, self / name)
+                return with_task(system, fresh.task, self / name)
+        return fresh
+
+    def learn(
+        self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
+    ) -> bool:
+        """Learn the rest, then write model and history; return whether the run is finished."""
+        with alone(self / SETTINGS, self.path):
+            return self._learn(system, settings, progress_bar, callbacks)
+
+    def _learn(
+        self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
+    ) -> bool:
+        goal = settings.goal
+        done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
+        if goal.unit == "epochs" and done > goal.target:
+            raise ParameterError(
+                f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
+            )
+        left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
+        system.learn(
+            **left,
+            callback=[*callbacks, lambda learner: not settings.is_done(learner)],
+            progress_bar=progress_bar,
+            checkpoint=self / CHECKPOINT,
+            checkpoint_every=settings.checkpoint_every,
+        )
+        if not settings.is_done(system):
+            return False
+        with atomic_file(self / HISTORY) as file:
+            system.history.write_csv(file)
+        system.save(self / MODEL)
+        (self / CHECKPOINT).unlink(missing_ok=True)
+        return True
+
+
+def _check_same(found: System, expected: System, path: Path) -> None:
+    """Raise if a saved system is not the one that the settings describe, naming the first difference."""
+    for name, ours in identity(expected).items():
+        theirs = identity(found).get(name)
+        if theirs != ours:
+            if isinstance(ours, bytes):
+                raise ParameterError(
+                    f"{path} was trained on a task with other {name} than {SETTINGS} describes."
+                )
+            raise ParameterError(
+                f"{path} was trained with {name} = {theirs!r}, but {SETTINGS} says {ours!r}."
+            )
+
+
+def with_task(system: System, task: Task, path: Path) -> System:
+    """Return a system from a file on an equal task that can make its environment.
+
+    Args:
+        system: the system.
+        task: the task, made from the user's settings; files cannot hold a function that makes an environment.
+        path: the file.
+    """
+    if getattr(task, "factory", None) is None:
+        return system
+    return type(system).from_model(replace(model_file.read(path), task=task), system.threads)
+
+
+def identity(system: System) -> dict[str, Any]:
+    """Return everything that makes two runs the same run, by name; arrays as bytes."""
+    return {
+        "system": system.name,
+        "seed": system.seed,
+        "start": system.start and system.start.to_dict(),
+        **system.parameters.model_dump(),
+        **{f"task {name}": value for name, value in system.task.identity().items()},
+    }

@@ -1,0 +1,143 @@
+"""The settings of one training run: what to train, on what, for how long; from TOML or the command line."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ifthen.errors import ParameterError, nearest
+from ifthen.rules.ruleset import RuleSet
+from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task
+from ifthen.systems.callbacks import StopAt
+from ifthen.systems.registry import system_by_name
+from ifthen.systems.system import STEP_LIMIT, Goal, System, checked_parameters
+from ifthen.tasks.task import Task
+
+
+class RunSettings(BaseModel):
+    """The settings of one training run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    system: str
+    task: TaskSettings
+    epochs: int = Field(default=250, ge=1, le=10_000_000)
+    steps: int | None = Field(default=None, ge=1, le=STEP_LIMIT)
+    """How long, in environment steps, in place of epochs."""
+    stop_at: float | None = Field(default=None, allow_inf_nan=False)
+    """A performance at which to stop sooner."""
+    seed: int = 0
+    checkpoint_every: int = Field(default=25, ge=1)
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if self.steps is not None and "epochs" in self.model_fields_set:
+            raise ValueError("epochs or steps say how long to learn, not both")
+        return self
+
+    @property
+    def goal(self) -> Goal:
+        """How long to learn in all."""
+        return Goal("epochs", self.epochs) if self.steps is None else Goal("steps", self.steps)
+
+    def is_done(self, system: System) -> bool:
+        """Return whether a system has learnt long enough, or reached the score to stop at."""
+        enough = self.stop_at is not None and StopAt(self.stop_at).reached(system)
+        return enough or self.goal.reached(system.now.records[-1])
+
+    def make_task(self) -> Task:
+        """Return the task."""
+        return made_task(self.task)
+
+    def make_system(self, threads: int | None = None, start: RuleSet | None = None) -> System:
+        """Return the system, ready to learn from `start` on; raises where anything is impossible."""
+        kind = system_by_name(self.system)
+        checked_parameters(kind.Parameters, self.parameters)  # before any of them could pass for an argument
+        return kind(self.make_task(), seed=self.seed, threads=threads, start=start, **self.parameters)
+
+    def to_toml(self) -> str:
+        """Return the settings as a TOML text that `read_settings` understands."""
+        unsaid = None if self.steps is None else {"epochs"}
+        plain = self.model_dump(exclude_none=True, exclude=unsaid)
+        tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
+        lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
+        for name, table in tables.items():
+            lines += ["", f"[{name}]", *(_toml_line(key, value) for key, value in table.items())]
+        return "\n".join(lines) + "\n"
+
+
+def toml_value(value: object) -> str:
+    """Return a parameter's value as `--set` takes it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _toml_line(name: str, value: object) -> str:
+    """Return `name = value`; JSON's way to write texts, numbers, booleans and lists is TOML's too."""
+    if isinstance(value, dict):
+        inner = ", ".join(_toml_line(json.dumps(key, ensure_ascii=False), own) for key, own in value.items())
+        return f"{name} = {{{inner}}}"
+    return f"{name} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return the plain contents of a TOML file, or raise saying where it is wrong."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no configuration file {path}.") from None
+    except OSError as problem:
+        raise ParameterError(f"cannot read {path}: {problem.strerror or problem}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise ParameterError(f"{path} is not valid TOML: {problem}.") from None
+
+
+def checked_settings(given: Mapping[str, Any]) -> RunSettings:
+    """Return the settings, or raise naming each unknown, missing or impossible one."""
+    try:
+        return RunSettings.model_validate(dict(given))
+    except ValidationError as problem:
+        raise ParameterError(" ".join(_explained(error) for error in problem.errors())) from None
+
+
+def _explained(error: Any) -> str:
+    """Return one sentence on one of pydantic's errors in the settings of a run."""
+    if not error["loc"]:
+        return f"{error['msg'].removeprefix('Value error, ')}."
+    hint = " See 'ifthen {name}s' for what there is." if error["type"] == "missing" else ""
+    return explained(error, RunSettings.model_fields) + hint.format(name=error["loc"][-1])
+
+
+def explained(error: Any, known: Iterable[str]) -> str:
+    """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
+    # Of the ways to give a task pydantic names the one that is meant; users know only the keys.
+    kinds = [part for part in error["loc"] if part in SETTINGS_OF]
+    known = SETTINGS_OF[kinds[0]] if kinds else known
+    where = [str(part) for part in error["loc"] if part not in SETTINGS_OF]
+    name = ".".join(where) or "the plan"
+    if error["type"] == "extra_forbidden":
+        return f"unknown setting {name!r}.{nearest(where[-1], known)}"
+    if error["type"] == "missing":
+        return f"the setting {name!r} is missing."
+    message = error["msg"].removeprefix("Value error, ")
+    came = f", not {error['input']!r}" if where else ""
+    return f"{name}: {message[:1].lower()}{message[1:]}{came}."
+
+
+def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
+    """Return name and value of `name=value`; the value is read as TOML, or as text where it is none."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        example = "p_mut=0.02" if option == "--set" else "episodes=50"
+        raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {text!r}.")
+    value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except tomllib.TOMLDecodeError:
+        parsed = {}
+    return name.strip(), parsed["value"] if set(parsed) == {"value"} else value.strip()

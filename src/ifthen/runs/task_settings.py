@@ -1,0 +1,152 @@
+"""What a run or a study may say of a task: its name, or a table of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import gymnasium
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag
+
+from ifthen.environments.from_table import has_table, table_task
+from ifthen.environments.frozen_lake import frozen_lake, settings_named
+from ifthen.environments.make import env_task, task_by_name
+from ifthen.errors import ParameterError, TaskError
+from ifthen.tasks.gym_task import EnvTask, cannot_make
+from ifthen.tasks.table import TabularTask
+
+NAME, ENVIRONMENT, LAKE = "a name", "an environment", "a lake"
+OF_TABLES = {"enumerations"}
+OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges"}
+"""Settings of environments with a transition table only, and of all others only."""
+
+
+class FrozenLakeSettings(BaseModel):
+    """A FrozenLake of one's own, as the table [task] of a configuration file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    size: int | None = None
+    p_slip: float = 0.0
+    desc: list[str] | None = None
+    map_seed: int | None = None
+    gamma: float = 0.95
+    t_max: int | None = None
+    enumerations: int | None = None
+    noise_seed: int = 0
+    name: str | None = None
+
+    def make_task(self) -> TabularTask:
+        """Return the task."""
+        if self.size is None and self.desc is None:
+            raise ParameterError(
+                "[task] needs the id of an environment, or describes a FrozenLake and needs size or desc. "
+                'A task without settings is named in one line: task = "Taxi-v4".'
+            )
+        return frozen_lake(**self.model_dump())
+
+
+class EnvironmentSettings(BaseModel):
+    """A Gymnasium environment with settings of one's own, as the table [task] of a configuration file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    environment: str
+    """The id; "package:Id-v0" imports the package that registers it first."""
+    name: str | None = None
+    episodes: int | None = None
+    gamma: float | None = None
+    t_max: int | None = None
+    floor: float | None = None
+    default_action: str | int | None = None
+    noise_seed: int | None = None
+    player: Literal["auto", "twin", "sync"] | None = None
+    feature_names: list[str] | None = None
+    action_names: list[str] | None = None
+    ranges: dict[str, list[float]] | None = None
+    enumerations: int | None = None
+    options: dict[str, bool | int | float | str] | None = None
+    """Keyword arguments for making the environment."""
+
+    def make_task(self) -> TabularTask | EnvTask:
+        """Return the task: tabular where the environment has a transition table, as by its name alone."""
+        given = self.model_dump(exclude_none=True, exclude={"environment", "options"})
+        options: dict[str, Any] = dict(self.options or {})
+        try:
+            env: Any = gymnasium.make(self.environment, **options)
+        except Exception as problem:
+            raise TaskError(cannot_make(self.environment, problem)) from problem
+        try:
+            tabular = has_table(env)
+            for setting in (OF_PLAYED if tabular else OF_TABLES) & set(given):
+                has = "a" if tabular else "no"
+                raise ParameterError(
+                    f"{setting} is no setting of {self.environment}, which has {has} transition table."
+                )
+            if tabular:
+                return table_task(env, **given)
+        finally:
+            env.close()
+        if self.ranges is not None:
+            given["ranges"] = {name: _ends(name, ends) for name, ends in self.ranges.items()}
+        return env_task(self.environment, options=options, **given)
+
+
+def _ends(name: str, ends: list[float]) -> tuple[float, float]:
+    """Return the ends of a feature's range."""
+    if len(ends) != 2:
+        raise ParameterError(f"ranges: {name!r} needs its least and its largest value, not {ends!r}.")
+    return ends[0], ends[1]
+
+
+def _kind_of_task(given: Any) -> str:
+    """Return which of the ways to give a task is meant."""
+    if isinstance(given, Mapping):
+        return ENVIRONMENT if "environment" in given else LAKE
+    if isinstance(given, EnvironmentSettings):
+        return ENVIRONMENT
+    return LAKE if isinstance(given, FrozenLakeSettings) else NAME
+
+
+OneOfThese = str | EnvironmentSettings | FrozenLakeSettings
+TaskSettings = Annotated[
+    Annotated[str, Tag(NAME)]
+    | Annotated[EnvironmentSettings, Tag(ENVIRONMENT)]
+    | Annotated[FrozenLakeSettings, Tag(LAKE)],
+    Discriminator(_kind_of_task),
+]
+"""A task's name, an environment with settings of one's own, or a FrozenLake of one's own."""
+SETTINGS_OF: dict[str, list[str]] = {
+    NAME: [],
+    ENVIRONMENT: list(EnvironmentSettings.model_fields),
+    LAKE: [*FrozenLakeSettings.model_fields, "environment"],
+}
+
+
+def made_task(given: OneOfThese) -> TabularTask | EnvTask:
+    """Return the task of settings."""
+    return task_by_name(given) if isinstance(given, str) else given.make_task()
+
+
+def with_settings(given: Any, changes: Mapping[str, Any]) -> Any:
+    """Return a task in plain data with some of its settings changed.
+
+    Args:
+        given: a task's name, or a table of settings.
+        changes: settings by name; "options.NAME" and "ranges.FEATURE" are those of one option or feature.
+    """
+    if not changes:
+        return given
+    if given is None:
+        raise ParameterError("--task-set changes a task: name one, such as CartPole-v1.")
+    table = _named(given) if isinstance(given, str) else dict(given)
+    for name, value in changes.items():
+        part, dot, key = name.partition(".")
+        inner = table.get(part)
+        table[part] = {**(inner if isinstance(inner, Mapping) else {}), key: value} if dot else value
+    return table
+
+
+def _named(name: str) -> dict[str, Any]:
+    """Return the settings of a task that is called by its name."""
+    return settings_named(name) or {"environment": name}

@@ -1,0 +1,278 @@
+"""Pruning by playing: fewer rules for an environment, with as good a mean return.
+
+An environment has no table of states, so pruning rests on episodes from fixed reset seeds. First go rules and
+bounds without which no action changes: anywhere, by reasoning about boxes, and then in any visited state.
+Then goes, one at a time, the rule, and after these the condition, without which the rules play best, as long
+as their mean return does not fall below that of the given rules by more than a given loss. The bounds that
+are left are rounded to as few digits as that allows: "pole angle ≤ 0.03" rather than 0.0287. The last rule of
+a decision list comes to read OTHERWISE, so that the list has an answer everywhere.
+
+All candidates are played from the same reset seeds. In a compiled twin all are played from all seeds.
+Elsewhere steps are expensive: the candidates that change the fewest actions in visited states are played from
+a few seeds, and the best of these from all.
+
+The result holds on the seeds that were played. Measure it on others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import RuleError
+from ifthen.rules.batch import stacked
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simplify.compact import compact_at
+from ifthen.simplify.ladder import one_rule_less
+from ifthen.simplify.lossless import (
+    ListedDraft,
+    as_list,
+    list_by_score,
+    lossless,
+    rules_left,
+    shorten,
+    with_condition,
+)
+from ifthen.simulate.environment import means
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.scope import visited_states
+from ifthen.tasks.gym_task import EnvTask
+
+Progress = Callable[[int], None]
+"""Called with the number of rules that are left after every step."""
+
+
+class NothingToPruneError(RuleError):
+    """Rules that cannot be pruned: they visit a state in which none of them matches, and get the floor."""
+
+
+def pruned_by_play(
+    given: RuleSet, task: EnvTask, seeds: NDArray[np.int64], threads: int, loss: float, progress: Progress
+) -> RuleSet:
+    """Return fewer and shorter rules that play as well, or nearly so.
+
+    Strength rules become a decision list where that chooses the same everywhere; otherwise they stay what
+    they are. Rules of an XCSF, which vote, only lose rules, and choose the same in all visited states.
+    """
+    if given.votes:
+        return compact_at(given, visited_states(given, task, seeds).points)
+    contest = Contest(task, seeds, threads)
+    rules = _completed(given, contest)
+    contest.least = float(contest.performances([rules])[0]) - loss
+    rules = _without_needless(list_by_score(rules) or rules, contest)
+    progress(len(rules))
+    size = None
+    while size != size_of(rules):  # a condition less, or a rounder bound, can make a rule needless
+        size = size_of(rules)
+        for fewer in (a_rule_less, a_condition_less):
+            rules = _down(rules, fewer, contest, progress)
+        rules = _without_needless(rounded_bounds(rules, contest), contest)
+        progress(len(rules))
+    return rules
+
+
+def _without_needless(rules: RuleSet, contest: Contest) -> RuleSet:
+    """Return the rules without what makes no difference: anywhere, in decision lists, and where they go."""
+    same = lossless(rules, intervals="keep").ruleset if rules.ordered else rules
+    return same_at(same, visited_states(same, contest.task, contest.seeds).points)
+
+
+def _completed(given: RuleSet, contest: Contest) -> RuleSet:
+    """Return the rules or, where a visited state has none, the list with the best rule for the rest."""
+    if contest.performances([given])[0] > contest.task.floor:
+        return given
+    if not given.ordered:
+        raise NothingToPruneError(
+            f"{given!r} visits states of {contest.task.name} in which no rule matches: its performance is "
+            "the floor, and there is nothing to lose. Train it longer, or give other seeds."
+        )
+    everything = np.stack(lows_and_highs(given.features), axis=1)
+    bounds = np.concatenate([given.bounds, everything[None]])
+    names = given.features, given.action_names
+    actions = range(len(given.action_names))
+    lists = [DecisionList(bounds, np.append(given.actions, a), *names) for a in actions]
+    best = contest.best(lists, given, visited_states(given, contest.task, contest.seeds).points)
+    assert best is not None  # with a rule for the rest none fails
+    return best
+
+
+def _down(
+    rules: RuleSet, fewer: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
+) -> RuleSet:
+    """Return the rules after the least costly step was taken again and again, as long as they play well."""
+    points = visited_states(rules, contest.task, contest.seeds).points
+    while (best := contest.best(fewer(rules), rules, points)) is not None:
+        points = visited_states(best, contest.task, contest.seeds).points
+        rules = same_at(best, points)
+        progress(len(rules))
+    return rules
+
+
+def same_at(rules: RuleSet, points: NDArray[np.float64]) -> RuleSet:
+    """Return the rules without what makes no difference at points `(n, features)`."""
+    draft = ListedDraft(rules, points)
+    shorten(draft, widen=True)
+    return with_otherwise(rules_left(draft))
+
+
+NEAREST = 16
+"""Without a twin: the number of candidates that are played from a few seeds."""
+FEW_SEEDS = 10
+"""Without a twin: the number of these seeds."""
+FINALISTS = 4
+"""Without a twin: the number of candidates that are played from all seeds."""
+LOOKS = 4_000  # visited states at which candidates are compared with the rules that they come from
+AS_GOOD = 1e-9  # a relative difference of means that rounding can make is no loss
+
+
+class Contest:
+    """Plays candidates in an environment, each different one once.
+
+    Args:
+        task: the environment.
+        seeds: reset seeds to play from, `(k,)`.
+        threads: how many threads or worker processes to use; results do not depend on it.
+        least: the lowest performance that a candidate may have.
+    """
+
+    def __init__(self, task: EnvTask, seeds: NDArray[np.int64], threads: int, least: float = -np.inf) -> None:
+        self.task, self.seeds, self.least = task, seeds, least
+        self.simulator = environment_simulator(task, threads)
+        self._known: dict[tuple[bytes, int], float] = {}
+
+    def performances(self, rulesets: Sequence[RuleSet], seeds: int | None = None) -> NDArray[np.float64]:
+        """Return the mean returns `(n,)` from the first `seeds` seeds, or all; the floor for failures."""
+        rules, k = stacked(rulesets), len(self.seeds) if seeds is None else seeds
+        keys = [(key, k) for key in rules.digests()]
+        fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
+        if fresh:
+            own = rules.take(np.array(list(fresh.values()), dtype=np.int64))
+            found = means(self.task, self.simulator.play(own, self.seeds[:k]))
+            self._known |= dict(zip(fresh, found.performance.tolist(), strict=True))
+        return np.array([self._known[key] for key in keys])
+
+    def best(
+        self, rulesets: Iterable[RuleSet], rules: RuleSet, visited: NDArray[np.float64]
+    ) -> RuleSet | None:
+        """Return the one that plays best, the shortest among equals; None where all are below the least.
+
+        Args:
+            rulesets: the candidates.
+            rules: the rules that they come from.
+            visited: states that these have visited, `(n, features)`.
+        """
+        candidates = list(rulesets)
+        if not self.simulator.cheap:
+            candidates = self._promising(candidates, rules, visited)
+        if not candidates:
+            return None
+        found = self.performances(candidates)
+        sizes = np.array([size_of(each) for each in candidates])
+        order = np.lexsort((*sizes.T[::-1], -found))
+        return candidates[order[0]] if self.is_enough(found[order[0]]) else None
+
+    def _promising(
+        self, candidates: list[RuleSet], rules: RuleSet, visited: NDArray[np.float64]
+    ) -> list[RuleSet]:
+        """Return the few candidates that are worth playing from all seeds."""
+        if len(candidates) > FINALISTS:
+            points = visited[:: len(visited) // LOOKS + 1]
+            actions = rules.choose(points)[0]
+            changed = [(each.choose(points)[0] != actions).sum() for each in candidates]
+            candidates = [candidates[i] for i in np.argsort(changed, kind="stable")[:NEAREST]]
+        if len(candidates) > FINALISTS and len(self.seeds) > FEW_SEEDS:
+            few = self.performances(candidates, FEW_SEEDS)
+            candidates = [candidates[i] for i in np.argsort(-few, kind="stable")[:FINALISTS]]
+        return candidates
+
+    def is_enough(self, performance: float) -> bool:
+        """Return whether a performance is not below the least, and not that of a failure."""
+        margin = AS_GOOD * max(1.0, abs(self.least))
+        return bool(performance > self.task.floor and performance >= self.least - margin)
+
+
+def size_of(rules: RuleSet) -> tuple[int, int, int]:
+    """Return the numbers of rules, of conditions on single features, and of their ends inside the range."""
+    lows, highs = lows_and_highs(rules.features)
+    ends = np.stack([rules.bounds[..., 0] > lows, rules.bounds[..., 1] < highs])
+    return len(rules), int(ends.any(axis=0).sum()), int(ends.sum())
+
+
+def with_otherwise(rules: RuleSet) -> RuleSet:
+    """Return a decision list whose last rule reads OTHERWISE; other rulesets as they are.
+
+    Nothing changes where one of the rules matches.
+    """
+    if not rules.ordered:
+        return rules
+    return with_condition(rules, -1, np.stack(lows_and_highs(rules.features), axis=1))
+
+
+def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:
+    """Yield rulesets with one rule less: dropped or, in a decision list, made one with another."""
+    if len(rules) == 1:
+        return
+    if rules.ordered:
+        yield from map(with_otherwise, one_rule_less(as_list(rules)))
+        return
+    for r in range(len(rules)):
+        yield rules.subset([q for q in range(len(rules)) if q != r])
+
+
+def a_condition_less(rules: RuleSet) -> Iterator[RuleSet]:
+    """Yield rulesets in which one interval ends, at one side or both, at the edge of its feature."""
+    edges = np.stack(lows_and_highs(rules.features), axis=1)
+    for r, (d, edge) in itertools.product(range(len(rules)), enumerate(edges)):
+        moved = {tuple(edge), (edge[0], rules.bounds[r, d, 1]), (rules.bounds[r, d, 0], edge[1])}
+        for pair in sorted(moved - {tuple(rules.bounds[r, d])}):
+            yield with_condition(rules, (r, d), pair)
+
+
+MOST_DIGITS = 17
+"""The number of roundings that are tried for a bound in a compiled twin."""
+FEW_DIGITS = 4
+"""The number of roundings that are tried elsewhere, where playing is expensive."""
+
+
+def rounded_bounds(rules: RuleSet, contest: Contest) -> RuleSet:
+    """Return the rules with every bound inside a real feature's range rounded as far as the loss allows.
+
+    Bounds are taken one after the other; of each, all roundings are played at once.
+    """
+    lows, highs = lows_and_highs(rules.features)
+    most = MOST_DIGITS if contest.simulator.cheap else FEW_DIGITS
+    for r, (d, feature), end in itertools.product(range(len(rules)), enumerate(rules.features), (0, 1)):
+        value, other = float(rules.bounds[r, d, end]), rules.bounds[r, d, 1 - end]
+        if feature.is_integer or value in (lows[d], highs[d]):
+            continue
+        found = roundings(feature, value, most)
+        values = [each for each in found if (each <= other if end == 0 else each >= other)]
+        candidates = [with_condition(rules, (r, d, end), each) for each in values]
+        enough = [contest.is_enough(each) for each in contest.performances(candidates)] if values else []
+        rules = candidates[enough.index(True)] if any(enough) else rules
+    return rules
+
+
+def roundings(feature: Feature, value: float, most: int = MOST_DIGITS) -> list[float]:
+    """Return the value rounded to more and more decimals, inside the feature's range and shorter to write.
+
+    The coarsest step is a tenth to the whole of the range. At most `most` steps are tried, each a tenth of
+    the one before.
+    """
+    width = float(feature.high) - float(feature.low)
+    first = math.ceil(-math.log10(width))
+    found: list[float] = []
+    for decimals in range(first, first + most):
+        number = round(value, decimals) + 0.0
+        if number == value:
+            break
+        shorter = len(number_in_words(number)) < len(number_in_words(value))
+        if feature.low < number < feature.high and number not in found and shorter:
+            found.append(number)
+    return found

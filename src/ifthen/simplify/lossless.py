@@ -1,0 +1,306 @@
+"""Lossless pruning: fewer and shorter rules that choose exactly the same.
+
+Rules are dropped, two become one, and intervals are widened or trimmed, as long as no action changes anywhere
+in the scope (see `ifthen.simulate.scope`). Each step of a draft is proved before it is taken. The strength or
+the vote of a rule never changes. Any ruleset can also become a decision list that chooses the same, as short
+as the search can make it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import RuleError
+from ifthen.rules.boxes.lists import compare, order_by_score
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simplify.compact import compact_at
+from ifthen.simplify.shortest.lists import Effort, shortest_list
+from ifthen.simulate.scope import AnyTask, listed, table_of
+
+Intervals = Literal["short", "tight", "keep"]
+Rules = TypeVar("Rules", bound=RuleSet)
+
+
+class Lossless(NamedTuple):
+    """The result of lossless pruning."""
+
+    ruleset: RuleSet
+    removed: int
+    """How many rules were dropped."""
+    merged: int
+    """How many rules became one with another."""
+    proof: str
+    """How it is known that no action has changed."""
+
+
+def lossless(ruleset: RuleSet, task: AnyTask | None = None, intervals: Intervals = "short") -> Lossless:
+    """Return a ruleset of the same kind with fewer and shorter rules that chooses the same.
+
+    Args:
+        ruleset: the rules.
+        task: no action changes in its decision states; without a table, no action changes anywhere.
+        intervals: "short" drops conditions and bounds that make no difference and trims the others, which
+            gives the shortest words; "tight" trims every condition to the points that the rule decides;
+            "keep" leaves conditions as they are.
+    """
+    given = ruleset
+    if ruleset.votes and table_of(ruleset, task) is not None:
+        scope = listed(ruleset, task)
+        assert scope is not None
+        ruleset = compact_at(ruleset, scope.points)
+    draft = draft_of(ruleset, task)
+    removed, merged = shorten(draft, widen=intervals == "short")
+    if intervals != "keep":
+        trim_intervals(draft, edges=intervals == "tight")
+    return Lossless(rules_left(draft), len(given) - len(ruleset) + removed, merged, draft.proof)
+
+
+def shorten(draft: Draft, widen: bool) -> tuple[int, int]:
+    """Drop and merge rules, and widen intervals, until nothing can go; return how many rules did."""
+    removed, merged = drop_needless(draft), 0
+    while True:
+        joined = merge_rules(draft)
+        if widen:
+            widen_intervals(draft)
+        gone = drop_needless(draft)
+        removed, merged = removed + gone, merged + joined
+        if not joined and not gone:
+            return removed, merged
+
+
+def drop_needless(draft: Draft) -> int:
+    """Drop every rule that makes no difference, those that decide least first; return how many went.
+
+    One is always left: a ruleset cannot be empty.
+    """
+    dropped = 0
+    while True:
+        order = np.lexsort((-np.arange(len(draft.kept)), draft.decided()))
+        gone = sum(draft.attempt({int(r): None}) for r in order if draft.kept[r] and draft.kept.sum() > 1)
+        dropped += gone
+        if not gone:
+            return dropped
+
+
+def merge_rules(draft: Draft) -> int:
+    """Put one rule in the place of two for the same action where nothing changes; return how many went."""
+    actions, merged = draft.ruleset.actions, 0
+    for i, j in itertools.permutations(np.flatnonzero(draft.kept).tolist(), 2):
+        if actions[i] == actions[j] and draft.kept[i] and draft.kept[j]:
+            merged += draft.attempt({i: hull_of(draft.bounds[[i, j]]), j: None})
+    return merged
+
+
+def with_condition(rules: Rules, where: Any, bounds: Any) -> Rules:
+    """Return the rules with other bounds at an index into `rules.bounds`."""
+    changed = rules.bounds.copy()
+    changed[where] = bounds
+    return rules.with_bounds(changed)
+
+
+def hull_of(boxes: Box) -> Box:
+    """Return the smallest box `(features, 2)` around boxes `(n, features, 2)`."""
+    return np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=1)
+
+
+def widen_intervals(draft: Draft) -> None:
+    """Move bounds to the edges of features where that makes no difference: both ends at once, then each."""
+    edges = np.stack(lows_and_highs(draft.ruleset.features), axis=1)
+    for r in np.flatnonzero(draft.kept).tolist():
+        for ends in (slice(0, 2), 0, 1):
+            for d in range(len(edges)):
+                box = draft.bounds[r].copy()
+                box[d, ends] = edges[d, ends]
+                if (box != draft.bounds[r]).any():
+                    draft.attempt({r: box})
+
+
+def trim_intervals(draft: Draft, edges: bool) -> None:
+    """Move bounds inwards as far as that makes no difference; those at a feature's edge only if `edges`."""
+    lows, highs = lows_and_highs(draft.ruleset.features)
+    for d, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        steps = draft.steps(d)
+        for r in np.flatnonzero(draft.kept).tolist():
+            if edges or draft.bounds[r, d, 0] != low:
+                inner = steps[(steps > draft.bounds[r, d, 0]) & (steps <= draft.bounds[r, d, 1])]
+                _move_far(draft, r, d, 0, inner)
+            if edges or draft.bounds[r, d, 1] != high:
+                inner = steps[(steps < draft.bounds[r, d, 1]) & (steps >= draft.bounds[r, d, 0])]
+                _move_far(draft, r, d, 1, inner[::-1])
+
+
+def _move_far(draft: Draft, rule: int, feature: int, end: int, values: NDArray[Any]) -> None:
+    """Move a bound to the farthest of `values` at which nothing changes; behind one that fails, all do."""
+    first, last = 0, len(values)
+    while first < last:
+        middle = (first + last) // 2
+        box = draft.bounds[rule].copy()
+        box[feature, end] = values[middle]
+        if draft.attempt({rule: box}):
+            first = middle + 1
+        else:
+            last = middle
+
+
+Box = NDArray[Any]
+Changes = Mapping[int, Box | None]
+"""The new condition of some rules, `(features, 2)`; None where a rule is to go."""
+LOOKS_PER_STEP = 200_000  # a step that takes more looks to prove is not taken
+MOST_LISTED = 20_000  # points; a list over more is reasoned about box by box
+MOST_MATCHES = 20_000_000  # points × rules of the other kinds, which have no boxes to reason about
+
+
+class Draft(ABC):
+    """Rules that are being simplified: every change is refused unless all actions stay."""
+
+    proof: ClassVar[str]
+
+    def __init__(self, ruleset: RuleSet) -> None:
+        self.ruleset, self.bounds = ruleset, ruleset.bounds.copy()
+        self.kept = np.ones(len(ruleset), dtype=np.bool_)
+
+    def attempt(self, changes: Changes) -> bool:
+        """Take the changes if no action changes; return whether they were taken."""
+        kept, bounds = self.kept.copy(), self.bounds.copy()
+        for r, box in changes.items():
+            kept[r] = box is not None
+            if box is not None:
+                bounds[r] = box
+        same = self._is_same(changes, kept, bounds)
+        if same:
+            self.kept, self.bounds = kept, bounds
+        return same
+
+    @abstractmethod
+    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
+        """Return whether it is proved that changes, to these rules and bounds, change no action."""
+
+    def decided(self) -> NDArray[np.int64]:
+        """Return how many points each rule decides, `(rules,)`; zeros where they cannot be counted."""
+        return np.zeros(len(self.kept), dtype=np.int64)
+
+    def steps(self, feature: int) -> NDArray[Any]:
+        """Return the bounds worth trying for a feature, in increasing order."""
+        return np.unique(self.bounds[:, feature])
+
+
+def draft_of(ruleset: RuleSet, task: AnyTask | None) -> Draft:
+    """Return the rules as a draft that proves every change in its scope."""
+    scope = listed(ruleset, task)
+    most = MOST_LISTED if ruleset.ordered else MOST_MATCHES // len(ruleset)
+    if scope is not None and (scope.unit == "decision state" or len(scope) <= most):
+        return ListedDraft(ruleset, scope.points)
+    if ruleset.ordered:
+        return BoxDraft(ruleset)
+    raise RuleError(
+        f"{ruleset!r} compares numbers that change from point to point, and its observations are too many to "
+        "look at. Give the task whose states matter."
+    )
+
+
+def rules_left(draft: Draft) -> RuleSet:
+    """Return the rules that are left, with the conditions that they have come to."""
+    return draft.ruleset.with_bounds(draft.bounds).subset(np.flatnonzero(draft.kept))
+
+
+class ListedDraft(Draft):
+    """Rules over points that can be listed.
+
+    Args:
+        ruleset: the rules.
+        points: where actions must stay, `(n, features)`.
+    """
+
+    proof = "checked at every one"
+
+    def __init__(self, ruleset: RuleSet, points: NDArray[np.float64]) -> None:
+        super().__init__(ruleset)
+        self.points, self.matching = points, ruleset.matches(points)
+        self.actions, self.deciders = ruleset.decide(self.matching, points)
+
+    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
+        """Ask the rules at every point whose match set changes."""
+        rules, points = list(changes), self.points[:, None]
+        within = (bounds[rules, :, 0] <= points) & (points <= bounds[rules, :, 1])
+        columns = within.all(axis=2) & kept[rules]
+        at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
+        matching = self.matching[at]
+        matching[:, rules] = columns[at]
+        actions, deciders = self.ruleset.decide(matching, self.points[at])
+        if (actions != self.actions[at]).any():
+            return False
+        self.matching[at], self.deciders[at] = matching, deciders
+        return True
+
+    def decided(self) -> NDArray[np.int64]:
+        """Return how many points each rule decides."""
+        return np.bincount(self.deciders[self.deciders >= 0], minlength=len(self.kept))
+
+    def steps(self, feature: int) -> NDArray[Any]:
+        """Return the values that the points have."""
+        return np.unique(self.points[:, feature]).astype(self.bounds.dtype)
+
+
+class BoxDraft(Draft):
+    """A decision list over a space whose points cannot be listed."""
+
+    proof = "proved box by box"
+
+    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
+        """Compare the lists in the smallest box around all boxes that change."""
+        within = hull_of(np.concatenate([self.bounds[list(changes)], bounds[list(changes)]]))
+        after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
+        return compare(rules_left(self), after, within=within, budget=LOOKS_PER_STEP).equal is True
+
+
+def list_by_score(ruleset: RuleSet) -> DecisionList | None:
+    """Return rules that compare scores as a decision list that chooses the same everywhere.
+
+    None where there is no such list of the same rules: which rule is stronger then depends on the point.
+    """
+    order = order_by_score(ruleset)
+    return None if order is None else as_list(ruleset.subset(order))
+
+
+def as_list(ruleset: RuleSet) -> DecisionList:
+    """Return the same conditions and actions in the same order as a decision list."""
+    return DecisionList(ruleset.bounds, ruleset.actions, ruleset.features, ruleset.action_names)
+
+
+def decision_list_of(
+    ruleset: RuleSet, task: AnyTask | None = None, effort: Effort = "quick"
+) -> tuple[DecisionList, str]:
+    """Return a decision list that chooses the same, and a sentence on its length.
+
+    Args:
+        ruleset: rules of any kind.
+        task: the list chooses the same in its decision states; without a table, it does so everywhere.
+        effort: how long to search, where the points can be listed.
+    """
+    scope = listed(ruleset, task)
+    if scope is None:
+        ruleset = list_by_score(ruleset) or ruleset
+    shortened = as_list(lossless(ruleset, task).ruleset) if ruleset.ordered else None
+    if scope is None or len(scope) > MOST_LISTED:
+        if shortened is not None:
+            return shortened, "Whether fewer would do is not known."
+        raise RuleError(
+            f"{ruleset!r} cannot be made a decision list everywhere: its observations are too many to list. "
+            "Give the task whose states matter."
+        )
+    if (scope.actions < 0).all():
+        raise RuleError(f"no rule of {ruleset!r} matches anywhere that matters: there is nothing to convert.")
+    allowed = scope.actions[:, None] == np.arange(len(ruleset.action_names))
+    found = shortest_list(scope.points, allowed, ruleset.features, ruleset.action_names, effort=effort)
+    if shortened is not None and len(shortened) < len(found.rules):
+        found = replace(found, rules=shortened)
+    return found.rules, found.how

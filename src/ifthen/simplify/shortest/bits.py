@@ -1,0 +1,245 @@
+"""States, boxes and allowed actions as bit masks, and a first list: the largest box, again and again.
+
+Only the order of a feature's values matters to a box, so every feature is replaced by ranks: 0 for the
+smallest value that a state has, and so on. A set of states is a row of 64-bit words, bit s standing for state
+s. The states inside a box are the AND over features of "rank up to the upper end" and "not below the lower".
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import RuleError
+from ifthen.jit import kernel, lean_kernel
+from ifthen.rules.box import ONE, WORD, ZERO, words_for
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+"""Sets of states, one bit for each."""
+PAIRS, FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+EIGHTS, BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+NO_LIMIT = 2**31
+TWO, FOUR, TOP_BYTE = np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+class Bits(NamedTuple):
+    """D states as bit masks of W words, ready for kernels."""
+
+    ranks: Ints
+    """`(D, features)`: each state's value of each feature, as a rank."""
+    sizes: Ints
+    """`(features,)`: the number of ranks."""
+    up_to: Words
+    """`(features, largest size + 1, W)`: the states whose rank is below the index."""
+    allowed: Words
+    """`(A, W)`: the states in which each action may be taken."""
+    silent: Words
+    """`(W,)`: the states that no rule may match, because no action is allowed in them."""
+    everything: Words
+    """`(W,)`: all states."""
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether some states must stay unmatched, so that the last rule cannot match everywhere."""
+        return bool(self.silent.any())
+
+
+def checked_table(states: ArrayLike, allowed: ArrayLike) -> tuple[NDArray[np.float64], Mask]:
+    """Return states `(D, features)` and allowed actions `(D, A)` as arrays, or raise."""
+    points, table = np.asarray(states), np.asarray(allowed)
+    if points.ndim != 2 or points.dtype.kind not in "iuf" or not points.size or not np.isfinite(points).all():
+        raise RuleError(f"states must be finite numbers of shape (D, features), not {states!r}.")
+    if table.dtype != np.bool_ or table.ndim != 2 or len(table) != len(points):
+        raise RuleError(
+            f"allowed actions must be truth values of shape ({len(points)}, A), one row for each state, "
+            f"not {table.dtype} of {table.shape}."
+        )
+    if not table.any():
+        raise RuleError("no action is allowed in any state: there is nothing that a rule could say.")
+    return points.astype(np.float64), table
+
+
+def merged(points: NDArray[np.float64], table: Mask) -> tuple[NDArray[np.float64], Mask, Ints]:
+    """Return the states that differ, what is allowed in all that look like them, and the first of each."""
+    different, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    together = np.ones((len(different), table.shape[1]), dtype=np.bool_)
+    np.logical_and.at(together, group.ravel(), table)
+    spoken = np.zeros(len(different), dtype=np.bool_)
+    np.logical_or.at(spoken, group.ravel(), table.any(axis=1))
+    torn = spoken & ~together.any(axis=1)
+    if torn.any():
+        raise RuleError(
+            f"states that all have the features {different[torn][0].tolist()} allow no action in common: no "
+            "rules over these features can tell them apart."
+        )
+    return different, together, first
+
+
+def bits_of(states: NDArray[Any], allowed: Mask) -> Bits:
+    """Return states `(D, features)` with their allowed actions `(D, A)` as bit masks."""
+    columns = [np.unique(column, return_inverse=True) for column in states.T]
+    ranks = np.stack([rank for _, rank in columns], axis=1).astype(np.int64)
+    sizes = np.array([len(values) for values, _ in columns], dtype=np.int64)
+    steps = np.arange(sizes.max() + 1)
+    below = np.less(ranks.T[:, None, :], steps[None, :, None])
+    return Bits(
+        ranks,
+        sizes,
+        packed(below),
+        packed(np.ascontiguousarray(allowed.T)),
+        packed(np.logical_not(allowed.any(axis=1))),
+        packed(np.ones(len(states), dtype=np.bool_)),
+    )
+
+
+def packed(members: Mask) -> Words:
+    """Return sets of states `(…, D)` as masks `(…, W)`."""
+    size = members.shape[-1]
+    padded = np.zeros((*members.shape[:-1], words_for(size) * WORD), dtype=np.bool_)
+    padded[..., :size] = members
+    return np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpacked(words: Words, size: int) -> Mask:
+    """Return masks `(…, W)` as sets of states `(…, size)`."""
+    parts = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    return np.unpackbits(parts, axis=-1, count=size, bitorder="little").astype(np.bool_)
+
+
+@lean_kernel
+def count_bits(mask: np.uint64) -> int:
+    """Return how many bits of a word are set."""
+    mask = mask - ((mask >> ONE) & PAIRS)
+    mask = (mask & FOURS) + ((mask >> TWO) & FOURS)
+    mask = (mask + (mask >> FOUR)) & EIGHTS
+    return np.int64((mask * BYTES) >> TOP_BYTE)  # type: ignore[return-value]  # an int, as Numba sees it
+
+
+@lean_kernel
+def states_inside(box: Ints, up_to: Words, out: Words) -> None:
+    """Write the mask of the states inside a box of ranks `(features, 2)`, smaller end first."""
+    for word in range(len(out)):
+        mask = ~ZERO
+        for d in range(len(box)):
+            mask &= up_to[d, box[d, 1] + 1, word] & ~up_to[d, box[d, 0], word]
+        out[word] = mask
+
+
+@lean_kernel
+def fewest_wrong(allowed: Words, inside: Words, left: Words) -> tuple[int, int]:
+    """Return how many states of `inside` and `left` the best action is wrong for, and that action."""
+    fewest, best = NO_LIMIT, 0
+    for a in range(len(allowed)):
+        wrong = 0
+        for word in range(len(left)):
+            wrong += count_bits(inside[word] & left[word] & ~allowed[a, word])
+        if wrong < fewest:
+            fewest, best = wrong, a
+            if wrong == 0:
+                break
+    return fewest, best
+
+
+MOST_SEEDS = 64
+"""How many undecided states are tried as the seed of a box."""
+
+
+def greedy_list(bits: Bits) -> Ints:
+    """Return the boxes `(n, features, 2)` of a list that decides every state rightly."""
+    features, size = len(bits.sizes), len(bits.ranks)
+    out = np.empty((size, features, 2), dtype=np.int64)
+    return out[: peel(bits, bits.open_ended, bits.everything.copy(), out)].copy()
+
+
+@kernel
+def has_wrong(inside: Words, left: Words, right: Words) -> bool:
+    """Return whether a state of `inside` and `left` is not in `right`."""
+    for word in range(len(inside)):  # noqa: SIM110  # kernels loop
+        if inside[word] & left[word] & ~right[word] != ZERO:
+            return True
+    return False
+
+
+@kernel
+def grow(bits: Bits, left: Words, right: Words, first: int, box: Ints, inside: Words) -> None:
+    """Widen a box whose states of `left` are all in `right` while that stays so, feature `first` first."""
+    features = len(box)
+    for turn in range(features):
+        d = (first + turn) % features
+        for end in range(2):
+            step, last = (-1, 0) if end == 0 else (1, bits.sizes[d] - 1)
+            good, reach = box[d, end], abs(last - box[d, end])
+            sure = 0  # the end can go so far; halving finds how far, between this and `reach`
+            while sure < reach:
+                far = (sure + reach + 1) // 2
+                box[d, end] = good + step * far
+                states_inside(box, bits.up_to, inside)
+                if has_wrong(inside, left, right):
+                    reach = far - 1
+                else:
+                    sure = far
+            box[d, end] = good + step * sure
+    states_inside(box, bits.up_to, inside)
+
+
+@kernel
+def one_action_left(bits: Bits, open_ended: bool, left: Words) -> bool:
+    """Return whether the boxes suffice: a last rule that always matches, or none, can do the rest."""
+    if open_ended:
+        return not has_wrong(bits.everything, left, bits.silent)
+    for a in range(len(bits.allowed)):  # noqa: SIM110  # kernels loop
+        if not has_wrong(bits.everything, left, bits.allowed[a]):
+            return True
+    return False
+
+
+@kernel
+def largest(bits: Bits, left: Words, out: Ints) -> None:
+    """Write the box, grown around some undecided state, that decides most states rightly and none wrongly."""
+    states, features = bits.ranks.shape
+    box, inside = np.empty((features, 2), dtype=np.int64), np.empty_like(left)
+    most = 0
+    undecided = 0
+    for word in range(len(left)):
+        undecided += count_bits(left[word] & ~bits.silent[word])
+    stride, seen = max(1, undecided // MOST_SEEDS), 0
+    for s in range(states):
+        word, bit = s // WORD, ONE << np.uint64(s % WORD)
+        if left[word] & ~bits.silent[word] & bit == ZERO:
+            continue
+        seen += 1
+        if seen % stride != 0:
+            continue
+        for a in range(len(bits.allowed)):
+            if bits.allowed[a, word] & bit == ZERO:
+                continue
+            for first in range(features):
+                for d in range(features):
+                    box[d, 0] = bits.ranks[s, d]
+                    box[d, 1] = bits.ranks[s, d]
+                grow(bits, left, bits.allowed[a], first, box, inside)
+                gain = 0
+                for w in range(len(left)):
+                    gain += count_bits(inside[w] & left[w])
+                if gain > most:
+                    most = gain
+                    for d in range(features):
+                        out[d, 0] = box[d, 0]
+                        out[d, 1] = box[d, 1]
+
+
+@kernel
+def peel(bits: Bits, open_ended: bool, left: Words, out: Ints) -> int:
+    """Write the boxes of a list that decides all of `left` rightly, and return how many."""
+    n, inside = 0, np.empty_like(left)
+    while not one_action_left(bits, open_ended, left):
+        largest(bits, left, out[n])
+        states_inside(out[n], bits.up_to, inside)
+        for word in range(len(left)):
+            left[word] &= ~inside[word]
+        n += 1
+    return n

@@ -1,0 +1,247 @@
+"""What the simulators of environments share: fitness over reset seeds, scores, and policies of any kind.
+
+An episode is a function of rules and reset seed alone. What a ruleset got is therefore remembered from one
+generation to the next, episode by episode, and equal rulesets are played once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import TaskError
+from ifthen.rules.batch import RuleBatch, batch_of
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.simulator import (
+    Budget,
+    Choose,
+    Evaluation,
+    Measured,
+    Simulator,
+    checked_ruleset,
+    deviation_of,
+)
+from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Episodes, Trajectory
+from ifthen.tasks.flatten import unusable_reward
+from ifthen.tasks.gym_task import EnvTask
+
+NOT_PLAYED = -1
+KEPT = 4
+"""The number of recordings that are kept: words, pictures and pages ask for the same ones."""
+
+
+class EnvSimulator(Simulator):
+    """Plays rules in an environment, from reset seeds.
+
+    Args:
+        task: the task.
+        threads: how many threads or worker processes to use.
+        budget: the episodes that a generation is measured on.
+        elites: the last rulesets of every generation but the first, which never drop out of a race.
+    """
+
+    task: EnvTask
+
+    def __init__(
+        self, task: EnvTask, threads: int = 1, budget: Budget | None = None, elites: int = 0
+    ) -> None:
+        super().__init__(task, threads)
+        self.budget, self.elites = budget or Budget(), elites
+        self._known: dict[bytes, Episodes] = {}
+        self._recordings: list[tuple[RuleSet, bytes, Sequence[Trajectory]]] = []
+
+    @abstractmethod
+    def play(self, rules: RuleBatch, seeds: NDArray[np.int64]) -> Episodes:
+        """Play each of n rulesets from each of k reset seeds: arrays `(n, k)`."""
+
+    @abstractmethod
+    def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
+        """Play any policy from k reset seeds, side by side: arrays `(1, k)`."""
+
+    @abstractmethod
+    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play any policy from k reset seeds, and keep every step."""
+
+    def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
+        """Measure rulesets on the training seeds that an epoch may spend."""
+        keys = rules.digests()
+        firsts = {key: i for i, key in reversed(list(enumerate(keys)))}
+        own = rules.take(np.array(list(firsts.values()), dtype=np.int64))
+        board = self._remembered(list(firsts))
+        kept = set(keys[len(keys) - self.elites :]) if epoch > 0 else set()
+        exempt = np.array([key in kept for key in firsts])
+        caps = self._race(own, board, exempt, self.budget.heats(epoch, len(self.task.z)))
+        self._known = {key: Episodes(*(column[i] for column in board)) for i, key in enumerate(firsts)}
+        places = {key: i for i, key in enumerate(firsts)}
+        measured = means(self.task, board, caps)
+        rows = np.array([places[key] for key in keys])
+        return Measured(*(getattr(measured, name)[rows] for name in Measured.__dataclass_fields__))
+
+    def _remembered(self, keys: list[bytes]) -> Episodes:
+        """Return what is known of rulesets on the training seeds, `(n, |z|)`, to be filled in."""
+        shape = len(keys), len(self.task.z)
+        board = Episodes(
+            np.zeros(shape), np.zeros(shape, dtype=np.int64), np.full(shape, NOT_PLAYED, dtype=np.int8)
+        )
+        for i, key in enumerate(keys):
+            if key in self._known:
+                board.put(np.array([i]), np.arange(shape[1]), self._known[key])
+        return board
+
+    def _race(
+        self, rules: RuleBatch, board: Episodes, exempt: NDArray[np.bool_], heats: list[NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        """Play the missing episodes heat by heat; return an upper bound of each ruleset's worth, `(n,)`.
+
+        Episodes remembered from other epochs do not count: `board` is left with this epoch's episodes.
+        """
+        running, dropped = np.arange(len(rules.lengths)), []
+        meant = np.zeros(board.endings.shape, dtype=np.bool_)
+        for number, heat in enumerate(heats):
+            if number > 0:
+                worth = means(self.task, board, played=meant).performance[running]
+                slower = running[np.argsort(-worth, kind="stable")[(len(running) + 1) // 2 :]]
+                dropped.append(slower[~exempt[slower]])
+                running = np.setdiff1d(running, dropped[-1])
+            missing = running[(board.endings[np.ix_(running, heat)] == NOT_PLAYED).any(axis=1)]
+            if len(missing):
+                board.put(missing, heat, self.play(rules.take(missing), self.task.z[heat]))
+            meant[np.ix_(running, heat)] = True
+        board.endings[~meant] = NOT_PLAYED
+        return self._caps(board, running, dropped)
+
+    def _caps(
+        self, board: Episodes, last: NDArray[np.int64], dropped: list[NDArray[np.int64]]
+    ) -> NDArray[np.float64]:
+        """Return an upper bound of each ruleset's worth after a race.
+
+        Means over fewer episodes can flatter. A ruleset that dropped out is worth less than the worst one
+        that went on and did not fail. So the fittest has played all episodes, unless all of those failed.
+        """
+        measured = means(self.task, board)
+        caps = np.full(len(board.endings), np.inf)
+        worth = np.where(measured.failed, np.inf, measured.performance)
+        least = worth[last].min()
+        for group in reversed(dropped):
+            caps[group] = np.nextafter(least, -np.inf)
+            least = np.minimum(worth[group], caps[group]).min(initial=least)
+        return caps
+
+    def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
+        """Return the performance of one ruleset on the training seeds, and on the validation seeds."""
+        return self.measures_of(partial(self.play, rules.take(np.array([best]))))
+
+    def measures_of(self, play: Any) -> dict[str, float]:
+        """Return the same for anything that plays reset seeds."""
+        split = len(self.task.z)
+        played: Episodes = play(np.concatenate([self.task.z, self.task.validation]))
+        parts = {"performance": slice(0, split), "unseen_performance": slice(split, None)}
+        return {
+            name: float(means(self.task, played.some(part)).performance[0]) for name, part in parts.items()
+        }
+
+    def evaluate(self, policy: Any, seeds: ArrayLike | None = None) -> Evaluation:
+        """Play a policy from reset seeds."""
+        task, chosen = self.task, self.task.z if seeds is None else checked_seeds(seeds)
+        played = self.play_ruleset(checked_ruleset(policy, task), chosen)
+        returns, failed = played.returns[0], played.endings[0] == NO_RULE
+        return Evaluation(
+            performance=task.floor if failed.any() else float(returns.mean()),
+            method="sampled",
+            episodes=len(returns),
+            steps=int(played.steps.sum()),
+            truncated_share=float((played.endings[0] == TRUNCATED).mean()),
+            failed=bool(failed.any()),
+            failed_share=float(failed.mean()),
+            deviation=deviation_of(returns),
+            least=float(returns.min()),
+            most=float(returns.max()),
+            returns=returns,
+            seeds=chosen,
+        )
+
+    def play_ruleset(self, ruleset: RuleSet, seeds: NDArray[np.int64]) -> Episodes:
+        """Play one ruleset of any kind from k reset seeds: arrays `(1, k)`."""
+        batch = batch_of(ruleset)
+        if batch is not None:
+            return self.play(batch, seeds)
+        return self.play_policy(self._choice(ruleset), seeds)
+
+    def _choice(self, ruleset: RuleSet) -> Choose:
+        return lambda points: ruleset.best_actions(np.clip(points, *self.task.ranges))
+
+    def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
+        """Return the performance on the training seeds, and on held-out test seeds."""
+        return {
+            "on training seeds": self.evaluate(policy),
+            "on test seeds": self.evaluate(policy, self.task.unseen(episodes)),
+        }
+
+    def held_out(self, ruleset: RuleSet, episodes: int) -> float:
+        """Return the mean return on seeds of its own, right after those of the history's validation."""
+        first = int(self.task.validation[-1]) + 1
+        return self.evaluate(ruleset, np.arange(first, first + episodes)).performance
+
+    def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+        """Play a policy from reset seeds and keep every step."""
+        chosen = self.task.z if seeds is None else checked_seeds(seeds)
+        ruleset, key = checked_ruleset(policy, self.task), chosen.tobytes()
+        for known, own, episodes in self._recordings:
+            if own == key and known == ruleset:
+                return episodes
+        found = self.record(self._choice(ruleset), chosen)
+        self._recordings = [*self._recordings, (ruleset, key, found)][-KEPT:]
+        return found
+
+    def refuse_number(self, points: NDArray[np.float64], reward: float, step: int, seed: int) -> None:
+        """Raise TaskError for an observation `(1, features)` or a reward that is not finite."""
+        where = f" at step {step} of the episode with reset seed {seed}"
+        self.task.check_points(points, where)
+        raise unusable_reward(self.task.name, reward, where)
+
+
+def means(
+    task: EnvTask,
+    board: Episodes,
+    caps: NDArray[np.float64] | None = None,
+    played: NDArray[np.bool_] | None = None,
+) -> Measured:
+    """Return the means over episodes `(n, k)`, or raise where a return is not above the floor.
+
+    Args:
+        task: the task.
+        board: the episodes; those that were not played have the ending −1.
+        caps: an upper bound of each ruleset's worth, `(n,)`.
+        played: the episodes that count, `(n, k)`; all that were played where None.
+    """
+    counts = board.endings != NOT_PLAYED if played is None else played
+    episodes = counts.sum(axis=1)
+    failed = ((board.endings == NO_RULE) & counts).any(axis=1)
+    found = np.where(counts, board.returns, 0.0).sum(axis=1) / np.maximum(episodes, 1)
+    if (found[~failed] <= task.floor).any():
+        raise TaskError(
+            f"a policy of {task.name} got {found[~failed].min():g}, which is not above the floor "
+            f"{task.floor:g} that rules without an answer get. Give a lower floor: env_task(…, floor=…)."
+        )
+    return Measured(
+        np.where(failed, task.floor, found if caps is None else np.minimum(found, caps)),
+        episodes,
+        np.where(counts, board.steps, 0).sum(axis=1),
+        ((board.endings == TRUNCATED) & counts).sum(axis=1),
+        failed,
+        ~failed,
+    )
+
+
+def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
+    """Return reset seeds as an array, or raise where they are none."""
+    array = np.asarray(seeds)
+    whole = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iu"
+    if not whole or array.min() < 0 or array.max() >= 2**63:
+        raise TaskError(f"seeds must be a list of whole numbers from 0, such as range(100), not {seeds!r}.")
+    return array.astype(np.int64)

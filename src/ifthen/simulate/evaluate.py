@@ -1,0 +1,146 @@
+"""Measuring a policy: one entry point for every task, and the only place that chooses its simulator."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from numpy.typing import ArrayLike
+
+from ifthen.checks import one_of
+from ifthen.environments.make import as_task
+from ifthen.environments.twins import twin_of
+from ifthen.errors import ParameterError, TaskError
+from ifthen.parallel import checked_threads
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.simulator import Budget, Evaluation, Simulator
+from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.twin import TwinSimulator
+from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.workers import WorkerSimulator
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.table import TabularTask
+from ifthen.tasks.task import Method, Noise, Task
+
+
+def simulator_of(
+    task: Task,
+    *,
+    threads: int = 1,
+    method: Method = "sampled",
+    noise: Noise = "aligned",
+    budget: Budget | None = None,
+    elites: int = 0,
+) -> Simulator:
+    """Return a new simulator of a task.
+
+    Args:
+        task: the task.
+        threads: how many threads or worker processes to use; results do not depend on it.
+        method: how performance is measured: "sampled" or "exact".
+        noise: how a table uses its common random numbers: "aligned" or "stream".
+        budget: the episodes that a generation is measured on, in an environment.
+        elites: rulesets at the end of a population that never drop out of a race.
+    """
+    check_options(task, method, noise, budget or Budget())
+    if isinstance(task, TabularTask):
+        return TableSimulator(task, threads, method, noise)
+    assert isinstance(task, EnvTask)
+    return environment_simulator(task, threads, budget, elites)
+
+
+def environment_simulator(
+    task: EnvTask, threads: int = 1, budget: Budget | None = None, elites: int = 0
+) -> EnvSimulator:
+    """Return a new simulator of an environment; see `simulator_of` for the arguments."""
+    twin = twin_of(task)
+    if twin is not None:
+        return TwinSimulator(task, twin, threads, budget, elites)
+    kind = VectorSimulator if threads <= 1 else WorkerSimulator
+    return kind(task, threads, budget, elites)
+
+
+def shared_simulator(
+    task: Task, method: Method = "sampled", noise: Noise = "aligned", threads: int = 1
+) -> Simulator:
+    """Return a simulator that lives as long as its task, for measuring single policies again and again."""
+    known: dict[tuple[Method, Noise, int], Simulator] = task.__dict__.setdefault("_simulators", {})
+    key = method, noise, threads
+    if key not in known:
+        known[key] = simulator_of(task, threads=threads, method=method, noise=noise)
+    return known[key]
+
+
+def check_options(task: Task, method: Method, noise: Noise, budget: Budget) -> None:
+    """Raise ParameterError where a task cannot be measured as asked; nothing is played."""
+    if isinstance(task, TabularTask):
+        if budget.saves:
+            raise ParameterError(
+                f"windows, first_episodes and racing save episodes of environments; {task.name} is a table, "
+                "whose episodes are cheap and all played. Leave them out."
+            )
+    elif (method, noise) != ("sampled", "aligned"):
+        raise ParameterError(
+            f"{task.name} has no table of states: its fitness can only be 'sampled', and its noise 'aligned' "
+            f"(a reset seed per episode), not {method!r} and {noise!r}."
+        )
+    elif isinstance(task, EnvTask) and budget.windows > task.episodes:
+        raise ParameterError(
+            f"windows must be at most the number of training seeds ({task.episodes} in {task.name}), "
+            f"not {budget.windows}."
+        )
+
+
+def evaluate(
+    policy: Any,
+    task: Any = None,
+    method: Method = "sampled",
+    noise: Noise = "aligned",
+    threads: int | None = None,
+    seeds: ArrayLike | None = None,
+) -> Evaluation:
+    """Measure a policy in a task.
+
+    Args:
+        policy: a RuleSet, a trained system, or, on tables, the action in every state as an array `(S,)`.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+        method: "sampled", by playing, or "exact", by policy evaluation on a table.
+        noise: how a table uses its common random numbers: "aligned" (a number fixed per episode and step) or
+            "stream" (the paper's: one stream through all episodes).
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        seeds: reset seeds to play from in an environment, such as `task.unseen(100)`; the training seeds
+            where None.
+    """
+    one_of("method", method, get_args(Method))
+    one_of("noise", noise, get_args(Noise))
+    own = task_of(policy, task)
+    if method == "exact" and not own.has_states:
+        raise TaskError(f"{own.name} has no table of states: it can only be measured by playing.")
+    return _simulator(own, method, noise, threads).evaluate(policy, seeds)
+
+
+def evaluations(
+    policy: Any, task: Any = None, noise: Noise = "aligned", threads: int | None = None, episodes: int = 100
+) -> dict[str, Evaluation]:
+    """Return the measures of a policy that people want to see, by what they are called.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+        noise: how a table uses its common random numbers.
+        threads: how many threads to use, all cores where None.
+        episodes: how many held-out test seeds to play in an environment.
+    """
+    return _simulator(task_of(policy, task), "sampled", noise, threads).headline(policy, episodes)
+
+
+def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) -> Simulator:
+    """Return the simulator to measure single policies with; only tables have noise to choose."""
+    return shared_simulator(task, method, noise if task.has_states else "aligned", checked_threads(threads))
+
+
+def task_of(policy: Any, task: Any = None) -> Task:
+    """Return the task to look at a policy in: the one given, or a trained system's own."""
+    given = getattr(policy, "task", None) if task is None else task
+    if given is None:
+        raise TaskError("give the task too, such as task='CartPole-v1': a ruleset alone does not know it.")
+    return as_task(given)

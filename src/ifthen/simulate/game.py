@@ -1,0 +1,168 @@
+"""The play of many episodes side by side: lanes take jobs until there are none left.
+
+Every pair of a ruleset and a reset seed is a job. Lanes take jobs in their order; a lane whose episode
+has ended takes the next one, and when there are none left, the lanes that still run go on alone. One compiled
+call chooses the actions of all lanes. An episode depends on its ruleset and its seed alone, so neither the
+number of lanes nor the order of jobs can be seen in the results (of environments that begin the same way from
+the same seed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.lanes import Lanes
+from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes, Log
+
+GOES_ON = -1
+Actions = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]], None]
+"""Writes actions `(m,)`, given rulesets `(m,)` and points `(m, features)`."""
+
+
+class Running(NamedTuple):
+    """The running episodes, one per lane."""
+
+    jobs: NDArray[np.int64]
+    """`(m,)`: -1 in lanes that rest."""
+    totals: NDArray[np.float64]
+    """`(m,)`: the discounted returns so far."""
+    weights: NDArray[np.float64]
+    """`(m,)`: what the next reward counts, γ^t."""
+    steps: NDArray[np.int64]
+    """`(m,)`."""
+
+    def take(self, lanes: NDArray[np.int64]) -> Running:
+        """Return these lanes alone."""
+        return Running._make(column[lanes] for column in self)
+
+
+class Game:
+    """Lanes with the jobs that run in them.
+
+    Args:
+        simulator: whose episodes are played.
+        lanes: its lanes.
+        rulesets: `(m,)`.
+        seeds: `(m,)`.
+        log: gets every step, where it is given.
+    """
+
+    def __init__(
+        self,
+        simulator: EnvSimulator,
+        lanes: Lanes,
+        rulesets: NDArray[np.int64],
+        seeds: NDArray[np.int64],
+        log: Log | None,
+    ) -> None:
+        self._simulator, self._lanes, self._log = simulator, lanes, log
+        self._rulesets, self._seeds = rulesets, seeds
+        n = self._given = min(lanes.limit, len(seeds))
+        lanes.open(n)
+        self._running = Running(np.arange(n), np.zeros(n), np.ones(n), np.zeros(n, dtype=np.int64))
+        self._points = np.empty((n, len(simulator.task.features)))
+        self._begin(np.arange(n))
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether any episode still runs."""
+        return len(self._running.jobs) > 0
+
+    def step(self, choose: Actions, found: Episodes) -> None:
+        """Take a step in all lanes, write down the episodes that end, and begin others in their place."""
+        running, before = self._running, self._points
+        actions = np.empty(len(before), dtype=np.int64)
+        choose(self._rulesets[running.jobs], before, actions)
+        actions[running.jobs < 0] = -1
+        self._points, rewards, terminated, truncated = self._lanes.step(actions)
+        endings = np.empty(len(before), dtype=np.int8)
+        task = self._simulator.task
+        bad = settle(
+            self._points, rewards, terminated, truncated, actions, task.gamma, task.t_max, running, endings
+        )
+        if bad >= 0:
+            self._refuse(bad, rewards[bad])
+        if self._log is not None:
+            self._log.add(running.jobs, before, actions, rewards)
+        ended = np.flatnonzero(endings != GOES_ON)
+        if len(ended):
+            stuck = ended[endings[ended] == NO_RULE]
+            self._points[stuck] = before[stuck]  # lanes that rest may show anything
+            self._finish(ended, endings[ended], found)
+
+    def _finish(self, ended: NDArray[np.int64], endings: NDArray[np.int8], found: Episodes) -> None:
+        """Write down episodes, begin others in their lanes, and leave lanes behind when jobs run out."""
+        running = self._running
+        done = running.jobs[ended]
+        found.returns[done], found.steps[done] = running.totals[ended], running.steps[ended]
+        found.endings[done] = endings
+        if self._log is not None:
+            self._log.end(done, self._points[ended])
+        more = min(len(ended), len(self._seeds) - self._given)
+        begun, free = ended[:more], ended[more:]
+        running.jobs[begun] = np.arange(self._given, self._given + more)
+        running.jobs[free] = -1
+        self._given += more
+        if len(begun):
+            self._begin(begun)
+        if len(free):
+            self._lanes.rest(free)
+            busy = np.flatnonzero(running.jobs >= 0)
+            if 2 * len(busy) <= len(running.jobs):
+                if len(busy):
+                    self._lanes.keep(busy)
+                self._running, self._points = running.take(busy), self._points[busy]
+
+    def _begin(self, lanes: NDArray[np.int64]) -> None:
+        """Begin the episodes of the jobs that lanes have been given."""
+        running = self._running
+        running.totals[lanes], running.weights[lanes], running.steps[lanes] = 0.0, 1.0, 0
+        self._points[lanes] = self._lanes.start(lanes, self._seeds[running.jobs[lanes]])
+        for lane in lanes[~np.isfinite(self._points[lanes]).all(axis=1)]:
+            self._refuse(lane, 0.0)
+
+    def _refuse(self, lane: int, reward: float) -> None:
+        """Raise for a number that is not finite."""
+        step, seed = int(self._running.steps[lane]), int(self._seeds[self._running.jobs[lane]])
+        self._simulator.refuse_number(self._points[lane : lane + 1], reward, step, seed)
+
+
+@kernel
+def settle(
+    points: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+    terminated: NDArray[np.bool_],
+    truncated: NDArray[np.bool_],
+    actions: NDArray[np.int64],
+    gamma: float,
+    t_max: int,
+    running: Running,
+    endings: NDArray[np.int8],
+) -> int:
+    """Add up a step of all lanes, write which end, and how; returns the first with a bad number, or -1."""
+    for lane in range(len(actions)):
+        endings[lane] = GOES_ON
+        if running.jobs[lane] < 0:
+            continue
+        if actions[lane] < 0:
+            endings[lane] = NO_RULE
+            continue
+        running.totals[lane] += running.weights[lane] * rewards[lane]
+        running.weights[lane] *= gamma
+        running.steps[lane] += 1
+        if not np.isfinite(rewards[lane]):
+            return lane
+        for d in range(points.shape[1]):
+            if not np.isfinite(points[lane, d]):
+                return lane
+        if terminated[lane]:
+            endings[lane] = TERMINATED
+        elif truncated[lane] or running.steps[lane] >= t_max:
+            endings[lane] = TRUNCATED
+    return -1

@@ -1,0 +1,154 @@
+"""Vector environments as lanes: episodes side by side, each begun from its own reset seed.
+
+Gymnasium's vector environments reset a lane by themselves after its episode, with random numbers of their
+own. Here every episode begins from the reset seed that it was given, whenever a lane is free for it, so that
+it is a function of the policy and the seed alone. Environments that do not begin the same way from the same
+seed, or that remember earlier episodes, cannot be helped: their scores depend on what was played before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+from ifthen.tasks.flatten import FlatSpace
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.probe import checked_reset, checked_step
+
+MOST_LANES = 64
+"""Environments in Python take far longer for a step than what is done once for all lanes."""
+
+Step = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]
+"""Points `(m, features)`, rewards `(m,)`, terminated `(m,)` and truncated `(m,)`."""
+
+
+class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment that can rest: action -1, and a reset without a seed, leave it as it is.
+
+    Its observations are rows of numbers `(features,)`, checked and of the types that their space says.
+    """
+
+    def __init__(self, task: EnvTask) -> None:
+        super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
+        self._name, self._first_action = task.name, task.action_start
+        self._flat = FlatSpace.of(self.env.observation_space)
+        if self._flat != task.flat:
+            self.env.close()
+            raise TaskError(
+                f"environments of one task must have the same spaces, but one of {task.name} observes "
+                f"{self.env.observation_space}, another something else."
+            )
+        self.observation_space = Box(-np.inf, np.inf, (len(task.features),), np.float64)
+        self._seed: int | None = None
+        self._steps = 0
+        self._seen: NDArray[np.float64] | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        """Begin an episode."""
+        if seed is not None or self._seen is None:
+            self._seed, self._steps = seed, 0
+            try:
+                answer = self.env.reset(seed=seed)
+            except Exception as problem:
+                raise self._error("reset", problem) from problem
+            try:
+                self._seen = self._flat.row(checked_reset(answer))
+            except TaskError as problem:
+                raise self._refusal(problem) from None
+        return self._seen, {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Take a step by an action counted from 0; infos are left out, as gathering them takes time."""
+        if action < 0:
+            return self._seen, 0.0, False, False, {}
+        self._steps += 1
+        try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
+            answer = self.env.step(int(action) + self._first_action)
+        except Exception as problem:
+            raise self._error("step", problem) from problem
+        try:
+            observation, reward, terminated, truncated = checked_step(answer)
+            self._seen = self._flat.row(observation)
+        except TaskError as problem:
+            raise self._refusal(problem) from None
+        return self._seen, reward, terminated, truncated, {}
+
+    def _error(self, what: str, problem: Exception) -> TaskError:
+        return TaskError(
+            f"{self._name} raised {type(problem).__name__} in {what} (step {self._steps} of the episode with "
+            f"reset seed {self._seed}): {problem}"
+        )
+
+    def _refusal(self, problem: TaskError) -> TaskError:
+        return TaskError(
+            f"{self._name} at step {self._steps} of the episode with reset seed {self._seed}: {problem}"
+        )
+
+
+class Lanes:
+    """Lanes of any environment, stepped one after the other by `SyncVectorEnv`; made once and used again."""
+
+    limit = MOST_LANES
+    """The most lanes that are worth having."""
+
+    def __init__(self, task: EnvTask) -> None:
+        self._task = task
+        self._made: list[Lane] = []
+        self._vector: Any = None
+        self._places = np.arange(0)
+
+    def open(self, lanes: int) -> None:
+        """Have lanes ready."""
+        while len(self._made) < lanes:
+            self._made.append(Lane(self._task))
+        if self._vector is None or self._vector.num_envs != lanes:
+            makers = [lambda own=lane: own for lane in self._made[:lanes]]
+            try:
+                self._vector = SyncVectorEnv(makers, copy=False, autoreset_mode=AutoresetMode.DISABLED)
+            except RuntimeError as problem:
+                raise TaskError(f"environments of one task must have the same spaces: {problem}") from None
+        self._places = np.arange(lanes)
+
+    def start(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Begin episodes."""
+        places = self._places[lanes]
+        each: list[int | None] = [None] * self._vector.num_envs
+        for place, seed in zip(places, seeds, strict=True):
+            each[place] = int(seed)
+        observations = self._reset(places, each)
+        rows: NDArray[np.float64] = observations[places]
+        return rows
+
+    def step(self, actions: NDArray[np.int64]) -> Step:
+        """Take a step."""
+        places, n = self._places, self._vector.num_envs
+        every = np.full(n, -1)
+        every[places] = actions
+        observations, rewards, terminated, truncated, _ = self._vector.step(every)
+        return observations[places], rewards[places], terminated[places], truncated[places]
+
+    def rest(self, lanes: NDArray[np.int64]) -> None:
+        """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""
+        self._reset(self._places[lanes], [None] * self._vector.num_envs)
+
+    def keep(self, lanes: NDArray[np.int64]) -> None:
+        """Go on with these lanes alone; the others rest, which takes next to no time."""
+        self._places = self._places[lanes]
+
+    def _reset(self, places: NDArray[np.int64], seeds: list[int | None]) -> Any:
+        mask = np.zeros(self._vector.num_envs, dtype=np.bool_)
+        mask[places] = True
+        return self._vector.reset(seed=seeds, options={"reset_mask": mask})[0]
+
+    def close(self) -> None:
+        """Close the environments."""
+        for lane in self._made:
+            lane.close()
+        self._made.clear()
+        self._vector = None

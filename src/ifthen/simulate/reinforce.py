@@ -1,0 +1,151 @@
+"""The reinforcement update of PPL-ST (paper, section "PPL-ST"), the same for tables and environments.
+
+A trajectory is walked backwards. Each of its steps has a payoff P, and every rule in the step's action set
+(the matching rules that advocate the action taken) moves its prediction towards P:
+
+    ε = P − w·x;   w += η/‖x‖² · ε · x;   var = (1 − η)·var + η·(w·x after − P)²
+
+Moving w by η/‖x‖² · ε · x moves w·x by ηε, so that the error left is (1 − η)ε.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.randomness import below, fold
+from ifthen.rules.batch import Intervals, chosen, is_inside
+from ifthen.rules.strength import prediction
+from ifthen.simulate.simulator import Reinforcement
+from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+
+
+@kernel
+def fill_payoffs(
+    length: int,
+    rewards: NDArray[np.float64],
+    gamma: float,
+    paper_payoff: bool,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the payoff P of each of a trajectory's `length` steps.
+
+    P is the discounted return, or the paper's γ^j · Σ r over the rest of the trajectory, j steps from its
+    end. The two agree where reward comes only at the end.
+    """
+    returned, summed, discount = 0.0, 0.0, 1.0
+    for t in range(length - 1, -1, -1):
+        summed += rewards[t]
+        returned = rewards[t] + gamma * returned
+        out[t] = discount * summed if paper_payoff else returned
+        discount *= gamma
+
+
+@kernel
+def learning_rate(x0: float, points: NDArray[np.float64], s: int, eta: float) -> float:
+    """Return η/‖x‖² at point s."""
+    norm = x0 * x0
+    for d in range(points.shape[1]):
+        norm += points[s, d] * points[s, d]
+    return eta / norm
+
+
+@kernel
+def reinforce_rule(
+    learnt: NDArray[np.float64],
+    r: int,
+    payoff: float,
+    eta: float,
+    rate: float,
+    x0: float,
+    points: NDArray[np.float64],
+    s: int,
+    axes: tuple[int, ...],
+) -> None:
+    """Move w and var of rule r of one ruleset towards the payoff P at point s; `rate` is η/‖x‖²."""
+    features = len(axes)
+    error = payoff - prediction(learnt, r, x0, points, s, axes)
+    learnt[r, 0] += rate * error * x0
+    for d in range(features):
+        learnt[r, d + 1] += rate * error * points[s, d]
+    left = (1 - eta) * error
+    learnt[r, features + 1] = (1 - eta) * learnt[r, features + 1] + eta * left * left
+
+
+@kernel
+def draw_starts(key: np.uint64, rollout: int, n_starts: int, out: NDArray[np.int64]) -> None:
+    """Draw where the rollout of every ruleset starts, `(n,)`."""
+    for i in range(len(out)):
+        out[i] = below(fold(fold(key, i), rollout), 0, n_starts)
+
+
+@kernel
+def reinforce_episode(
+    rules: Intervals,
+    i: int,
+    length: int,
+    points: NDArray[np.float64],
+    actions: NDArray[np.int64],
+    payoffs: NDArray[np.float64],
+    eta: float,
+) -> None:
+    """Walk an episode of ruleset i backwards; `points` are clipped to the features' ranges."""
+    learnt = rules.learnt[i]
+    for t in range(length - 1, -1, -1):
+        axes = points[t]  # its length is all that a prediction asks for
+        rate = learning_rate(rules.x0, points, t, eta)
+        for r in range(rules.lengths[i]):
+            if rules.actions[i, r] == actions[t] and is_inside(rules, i, r, points, t):
+                reinforce_rule(learnt, r, payoffs[t], eta, rate, rules.x0, points, t, axes)
+
+
+@kernel
+def reinforce_on_twin(
+    first: int,
+    last: int,
+    rules: Intervals,
+    lesson: Reinforcement,
+    address: int,
+    starts: Starts,
+    gamma: float,
+    out_steps: NDArray[np.int64],
+    out_bad: NDArray[np.int64],
+    out_last: NDArray[np.float64],
+) -> None:
+    """Let rulesets `first` to `last − 1` learn from their rollouts, played by a twin.
+
+    Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
+    """
+    features = starts.points.shape[1]
+    state, now = np.empty((1, starts.states.shape[1])), np.empty((1, features))
+    reward = np.empty(1)
+    points, rewards = np.empty((starts.t_max, features)), np.empty(starts.t_max)
+    actions, payoffs = np.empty(starts.t_max, dtype=np.int64), np.empty(starts.t_max)
+    for i in range(first, last):
+        own = fold(lesson.key, i)
+        for rollout in range(lesson.rollouts):
+            start = below(fold(own, rollout), 0, len(starts.states))
+            state[0] = starts.states[start]
+            now[0] = starts.points[start]
+            length, ended = 0, False
+            while length < starts.t_max and not ended:
+                a = chosen(rules, i, now, 0)
+                if a < 0:
+                    break
+                for d in range(features):
+                    points[length, d] = min(max(now[0, d], rules.floors[d]), rules.ceilings[d])
+                actions[length] = a
+                ended = step_twin(address, state, 0, a, now, reward)
+                rewards[length] = reward[0]
+                length += 1
+                if not is_finite(now, 0) or not math.isfinite(reward[0]):
+                    out_bad[i, 0], out_bad[i, 1] = start, length
+                    out_last[i, :features] = now[0]
+                    out_last[i, features] = reward[0]
+                    return
+            fill_payoffs(length, rewards, gamma, lesson.paper_payoff, payoffs)
+            reinforce_episode(rules, i, length, points, actions, payoffs, lesson.eta)
+            out_steps[i] += length

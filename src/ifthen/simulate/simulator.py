@@ -1,0 +1,230 @@
+"""What a simulator is: it plays rules in one task, and owns every cache that doing so needs.
+
+There is one for tables, one for compiled twins, one for vector environments and one that spreads those over
+worker processes. `ifthen.simulate.evaluate` decides which one a task gets; nobody else asks.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import TaskError
+from ifthen.rules.batch import RuleBatch
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.trajectories import Trajectory
+from ifthen.tasks.task import Method, Noise, Task
+
+HEATS = (1 / 8, 1 / 4, 1 / 2, 1.0)
+
+
+class Budget(NamedTuple):
+    """Which episodes of z a generation is measured on: all of them, or fewer to save time.
+
+    Three ways to spend less, alone or together:
+    - windows (incremental learning with alternating strata, ILAS: Bacardit and Garrell 2003): z is cut into
+      windows, and each generation is measured on one of them, in turn;
+    - growing: the first generations are measured on a few episodes, and their number doubles now and then;
+    - racing: after an eighth, a quarter and half of the episodes only the better half goes on.
+
+    The fittest ruleset of each generation is measured on all of z for the history, whatever was spent on it.
+    """
+
+    windows: int = 1
+    """Windows of z."""
+    first_episodes: int | None = None
+    """Episodes of the first generations; all where None."""
+    double_every: int = 10
+    """Generations after which that number doubles."""
+    racing: bool = False
+    """Whether the worse half stops early."""
+
+    @property
+    def saves(self) -> bool:
+        """Whether anything is saved at all."""
+        return self != Budget(double_every=self.double_every)
+
+    def heats(self, epoch: int, episodes: int) -> list[NDArray[np.int64]]:
+        """Return which of z's `episodes` an epoch plays: before each heat but the first, half drop out."""
+        window = np.arange(epoch % self.windows, episodes, self.windows)
+        if self.first_episodes is not None:
+            doubled = min(epoch // self.double_every, 60)
+            window = window[: self.first_episodes << doubled]
+        ends = [int(np.ceil(share * len(window))) for share in HEATS] if self.racing else [len(window)]
+        starts = [0, *ends[:-1]]
+        return [window[first:last] for first, last in zip(starts, ends, strict=True) if last > first]
+
+
+Choose = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+"""A policy as a function: feature vectors `(m, features)` in, actions `(m,)` out, −1 for none."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured of n rulesets, each `(n,)`."""
+
+    performance: NDArray[np.float64]
+    """Mean return; the task's floor where a state without a rule was reached."""
+    episodes: NDArray[np.int64]
+    """Episodes behind the mean, played now or remembered."""
+    steps: NDArray[np.int64]
+    """Steps of these episodes."""
+    truncated: NDArray[np.int64]
+    """Episodes that reached t_max."""
+    failed: NDArray[np.bool_]
+    """Whether a state without a rule was reached."""
+    counted: NDArray[np.bool_]
+    """Whether the ruleset enters the population's mean and median."""
+
+
+class Reinforcement(NamedTuple):
+    """How the rules of a batch learn from rollouts (paper, section "PPL-ST")."""
+
+    key: np.uint64
+    """The stream that start states and noise are drawn from."""
+    learners: int
+    """The first rulesets of the batch learn; the others stay as they are."""
+    rollouts: int
+    """Rollouts per ruleset, each acted by what was learnt from those before."""
+    eta: float
+    """The learning rate η."""
+    paper_payoff: bool
+    """Whether payoffs follow the paper's formula rather than the discounted return."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """How well a policy does in a task. Fields that do not apply to the task are None, and are not shown.
+
+    Args:
+        performance: the mean return; the task's floor where a state without a rule was reached.
+        method: "sampled" or "exact".
+        episodes: episodes played; 0 for exact.
+        steps: steps played; 0 for exact.
+        truncated_share: share of episodes that reached t_max; 0 for exact.
+        failed: whether a state without a rule can be reached (exact) or was reached.
+        noise: how the common random numbers were used, where a table was sampled.
+        optimum: the performance of an optimal policy, measured the same way, where it is known.
+        fraction: performance as a fraction of the optimum, where returns cannot be negative.
+        uncovered: feature vectors of the decision states with no matching rule, where states are listed.
+        failed_share: share of episodes that reached a state without a rule.
+        deviation: the sample standard deviation of returns; NaN for a single episode.
+        least: the smallest return.
+        most: the largest return.
+        returns: the return of each episode, `(episodes,)`.
+        seeds: the reset seed of each episode, `(episodes,)`.
+    """
+
+    performance: float
+    method: Method
+    episodes: int
+    steps: int
+    truncated_share: float
+    failed: bool
+    noise: Noise | None = None
+    optimum: float | None = None
+    fraction: float | None = None
+    uncovered: tuple[tuple[int, ...], ...] | None = None
+    failed_share: float | None = None
+    deviation: float | None = None
+    least: float | None = None
+    most: float | None = None
+    returns: NDArray[np.float64] | None = field(default=None, repr=False)
+    seeds: NDArray[np.int64] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
+        told = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
+        return f"Evaluation({told})"
+
+
+class Simulator(ABC):
+    """Plays rules in a task.
+
+    Args:
+        task: the task.
+        threads: how many threads or worker processes to use; results do not depend on it.
+    """
+
+    cheap: ClassVar[bool] = True
+    """Whether steps cost next to nothing, so that it pays to play rather than to think."""
+
+    def __init__(self, task: Task, threads: int) -> None:
+        self.task, self.threads = task, threads
+
+    @abstractmethod
+    def fitness(self, rules: RuleBatch, epoch: int) -> Measured:
+        """Measure the rulesets of a population, on the episodes that an epoch may spend."""
+
+    @abstractmethod
+    def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
+        """Return the columns of the history that tell how well one ruleset of the batch does."""
+
+    @abstractmethod
+    def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let rules learn from rollouts: `rules.learnt` changes. Return the steps taken."""
+
+    @abstractmethod
+    def evaluate(self, policy: Any, seeds: ArrayLike | None = None) -> Evaluation:
+        """Measure one policy: a RuleSet or, on tables, the action in every state `(S,)`.
+
+        Args:
+            policy: the policy.
+            seeds: reset seeds to play from in an environment; the training seeds where None.
+        """
+
+    @abstractmethod
+    def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
+        """Return the measures that people want to see first, by what they are called.
+
+        Args:
+            policy: as in `evaluate`.
+            episodes: how many test seeds to play in an environment.
+        """
+
+    @abstractmethod
+    def held_out(self, ruleset: RuleSet, episodes: int) -> float:
+        """Return the performance where nothing is learnt and no final score is taken.
+
+        Args:
+            ruleset: the rules.
+            episodes: how many episodes to play; not used where the measure is exact.
+        """
+
+    @abstractmethod
+    def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
+        """Play one policy and return its episodes step by step.
+
+        Args:
+            policy: as in `evaluate`.
+            seeds: reset seeds or, on tables, numbers of training episodes; all training episodes where None.
+        """
+
+
+def checked_ruleset(policy: Any, task: Task) -> RuleSet:
+    """Return the ruleset of a policy, or raise where its features or actions are not the task's."""
+    ruleset = getattr(policy, "ruleset", policy)
+    if not isinstance(ruleset, RuleSet):
+        raise TaskError(f"a policy in {task.name} must be a RuleSet or a trained system, not {policy!r}.")
+    if ruleset.features != task.features or ruleset.action_names != task.action_names:
+        raise TaskError(
+            f"the ruleset speaks of {described(ruleset)}, but task {task.name} has {described(task)}."
+        )
+    return ruleset
+
+
+def described(owner: RuleSet | Task) -> str:
+    """Return features and actions in short, for error messages."""
+    features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features)
+    return f"{features} and actions {', '.join(owner.action_names)}"
+
+
+def deviation_of(returns: NDArray[np.float64]) -> float:
+    """Return the sample standard deviation; NaN for a single return."""
+    return float(returns.std(ddof=1)) if len(returns) > 1 else math.nan

@@ -1,0 +1,376 @@
+"""Compiled rollouts of policy tables over z, with common random numbers (paper, equation for performance).
+
+Every policy of a task meets the same noise: step number j of the task's stream has outcome
+`outcome(key, j)`, a pure function. With noise "aligned", step t of episode e uses j = e · t_max + t; with
+noise "stream" (the paper's), j counts the steps played so far, episode after episode.
+
+Two devices make it fast, and change nothing:
+- the outcomes are kept in a table of bytes, as far as `MEMO_BYTES` go; later ones are drawn when needed;
+- a policy's one-step table `(D, K)` is composed with itself into a table of `block` steps at a time,
+  `(D, K**block)`: one look-up then plays `block` steps.
+
+In both tables an entry is the next decision state (in the block table, the position of its row), or −t where
+the episode ends with the t-th step of the look-up, or `NULL` where a state without a rule is reached.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.parallel import for_slices
+from ifthen.randomness import stream, uniform
+from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
+from ifthen.tasks.table import TabularTask
+from ifthen.tasks.task import Noise
+
+MEMO_BYTES = 64 * 2**20
+BLOCK_ENTRIES = 4096
+LONGEST_BLOCK = 8
+NULL = -(2**30)
+
+
+class Plan(NamedTuple):
+    """What the rollouts of one task share."""
+
+    starts: NDArray[np.int32]
+    """`(|z|,)`: z as decision states."""
+    distinct_starts: int
+    """|S_I|: the first |S_I| of `starts` are all of them."""
+    key: np.uint64
+    """Stream of the common random numbers."""
+    cuts: NDArray[np.float64]
+    """`(K,)`: cumulative outcome probabilities."""
+    t_max: int
+    """Steps until truncation."""
+    block: int
+    """Steps per look-up."""
+    width: int
+    """K**block, the entries per state in a table of `block` steps."""
+    row: int
+    """How many steps of each episode the memo covers when noise is aligned."""
+    memo: NDArray[np.uint8]
+    """`(|z| · row,)`: the next `block` outcomes as one number, for each step that is remembered."""
+    discounts: NDArray[np.float64]
+    """`(t_max + 1,)`: γ^t."""
+    sparse: bool
+    """Whether only the last step of an episode can carry reward."""
+    floor: float
+    """The performance of a policy that meets a null action."""
+
+
+class Tables(NamedTuple):
+    """One policy, ready to play: its tables of one step and of `block` steps at a time."""
+
+    step_next: NDArray[np.int32]
+    """`(D · K,)`."""
+    step_reward: NDArray[np.float64]
+    """`(D · K,)`."""
+    block_next: NDArray[np.int32]
+    """`(D · width,)`."""
+    block_reward: NDArray[np.float64]
+    """`(D · width,)`: discounted to the block's first step."""
+
+
+class Played(NamedTuple):
+    """What n policies got, each `(n,)`."""
+
+    performance: NDArray[np.float64]
+    """Mean return; the task's floor where a null action was reached."""
+    steps: NDArray[np.int64]
+    """Steps over all episodes; 0 where a null action was reached."""
+    truncated: NDArray[np.int64]
+    """Episodes that reached t_max; 0 where a null action was reached."""
+    failed: NDArray[np.bool_]
+    """Whether a null action was reached."""
+
+
+def block_length(n_states: int, outcomes: int, episodes: int) -> int:
+    """Return how many steps one look-up plays: as many as keep the table small and the noise a byte.
+
+    Every policy has its own table: one with more entries than there are episodes takes longer to fill
+    than it saves.
+    """
+    block = 1
+    while (
+        block < LONGEST_BLOCK
+        and outcomes ** (block + 1) <= 256
+        and n_states * outcomes ** (block + 1) <= min(BLOCK_ENTRIES, episodes)
+    ):
+        block += 1
+    return block
+
+
+@lru_cache(maxsize=4)
+def plan(task: TabularTask) -> Plan:
+    """Return what the rollouts of a task share, made once per task."""
+    model = task.dynamics
+    outcomes = len(model.probability)
+    block = min(block_length(len(model.states), outcomes, len(task.z)), task.t_max)
+    row = max(1, min(task.t_max, MEMO_BYTES // len(task.z)))
+    memo = np.empty(len(task.z) * row, dtype=np.uint8)
+    key = stream(task.noise_seed, "z")
+    cuts = np.cumsum(model.probability)
+    remember_outcomes(key, cuts, task.t_max, row, block, memo)
+    factors = np.full(task.t_max + 1, task.gamma)
+    factors[0] = 1.0
+    return Plan(
+        starts=np.tile(model.starts, task.enumerations),
+        distinct_starts=len(model.starts),
+        key=key,
+        cuts=cuts,
+        t_max=task.t_max,
+        block=block,
+        width=outcomes**block,
+        row=row,
+        memo=memo,
+        discounts=np.cumprod(factors),
+        sparse=not model.reward[model.next_state >= 0].any(),
+        floor=task.floor,
+    )
+
+
+def play(
+    task: TabularTask, policies: NDArray[np.int16], noise: Noise = "aligned", threads: int = 1
+) -> Played:
+    """Play policy tables `(n, D)` from every initial state of z.
+
+    Args:
+        task: the task.
+        policies: the action in every decision state, −1 for none.
+        noise: "aligned" or "stream".
+        threads: how many threads to use; results do not depend on it.
+    """
+    model, shared, n = task.dynamics, plan(task), len(policies)
+    result = Played(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
+
+    def work(first: int, last: int) -> None:
+        arrays = policies, model.next_state, model.reward
+        play_policies(first, last, *arrays, shared, noise == "stream", result)
+
+    for_slices(work, n, threads, task.grain)
+    return result
+
+
+def replay(
+    task: TabularTask, table: NDArray[np.int16], start: int, key: np.uint64, position: int
+) -> Trajectory:
+    """Play one episode and keep every step.
+
+    Args:
+        task: the table.
+        table: the action in every decision state `(D,)`, −1 for none.
+        start: the state to start in.
+        key: the stream of the noise.
+        position: where in the stream the episode's noise begins.
+    """
+    number = {int(state): i for i, state in enumerate(task.decision_states)}
+    cuts, state, done = np.cumsum(task.probability), start, False
+    states: list[int] = []
+    actions: list[int] = []
+    outcomes: list[int] = []
+    while len(actions) < task.t_max and not done and table[number[state]] >= 0:
+        action, k = int(table[number[state]]), int(outcome(key, cuts, position + len(actions)))
+        states.append(state)
+        actions.append(action)
+        outcomes.append(k)
+        state, done = int(task.next_state[state, action, k]), bool(task.done[state, action, k])
+    ending = TERMINATED if done else TRUNCATED if len(actions) == task.t_max else NO_RULE
+    points = task.state_features.astype(np.float64)
+    path, taken, drawn = (np.array(each, dtype=np.int64) for each in (states, actions, outcomes))
+    rewards = task.reward[path, taken, drawn]
+    return Trajectory(points[path], taken, rewards, ending, points[state], np.append(path, state), drawn)
+
+
+@kernel
+def outcome(key: np.uint64, cuts: NDArray[np.float64], position: int) -> int:
+    """Return the outcome 0 … K − 1 at `position` of the stream `key`."""
+    u = uniform(key, position)
+    k = 0
+    while k < len(cuts) - 1 and u >= cuts[k]:
+        k += 1
+    return k
+
+
+@kernel
+def remember_outcomes(
+    key: np.uint64,
+    cuts: NDArray[np.float64],
+    t_max: int,
+    row: int,
+    block: int,
+    out: NDArray[np.uint8],
+) -> None:
+    """Write, for the first `row` steps of every episode, the next `block` outcomes as one number.
+
+    Outcomes are digits in base K, the earliest the most significant. Where `row` is `t_max`, position i of
+    `out` is also position i of the stream.
+    """
+    outcomes = len(cuts)
+    width = outcomes**block
+    for e in range(len(out) // row):
+        code = 0
+        for t in range(1 - block, row):
+            code = (code * outcomes + outcome(key, cuts, e * t_max + t + block - 1)) % width
+            if t >= 0:
+                out[e * row + t] = code
+
+
+@kernel
+def empty_tables(n_states: int, plan: Plan) -> Tables:
+    """Return tables for a policy over `n_states` decision states, not filled yet."""
+    steps, blocks = n_states * len(plan.cuts), n_states * plan.width
+    return Tables(
+        np.empty(steps, dtype=np.int32),
+        np.empty(steps, dtype=np.float64),
+        np.empty(blocks, dtype=np.int32),
+        np.empty(blocks, dtype=np.float64),
+    )
+
+
+@kernel
+def fill_step_tables(
+    policies: NDArray[np.int16],
+    i: int,
+    next_state: NDArray[np.int32],
+    reward: NDArray[np.float64],
+    tables: Tables,
+) -> None:
+    """Fill the one-step tables of policy i."""
+    outcomes = next_state.shape[2]
+    for s in range(policies.shape[1]):
+        a = policies[i, s]
+        for k in range(outcomes):
+            if a < 0:
+                tables.step_next[s * outcomes + k] = NULL
+                tables.step_reward[s * outcomes + k] = 0.0
+            else:
+                tables.step_next[s * outcomes + k] = next_state[s, a, k]
+                tables.step_reward[s * outcomes + k] = reward[s, a, k]
+
+
+@kernel
+def fill_block_tables(plan: Plan, tables: Tables) -> None:
+    """Compose the one-step tables with themselves into the tables of `block` steps at a time."""
+    outcomes, size = len(plan.cuts), len(tables.step_next)
+    nexts, rewards = tables.block_next, tables.block_reward
+    nexts[:size] = tables.step_next
+    rewards[:size] = tables.step_reward
+    for j in range(1, plan.block):
+        # From the last entry down, so that entry i is read before its K successors are written.
+        for i in range(size - 1, -1, -1):
+            s, so_far = nexts[i], rewards[i]
+            for k in range(outcomes):
+                after, gained = s, 0.0
+                if s >= 0:
+                    after = tables.step_next[s * outcomes + k]
+                    gained = tables.step_reward[s * outcomes + k]
+                    if after == -1:
+                        after = -1 - j
+                nexts[i * outcomes + k] = after
+                rewards[i * outcomes + k] = so_far + plan.discounts[j] * gained
+        size *= outcomes
+    for i in range(size):
+        if nexts[i] >= 0:
+            nexts[i] *= plan.width
+
+
+@kernel
+def play_blocks(
+    start: int, memo_at: int, remembered: int, plan: Plan, tables: Tables
+) -> tuple[float, int, int]:
+    """Play an episode by whole blocks while its noise is in the memo; return gain, steps, last entry."""
+    gained = 0.0
+    s, t = start * plan.width, 0
+    while t + plan.block <= remembered:
+        i = s + plan.memo[memo_at + t]
+        s = tables.block_next[i]
+        if s < 0:
+            return gained + plan.discounts[t] * tables.block_reward[i], t - s, s
+        if not plan.sparse:
+            gained += plan.discounts[t] * tables.block_reward[i]
+        t += plan.block
+    return gained, t, s // plan.width
+
+
+@kernel
+def play_steps(
+    s: int, t: int, gained: float, position: int, plan: Plan, tables: Tables
+) -> tuple[float, int, int]:
+    """Play the rest of an episode step by step; return gain, steps, last entry (≥ 0: truncated)."""
+    outcomes = len(plan.cuts)
+    while t < plan.t_max and s >= 0:
+        i = s * outcomes + outcome(plan.key, plan.cuts, position + t)
+        s = tables.step_next[i]
+        gained += plan.discounts[t] * tables.step_reward[i]
+        t += 1
+    return gained, t, s
+
+
+@kernel
+def play_aligned(plan: Plan, tables: Tables) -> tuple[float, int, int, bool]:
+    """Play z with the noise fixed per (episode, step); return total gain, steps, truncated, failed."""
+    total, steps, truncated = 0.0, 0, 0
+    for e in range(len(plan.starts)):
+        gained, t, s = play_blocks(plan.starts[e], e * plan.row, plan.row, plan, tables)
+        if s >= 0:
+            gained, t, s = play_steps(s, t, gained, e * plan.t_max, plan, tables)
+            truncated += s >= 0
+        if s == NULL:
+            return 0.0, 0, 0, True
+        total += gained
+        steps += t
+    return total, steps, truncated, False
+
+
+@kernel
+def play_streamed(plan: Plan, tables: Tables) -> tuple[float, int, int, bool]:
+    """Play z with the noise as one stream through all episodes; return as `play_aligned` does."""
+    total, steps, truncated = 0.0, 0, 0
+    # The memo runs on from episode to episode only where it holds every step of each.
+    memory = len(plan.memo) if plan.row == plan.t_max else 0
+    for e in range(len(plan.starts)):
+        remembered = min(plan.t_max, memory - steps)
+        gained, t, s = play_blocks(plan.starts[e], steps, remembered, plan, tables)
+        if s >= 0:
+            gained, t, s = play_steps(s, t, gained, steps, plan, tables)
+            truncated += s >= 0
+        if s == NULL:
+            return 0.0, 0, 0, True
+        total += gained
+        steps += t
+    return total, steps, truncated, False
+
+
+@kernel
+def play_policies(
+    first: int,
+    last: int,
+    policies: NDArray[np.int16],
+    next_state: NDArray[np.int32],
+    reward: NDArray[np.float64],
+    plan: Plan,
+    streamed: bool,
+    out: Played,
+) -> None:
+    """Write performance, steps, truncated episodes and failure of policies `first` to `last − 1` on z."""
+    tables = empty_tables(policies.shape[1], plan)
+    for i in range(first, last):
+        total, steps, truncated, failed = 0.0, 0, 0, False
+        for e in range(plan.distinct_starts):
+            failed = failed or policies[i, plan.starts[e]] < 0
+        if not failed:
+            fill_step_tables(policies, i, next_state, reward, tables)
+            fill_block_tables(plan, tables)
+            if streamed:
+                total, steps, truncated, failed = play_streamed(plan, tables)
+            else:
+                total, steps, truncated, failed = play_aligned(plan, tables)
+        out.performance[i] = plan.floor if failed else total / len(plan.starts)
+        out.steps[i] = steps
+        out.truncated[i] = truncated
+        out.failed[i] = failed

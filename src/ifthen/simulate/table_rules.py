@@ -1,0 +1,247 @@
+"""Rules in a table: the action that they choose in every state, and their reinforcement by rollouts.
+
+A ruleset becomes a policy table `(D,)` once. Rollouts for reinforcement start in random initial states; all
+those of a ruleset are played in one kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.parallel import for_slices
+from ifthen.randomness import below, fold
+from ifthen.rules.batch import LIST, RuleBatch, is_stronger
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
+from ifthen.rules.ruleset import NULL_ACTION
+from ifthen.rules.strength import prediction
+from ifthen.simulate.reinforce import fill_payoffs, learning_rate, reinforce_rule
+from ifthen.simulate.simulator import Reinforcement
+from ifthen.simulate.table_play import outcome, plan
+from ifthen.tasks.table import Dynamics, TabularTask
+
+
+def policy_tables(task: TabularTask, rules: RuleBatch, threads: int = 1) -> NDArray[np.int16]:
+    """Return the action of every ruleset in every decision state, `(n, D)`, −1 for none."""
+    out = np.empty((len(rules.lengths), len(task.decision_states)), dtype=np.int16)
+
+    def work(first: int, last: int) -> None:
+        fill_policy_tables(first, last, rules, task.dynamics, out)
+
+    for_slices(work, len(out), threads, task.grain)
+    return out
+
+
+@kernel
+def first_action(masks: NDArray[np.uint64], s: int, actions: NDArray[np.int32]) -> int:
+    """Return the action of the first rule in the match set of state s, −1 where it is empty."""
+    for word in range(masks.shape[1]):
+        if masks[s, word] != ZERO:
+            return int(actions[word * WORD + lowest_bit(masks[s, word])])
+    return NULL_ACTION
+
+
+@kernel
+def strongest_action(
+    masks: NDArray[np.uint64],
+    s: int,
+    actions: NDArray[np.int32],
+    learnt: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    x0: float,
+    points: NDArray[np.float64],
+    axes: tuple[int, ...],
+) -> int:
+    """Return the action of the strongest rule in the match set of state s, −1 where it is empty."""
+    best = NULL_ACTION
+    top = -math.inf
+    for word in range(masks.shape[1]):
+        mask = masks[s, word]
+        while mask != ZERO:
+            r = word * WORD + lowest_bit(mask)
+            mask &= mask - ONE
+            a, strength = actions[r], prediction(learnt, r, x0, points, s, axes) - deviations[r]
+            better = is_stronger(strength, a, top, best)
+            best = a if better else best
+            top = strength if better else top
+    return best
+
+
+@kernel
+def fill_policy_tables(
+    first: int, last: int, rules: RuleBatch, model: Dynamics, out: NDArray[np.int16]
+) -> None:
+    """Write the policy tables `(n, D)` of the rulesets `first` to `last − 1`."""
+    most, n_states = rules.bounds.shape[1], model.states.shape[0]
+    words = words_for(most)
+    value_masks = np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64)
+    masks = np.empty((n_states, words), dtype=np.uint64)
+    deviations = np.empty(most)
+    for i in range(first, last):
+        match_masks(rules.bounds, i, rules.lengths[i], model.states, model.lows, value_masks, masks)
+        own, actions = rules.learnt[i], rules.actions[i]
+        if rules.how != LIST:
+            for r in range(rules.lengths[i]):
+                deviations[r] = math.sqrt(own[r, -1])
+        for s in range(n_states):
+            if rules.how == LIST:
+                action = first_action(masks, s, actions)
+            else:
+                action = strongest_action(
+                    masks, s, actions, own, deviations, rules.x0, model.points, model.axes
+                )
+            out[i, s] = rules.default if action < 0 else action
+
+
+def reinforce_tables(task: TabularTask, rules: RuleBatch, lesson: Reinforcement, threads: int = 1) -> int:
+    """Let rulesets learn from rollouts in a table: `rules.learnt` changes. Return the steps taken."""
+    cuts, steps = plan(task).cuts, np.zeros(lesson.learners, dtype=np.int64)
+
+    def work(first: int, last: int) -> None:
+        reinforce_rules(first, last, rules, lesson, task.dynamics, cuts, task.gamma, task.t_max, steps)
+
+    for_slices(work, lesson.learners, threads, task.grain)
+    return int(steps.sum())
+
+
+class Workspace(NamedTuple):
+    """Memory that one thread uses over and over while it reinforces rulesets."""
+
+    value_masks: NDArray[np.uint64]
+    """`(features, widest, words)`: scratch of `match_masks`."""
+    masks: NDArray[np.uint64]
+    """`(D, words)`: the match set of every state."""
+    action_masks: NDArray[np.uint64]
+    """`(A, words)`: the rules that advocate each action."""
+    deviations: NDArray[np.float64]
+    """`(rules,)`: sqrt(var)."""
+    chosen: NDArray[np.int64]
+    """`(D,)`: the action chosen in each state, where `chosen_in` names the present rollout."""
+    chosen_in: NDArray[np.int64]
+    """`(D,)`: the rollout in which `chosen` was worked out. Rules do not change during a rollout."""
+    states: NDArray[np.int64]
+    """`(t_max,)`: the trajectory's states."""
+    actions: NDArray[np.int64]
+    """`(t_max,)`: the trajectory's actions."""
+    rewards: NDArray[np.float64]
+    """`(t_max,)`: the trajectory's rewards."""
+    payoffs: NDArray[np.float64]
+    """`(t_max,)`: the trajectory's payoffs."""
+    rates: NDArray[np.float64]
+    """`(D,)`: η/‖x‖²."""
+
+
+@kernel
+def new_workspace(rules: int, t_max: int, eta: float, x0: float, model: Dynamics) -> Workspace:
+    """Return a workspace for rulesets of up to `rules` rules."""
+    n_states, n_actions, _ = model.next_state.shape
+    words = words_for(rules)
+    rates = np.empty(n_states, dtype=np.float64)
+    for s in range(n_states):
+        rates[s] = learning_rate(x0, model.points, s, eta)
+    return Workspace(
+        np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64),
+        np.empty((n_states, words), dtype=np.uint64),
+        np.empty((n_actions, words), dtype=np.uint64),
+        np.empty(rules, dtype=np.float64),
+        np.empty(n_states, dtype=np.int64),
+        np.empty(n_states, dtype=np.int64),
+        np.empty(t_max, dtype=np.int64),
+        np.empty(t_max, dtype=np.int64),
+        np.empty(t_max, dtype=np.float64),
+        np.empty(t_max, dtype=np.float64),
+        rates,
+    )
+
+
+@kernel
+def generate_trajectory(
+    noise: np.uint64,
+    rollout: int,
+    length: int,
+    actions: NDArray[np.int32],
+    learnt: NDArray[np.float64],
+    x0: float,
+    model: Dynamics,
+    cuts: NDArray[np.float64],
+    space: Workspace,
+) -> int:
+    """Act by the `length` rules of one ruleset from a random initial state; return the steps taken."""
+    for r in range(length):
+        space.deviations[r] = math.sqrt(learnt[r, -1])
+    s = model.starts[below(noise, 0, len(model.starts))]
+    t = 0
+    while t < len(space.states) and s >= 0:
+        if space.chosen_in[s] != rollout:
+            space.chosen_in[s] = rollout
+            space.chosen[s] = strongest_action(
+                space.masks, s, actions, learnt, space.deviations, x0, model.points, model.axes
+            )
+        a = space.chosen[s]
+        if a < 0:
+            break
+        k = outcome(noise, cuts, t + 1)
+        space.states[t] = s
+        space.actions[t] = a
+        space.rewards[t] = model.reward[s, a, k]
+        t += 1
+        s = model.next_state[s, a, k]
+    return t
+
+
+@kernel
+def reinforce_action_set(
+    s: int,
+    a: int,
+    payoff: float,
+    eta: float,
+    x0: float,
+    learnt: NDArray[np.float64],
+    model: Dynamics,
+    space: Workspace,
+) -> None:
+    """Reinforce every rule in the action set of (s, a) (updateActionSet)."""
+    for word in range(space.masks.shape[1]):
+        mask = space.masks[s, word] & space.action_masks[a, word]
+        while mask != ZERO:
+            r = word * WORD + lowest_bit(mask)
+            mask &= mask - ONE
+            reinforce_rule(learnt, r, payoff, eta, space.rates[s], x0, model.points, s, model.axes)
+
+
+@kernel
+def reinforce_rules(
+    first: int,
+    last: int,
+    rules: RuleBatch,
+    lesson: Reinforcement,
+    model: Dynamics,
+    cuts: NDArray[np.float64],
+    gamma: float,
+    t_max: int,
+    out_steps: NDArray[np.int64],
+) -> None:
+    """Let rulesets `first` to `last − 1` learn from their rollouts (reinforceRules)."""
+    space = new_workspace(rules.bounds.shape[1], t_max, lesson.eta, rules.x0, model)
+    for i in range(first, last):
+        own, length = fold(lesson.key, i), rules.lengths[i]
+        actions, learnt = rules.actions[i], rules.learnt[i]
+        match_masks(rules.bounds, i, length, model.states, model.lows, space.value_masks, space.masks)
+        space.action_masks[:] = ZERO
+        for r in range(length):
+            space.action_masks[actions[r], r // WORD] |= ONE << np.uint64(r % WORD)
+        space.chosen_in[:] = -1
+        out_steps[i] = 0
+        for rollout in range(lesson.rollouts):
+            steps = generate_trajectory(
+                fold(own, rollout), rollout, length, actions, learnt, rules.x0, model, cuts, space
+            )
+            fill_payoffs(steps, space.rewards, gamma, lesson.paper_payoff, space.payoffs)
+            for t in range(steps - 1, -1, -1):
+                s, a = space.states[t], space.actions[t]
+                reinforce_action_set(s, a, space.payoffs[t], lesson.eta, rules.x0, learnt, model, space)
+            out_steps[i] += steps

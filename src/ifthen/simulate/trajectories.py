@@ -1,0 +1,120 @@
+"""Episodes after they were played: what many of them got, and single ones step by step.
+
+An episode is a pure function of its rules and its start (a reset seed, or an initial state and its noise), so
+every ruleset of a population can be compared on the same starts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+
+TERMINATED, TRUNCATED, NO_RULE = 0, 1, 2
+
+
+class Episodes(NamedTuple):
+    """What n rulesets got from k reset seeds, each `(n, k)`."""
+
+    returns: NDArray[np.float64]
+    """Σ γ^t r_t, up to where the episode ended."""
+    steps: NDArray[np.int64]
+    """Steps taken."""
+    endings: NDArray[np.int8]
+    """TERMINATED, TRUNCATED, or NO_RULE where no rule matched."""
+
+    def put(self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], got: Episodes) -> None:
+        """Write what some rulesets got from some seeds."""
+        for name, column in got._asdict().items():
+            getattr(self, name)[np.ix_(rulesets, seeds)] = column
+
+    def reshaped(self, *shape: int) -> Episodes:
+        """Return the same episodes in arrays of another shape."""
+        return Episodes._make(column.reshape(shape) for column in self)
+
+    def some(self, seeds: slice) -> Episodes:
+        """Return what was got from some of the seeds."""
+        return Episodes._make(column[:, seeds] for column in self)
+
+
+def joined(parts: list[Episodes]) -> Episodes:
+    """Return episodes `(m,)` that were played in parts as one."""
+    return Episodes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+class Trajectory(NamedTuple):
+    """An episode of T steps."""
+
+    points: NDArray[np.float64]
+    """`(T, features)`: the feature vector before each step, as the environment gives it, not clipped."""
+    actions: NDArray[np.int64]
+    """`(T,)`."""
+    rewards: NDArray[np.float64]
+    """`(T,)`."""
+    ending: int
+    """TERMINATED, TRUNCATED, or NO_RULE where no rule matched the last point."""
+    last: NDArray[np.float64]
+    """`(features,)`: the feature vector at the end."""
+    states: NDArray[np.int64] | None = None
+    """`(T + 1,)`: the numbers of the states, on tables."""
+    outcomes: NDArray[np.int64] | None = None
+    """`(T,)`: the outcome drawn at each step, on tables."""
+
+    @property
+    def asked(self) -> NDArray[np.float64]:
+        """The points at which an action was asked for, `(n, features)`."""
+        return np.vstack([self.points, self.last]) if self.ending == NO_RULE else self.points
+
+
+class Log:
+    """Writes down episodes that are played side by side.
+
+    Args:
+        episodes: how many there are.
+        features: how many numbers are observed.
+    """
+
+    def __init__(self, episodes: int, features: int) -> None:
+        self._lasts = np.zeros((episodes, features))
+        self._steps: list[tuple[NDArray[Any], ...]] = []
+
+    def add(
+        self,
+        jobs: NDArray[np.int64],
+        points: NDArray[np.float64],
+        actions: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+    ) -> None:
+        """Write down a step of all lanes that took one, each with its episode's number."""
+        taken = actions >= 0
+        self._steps.append((jobs[taken], points[taken], actions[taken], rewards[taken]))
+
+    def end(self, jobs: NDArray[np.int64], points: NDArray[np.float64]) -> None:
+        """Write down the last observation of episodes."""
+        self._lasts[jobs] = points
+
+    def trajectories(self, found: Episodes) -> list[Trajectory]:
+        """Return the episodes one by one."""
+        jobs, points, actions, rewards = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
+        order = np.argsort(jobs, kind="stable")
+        edges = np.cumsum(found.steps)[:-1]
+        parts = (np.split(array[order], edges) for array in (points, actions, rewards))
+        return [
+            Trajectory(seen, taken, paid, int(ending), last)
+            for seen, taken, paid, ending, last in zip(*parts, found.endings, self._lasts, strict=True)
+        ]
+
+
+def checked_actions(given: Any, n: int, n_actions: int) -> NDArray[np.int64]:
+    """Return the actions of a policy at n points, or raise TaskError where they are not actions."""
+    actions = np.asarray(given)
+    whole = actions.shape == (n,) and actions.dtype.kind in "iu"
+    if not whole or (n and (actions.min() < -1 or actions.max() >= n_actions)):
+        raise TaskError(
+            f"a policy must return {n} whole numbers from -1 (no action) to {n_actions - 1}, one per point, "
+            f"not {actions!r}."
+        )
+    return actions.astype(np.int64)

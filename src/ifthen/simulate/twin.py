@@ -1,0 +1,161 @@
+"""The simulator of environments with a compiled twin: whole episodes in one kernel, on threads.
+
+Episodes start where the real environment's `reset(seed=…)` puts them. Resetting takes longer than playing
+many a short episode, and the same seeds come again with every generation: starts are read once and kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.parallel import for_slices
+from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.reinforce import reinforce_on_twin
+from ifthen.simulate.simulator import Budget, Choose, Reinforcement
+from ifthen.simulate.trajectories import (
+    NO_RULE,
+    TERMINATED,
+    TRUNCATED,
+    Episodes,
+    Log,
+    Trajectory,
+    checked_actions,
+)
+from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_items, step_lanes
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.twin import Twin
+
+STEPS_PER_SLICE = 4000
+"""The fewest steps, if all episodes last, that are worth handing to a thread."""
+LISTS_KEPT, SEEDS_KEPT = 64, 100_000
+
+
+class TwinSimulator(EnvSimulator):
+    """Plays rules in the compiled twin of an environment; it takes the twin and what `EnvSimulator` takes."""
+
+    def __init__(
+        self, task: EnvTask, twin: Twin, threads: int = 1, budget: Budget | None = None, elites: int = 0
+    ) -> None:
+        super().__init__(task, threads, budget, elites)
+        self.twin = twin
+        self._lists: dict[bytes, Starts] = {}
+        self._seeds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._t_max = 0
+
+    def play(self, rules: RuleBatch, seeds: NDArray[np.int64]) -> Episodes:
+        """Play each of n rulesets from each of k reset seeds."""
+        laid_out, starts = Intervals.of(rules, self.task.features), self.starts(seeds)
+        shape = len(rules.lengths), len(seeds)
+        played = Episodes(np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int8))
+        flat = played.reshaped(-1)
+        address, gamma = self.twin.step, self.task.gamma
+
+        def work(first: int, last: int) -> None:
+            play_items(first, last, address, laid_out, starts, gamma, flat)
+
+        for_slices(work, shape[0] * shape[1], self.threads, max(1, STEPS_PER_SLICE // starts.t_max))
+        self._check(played, laid_out, starts, seeds)
+        return played
+
+    def _check(self, played: Episodes, rules: Intervals, starts: Starts, seeds: NDArray[np.int64]) -> None:
+        """Raise TaskError where an observation or a reward was not finite."""
+        wrong = (played.endings == NOT_FINITE) | ~np.isfinite(played.returns)
+        for i, e in np.argwhere(wrong)[:1].tolist():
+            states, points = starts.states[e : e + 1].copy(), starts.points[e : e + 1].copy()
+            action, reward, end = np.empty(1, np.int64), np.zeros(1), np.empty(1, np.bool_)
+            step = 0
+            while step < played.steps[i, e] and np.isfinite(reward[0]):
+                choose_lanes(rules, np.array([i]), points, action)
+                step_lanes(self.twin.step, states, action, points, reward, end)
+                step += 1
+            self.refuse_number(points, float(reward[0]), step, int(seeds[e]))
+
+    def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
+        """Play any policy from k reset seeds, all episodes side by side."""
+        return self._side_by_side(choose, seeds, None)
+
+    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play any policy from k reset seeds, and keep every step."""
+        log = Log(len(seeds), len(self.task.features))
+        played = self._side_by_side(choose, seeds, log)
+        return log.trajectories(played.reshaped(-1))
+
+    def _side_by_side(self, choose: Choose, seeds: NDArray[np.int64], log: Log | None) -> Episodes:
+        task, starts, k, factor = self.task, self.starts(seeds), len(seeds), 1.0
+        states, points, lanes = starts.states.copy(), starts.points.copy(), np.arange(k)
+        played = Episodes(np.zeros((1, k)), np.zeros((1, k), np.int64), np.full((1, k), TRUNCATED, np.int8))
+        for t in range(starts.t_max):
+            actions = checked_actions(choose(points), len(points), task.n_actions)
+            before = points.copy() if log is not None else points
+            rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
+            step_lanes(self.twin.step, states, actions, points, rewards, ends)
+            no_rule = actions < 0
+            played.returns[0, lanes] += factor * rewards
+            played.steps[0, lanes] += ~no_rule
+            played.endings[0, lanes[ends]] = TERMINATED
+            played.endings[0, lanes[no_rule]] = NO_RULE
+            finite = np.isfinite(points).all(axis=1) & np.isfinite(rewards)
+            for row in np.flatnonzero(~finite)[:1]:
+                self.refuse_number(points[row : row + 1], rewards[row], t + 1, int(seeds[lanes[row]]))
+            going = ~(ends | no_rule) & (t + 1 < starts.t_max)
+            if log is not None:
+                log.add(lanes, before, actions, rewards)
+                log.end(lanes[~going], points[~going])
+            factor *= task.gamma
+            if not going.all():
+                states, points, lanes = states[going], points[going], lanes[going]
+            if not len(lanes):
+                break
+        return played
+
+    def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let rules learn from rollouts that start from the seeds for learning."""
+        task, pool, n = self.task, self.task.pool, lesson.learners
+        laid_out, starts = Intervals.of(rules, task.features), self.starts(pool)
+        steps, bad = np.zeros(n, dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
+        last, address = np.zeros((n, len(task.features) + 1)), self.twin.step
+
+        def work(first: int, end: int) -> None:
+            reinforce_on_twin(first, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last)
+
+        for_slices(work, n, self.threads)
+        for i in np.flatnonzero(bad[:, 0] >= 0)[:1]:
+            start, step = bad[i].tolist()
+            self.refuse_number(last[i : i + 1, :-1], float(last[i, -1]), step, int(pool[start]))
+        return int(steps.sum())
+
+    def starts(self, seeds: NDArray[np.int64]) -> Starts:
+        """Return where the episodes of k reset seeds start; do not write to the arrays."""
+        key = np.ascontiguousarray(seeds, dtype=np.int64).tobytes()
+        if key not in self._lists:
+            self._read([int(seed) for seed in seeds])
+            rows = [self._seeds[int(seed)] for seed in seeds]
+            states = np.array([state for state, _ in rows]).reshape(len(rows), self.twin.state_size)
+            points = np.array([point for _, point in rows]).reshape(len(rows), len(self.task.features))
+            for array in (states, points):
+                array.flags.writeable = False
+            if len(self._lists) >= LISTS_KEPT:
+                self._lists.clear()
+            self._lists[key] = Starts(states, points, self._t_max)
+        return self._lists[key]
+
+    def _read(self, seeds: list[int]) -> None:
+        """Reset the real environment with the seeds that are new."""
+        if len(self._seeds) + len(seeds) > SEEDS_KEPT:
+            self._seeds.clear()
+        new = [seed for seed in dict.fromkeys(seeds) if seed not in self._seeds]
+        if not new and self._t_max:
+            return
+        task, env = self.task, self.task.make()
+        try:
+            own = env.spec.max_episode_steps if env.spec else None
+            self._t_max = min(task.t_max, own or task.t_max)
+            for seed in new:
+                observation, _ = env.reset(seed=seed)
+                point = task.flat.row(observation)
+                task.check_points(point, f" after reset with seed {seed}")
+                self._seeds[seed] = self.twin.state_of(env), point
+        finally:
+            env.close()

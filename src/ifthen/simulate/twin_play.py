@@ -1,0 +1,124 @@
+"""Whole episodes of rules in a compiled twin.
+
+Episodes are played one after another; an item is one episode of one ruleset, number i · k + e for start e of
+k. They start in the states and observations that the real environment has after `reset(seed=…)`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import inlined_kernel, kernel, lean_kernel
+from ifthen.rules.batch import Intervals
+from ifthen.rules.blocks import Blocks, chosen_by_blocks, fill_blocks, new_blocks
+from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
+from ifthen.tasks.twin import call_step
+
+NOT_FINITE = 3
+"""The ending of an episode with an observation that is not finite; it is never handed out."""
+
+
+class Starts(NamedTuple):
+    """Where k episodes start."""
+
+    states: NDArray[np.float64]
+    """`(k, state_size)`."""
+    points: NDArray[np.float64]
+    """`(k, features)`: what is observed there, not clipped."""
+    t_max: int
+    """The task's limit of steps, or the environment's where that is less."""
+
+
+@inlined_kernel
+def step_twin(
+    address: int,
+    states: NDArray[np.float64],
+    lane: int,
+    action: int,
+    points: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+) -> bool:
+    """Take a step in row `lane` of states, points and rewards; return whether the episode terminated."""
+    return call_step(address, states, lane, action, points, rewards) != 0
+
+
+@lean_kernel
+def step_lanes(
+    address: int,
+    states: NDArray[np.float64],
+    actions: NDArray[np.int64],
+    points: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+    ends: NDArray[np.bool_],
+) -> None:
+    """Take a step in every row `(m, …)` whose action is not −1, and write which episodes terminated."""
+    for lane in range(len(actions)):
+        if actions[lane] >= 0:
+            ends[lane] = step_twin(address, states, lane, actions[lane], points, rewards)
+
+
+@inlined_kernel
+def is_finite(points: NDArray[np.float64], lane: int) -> bool:
+    """Return whether all numbers of a row are finite."""
+    # Zero times infinity, and times NaN, is NaN, and stays so: one comparison for all.
+    total = 0.0
+    for d in range(points.shape[1]):
+        total += 0.0 * points[lane, d]
+    return total == 0.0
+
+
+@lean_kernel
+def play_episode(
+    address: int,
+    rules: Intervals,
+    i: int,
+    blocks: Blocks,
+    t_max: int,
+    gamma: float,
+    states: NDArray[np.float64],
+    points: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+) -> tuple[float, int, int]:
+    """Play ruleset i on from row 0 of states and points; return its gain, steps and ending."""
+    gained, factor = 0.0, 1.0
+    for t in range(t_max):
+        action = chosen_by_blocks(rules, i, blocks, points, 0)
+        if action < 0:
+            return gained, t, NO_RULE
+        end = step_twin(address, states, 0, action, points, rewards)
+        gained += factor * rewards[0]
+        factor *= gamma
+        if not is_finite(points, 0):
+            return gained, t + 1, NOT_FINITE
+        if end:
+            return gained, t + 1, TERMINATED
+    return gained, t_max, TRUNCATED
+
+
+@kernel
+def play_items(
+    first: int,
+    last: int,
+    address: int,
+    rules: Intervals,
+    starts: Starts,
+    gamma: float,
+    out: Episodes,
+) -> None:
+    """Play the items `first` to `last − 1` and write what they got; `out` is `(n · k,)`."""
+    k = len(starts.states)
+    states, points, rewards = np.empty_like(starts.states[:1]), np.empty_like(starts.points[:1]), np.empty(1)
+    blocks, present = new_blocks(rules), -1
+    for item in range(first, last):
+        i, e = item // k, item % k
+        if i != present:
+            fill_blocks(rules, i, blocks)
+            present = i
+        states[0], points[0] = starts.states[e], starts.points[e]
+        gained, steps, ending = play_episode(
+            address, rules, i, blocks, starts.t_max, gamma, states, points, rewards
+        )
+        out.returns[item], out.steps[item], out.endings[item] = gained, steps, ending

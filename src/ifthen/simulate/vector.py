@@ -1,0 +1,112 @@
+"""The simulator of any environment: many episodes side by side through Gymnasium's vector API."""
+
+from __future__ import annotations
+
+import weakref
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.game import Actions, Game
+from ifthen.simulate.lanes import Lanes
+from ifthen.simulate.reinforce import draw_starts, fill_payoffs, reinforce_episode
+from ifthen.simulate.simulator import Choose, Reinforcement
+from ifthen.simulate.trajectories import Episodes, Log, Trajectory, checked_actions
+
+
+class VectorSimulator(EnvSimulator):
+    """Plays rules in lanes of an environment, which are made once and used again.
+
+    It takes what `EnvSimulator` takes, and plays in one process: see `ifthen.simulate.workers` for more.
+    """
+
+    cheap = False
+
+    @cached_property
+    def _lanes(self) -> Lanes:
+        lanes = Lanes(self.task)
+        weakref.finalize(self, lanes.close)
+        return lanes
+
+    def play(self, rules: RuleBatch, seeds: NDArray[np.int64]) -> Episodes:
+        """Play each of n rulesets from each of k reset seeds."""
+        n, k = len(rules.lengths), len(seeds)
+        jobs = np.repeat(np.arange(n), k), np.tile(np.asarray(seeds, dtype=np.int64), n)
+        played = self.play_jobs(Intervals.of(rules, self.task.features), *jobs)
+        return played.reshaped(n, k)
+
+    def play_jobs(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+        """Play one episode per pair of a ruleset and a reset seed: arrays `(m,)`."""
+        return self._played(rulesets, seeds, actions_of(rules))
+
+    def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
+        """Play any policy from k reset seeds."""
+        played = self._played(np.zeros(len(seeds), dtype=np.int64), seeds, self._checked(choose))
+        return played.reshaped(1, len(seeds))
+
+    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play any policy from k reset seeds, and keep every step."""
+        return self._recorded(np.zeros(len(seeds), dtype=np.int64), seeds, self._checked(choose))
+
+    def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let rules learn from rollouts that start from the seeds for learning."""
+        task, who = self.task, np.arange(lesson.learners)
+        laid_out, drawn, steps = Intervals.of(rules, task.features), np.empty_like(who), 0
+        for rollout in range(lesson.rollouts):
+            draw_starts(lesson.key, rollout, len(task.pool), drawn)
+            for i, episode in enumerate(self._recorded(who, task.pool[drawn], actions_of(laid_out))):
+                length = len(episode.actions)
+                payoffs, points = np.empty(length), np.clip(episode.points, *task.ranges)
+                fill_payoffs(length, episode.rewards, task.gamma, lesson.paper_payoff, payoffs)
+                reinforce_episode(laid_out, i, length, points, episode.actions, payoffs, lesson.eta)
+                steps += length
+        return steps
+
+    def _checked(self, choose: Choose) -> Actions:
+        """Return how a policy chooses; raises where its answers are not actions."""
+
+        def write(_: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
+            out[:] = checked_actions(choose(points), len(out), self.task.n_actions)
+
+        return write
+
+    def _recorded(
+        self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], choose: Actions
+    ) -> list[Trajectory]:
+        """Play one episode per pair of a ruleset and a reset seed, and keep every step."""
+        if not len(seeds):
+            return []
+        log = Log(len(seeds), len(self.task.features))
+        return log.trajectories(self._played(rulesets, seeds, choose, log))
+
+    def _played(
+        self,
+        rulesets: NDArray[np.int64],
+        seeds: NDArray[np.int64],
+        choose: Actions,
+        log: Log | None = None,
+    ) -> Episodes:
+        """Play jobs in this process; all arrays are `(m,)`."""
+        m = len(seeds)
+        found = Episodes(np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int8))
+        if m:
+            try:
+                game = Game(self, self._lanes, rulesets, np.asarray(seeds, dtype=np.int64), log)
+                while game.has_lanes:
+                    game.step(choose, found)
+            except BaseException:
+                self._lanes.close()  # episodes may be in the middle of anything
+                raise
+        return found
+
+
+def actions_of(rules: Intervals) -> Actions:
+    """Return how the rulesets of a batch choose, as one compiled call for all lanes."""
+
+    def write(rulesets: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
+        choose_lanes(rules, rulesets, points, out)
+
+    return write

@@ -1,0 +1,169 @@
+"""The simulator that plays in worker processes.
+
+It is for environments that are stepped in Python, which threads cannot do side by side.
+
+Each worker plays a slice of the jobs in lanes of its own, which it keeps between plays. Episodes depend on
+their individual and seed alone, so results are the same for any number of workers, and whether to use them at
+all may be decided by the clock: processes take seconds to start, which short plays do not earn back.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import importlib
+import os
+import signal
+import threading
+import time
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]  # it has no types; loky brings it
+import gymnasium
+import numpy as np
+from loky import ProcessPoolExecutor  # type: ignore[import-untyped]  # it has no types
+from numpy.typing import NDArray
+
+from ifthen.errors import EngineError, TaskError
+from ifthen.rules.batch import Intervals
+from ifthen.simulate.lanes import MOST_LANES
+from ifthen.simulate.trajectories import Episodes, joined
+from ifthen.simulate.vector import VectorSimulator
+
+START_SECONDS = 4.0
+"""Starting workers pays off for a play that takes one process longer than this."""
+SPREAD_SECONDS = 0.1
+"""Handing a play to workers that have started pays off above this."""
+SLICES_PER_WORKER = 4
+SLICE = 16
+"""The fewest episodes that are worth handing to a worker."""
+PARENT_SECONDS = 0.5
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+_crew: dict[int, Any] = {}
+
+
+class WorkerSimulator(VectorSimulator):
+    """Plays rules in worker processes where that is faster than in this one.
+
+    It takes what `EnvSimulator` takes; `threads` is how many processes may play.
+    """
+
+    _pace: float | None = None
+    """Seconds per episode in this process; None before anything was played."""
+
+    def play_jobs(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+        """Play one episode per pair of a ruleset and a reset seed, with workers where that is faster."""
+        if len(seeds) < 2:
+            return self._here(rules, rulesets, seeds)
+        first = 0 if self._pace is not None else min(MOST_LANES, len(seeds))
+        parts = [self._here(rules, rulesets[:first], seeds[:first])] if first else []
+        rest = rulesets[first:], seeds[first:]
+        if len(rest[0]):
+            enough = SPREAD_SECONDS if self.threads in _crew else START_SECONDS
+            spread = (self._pace or 0.0) * len(rest[0]) > enough and self._package is not None
+            parts.append(self.play_spread(rules, *rest) if spread else self._here(rules, *rest))
+        return joined(parts)
+
+    def _here(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+        """Play in this process, and remember how long an episode took."""
+        began = time.perf_counter()
+        found = super().play_jobs(rules, rulesets, seeds)
+        if len(seeds):
+            self._pace = (time.perf_counter() - began) / len(seeds)
+        return found
+
+    def play_spread(
+        self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]
+    ) -> Episodes:
+        """Play in worker processes; arguments and result are those of `play_jobs`."""
+        slices = min(self.threads * SLICES_PER_WORKER, -(-len(seeds) // SLICE)) or 1
+        edges = [len(seeds) * i // slices for i in range(slices + 1)]
+        crew = _crew_of(self.threads)
+        futures: list[Any] = []
+        try:
+            for first, last in pairwise(edges):
+                own = rulesets[first:last]
+                low, high = int(own.min()), int(own.max()) + 1
+                names = ("lows", "highs", "actions", "learnt", "lengths")
+                some: dict[str, Any] = {name: getattr(rules, name)[low:high] for name in names}
+                futures.append(
+                    crew.submit(_job, self._package, rules._replace(**some), own - low, seeds[first:last])
+                )
+            return joined([future.result() for future in futures])
+        except BrokenProcessPool:
+            end_workers()
+            raise EngineError(
+                f"a worker process that played {self.task.name} died. Play with one thread to see why, or "
+                "give the machine more memory."
+            ) from None
+        except TaskError:
+            for future in futures:
+                future.cancel()
+            raise
+        except BaseException:
+            end_workers()  # an interrupt must not leave them at work
+            raise
+
+    @functools.cached_property
+    def _package(self) -> bytes | None:
+        """The task as bytes for workers; None where that cannot be done, as with some factories."""
+        try:
+            spec = gymnasium.registry.get(self.task.environment)
+            package: bytes = cloudpickle.dumps((self.task, spec))
+        except Exception:  # whatever an object raises that does not want to be pickled
+            return None
+        return package
+
+
+def _crew_of(workers: int) -> Any:
+    """Return an executor with this number of processes, made once; another number ends the old ones."""
+    if workers not in _crew:
+        end_workers()
+        _crew[workers] = ProcessPoolExecutor(
+            workers, env=ONE_THREAD, initializer=_start, initargs=(os.getpid(),)
+        )
+    return _crew[workers]
+
+
+def end_workers() -> None:
+    """End the worker processes, if there are any."""
+    while _crew:
+        _, crew = _crew.popitem()
+        crew.shutdown(wait=True, kill_workers=True)
+
+
+atexit.register(end_workers)
+
+
+def _start(parent: int) -> None:
+    """Let this process do what its parent says, as long as there is one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has ended."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)
+
+
+def _job(package: bytes, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+    """Play a slice of the jobs, in a worker."""
+    return _unpacked(package).play_jobs(rules, rulesets, seeds)
+
+
+@functools.lru_cache(maxsize=4)
+def _unpacked(package: bytes) -> VectorSimulator:
+    """Return a task's simulator; its environment may be one that only the parent has registered."""
+    task, spec = cloudpickle.loads(package)
+    if spec is not None:
+        if isinstance(spec.entry_point, str):
+            with suppress(ImportError):  # most modules of environments register them
+                importlib.import_module(spec.entry_point.partition(":")[0])
+        gymnasium.registry.setdefault(spec.id, spec)
+    return VectorSimulator(task)

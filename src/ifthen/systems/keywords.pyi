@@ -1,0 +1,96 @@
+"""The keyword arguments of every system with their types, so that editors complete and check them.
+
+Written by `python -m tests.systems.test_keywords` from `System` and the systems' `Parameters`.
+"""
+
+from typing import Literal, TypedDict
+
+from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.task import Noise
+
+class SystemKeywords(TypedDict, total=False):
+    seed: int
+    threads: int | None
+    start: RuleSet | None
+    noise: Noise
+
+class PPLDLKeywords(SystemKeywords, total=False):
+    idv_size: int | None
+    pop_size: int | None
+    tourn_size: int
+    p_cross: float
+    p_swap: float
+    p_mut: float
+    p_any: float
+    sigma: float
+    elites: int
+    windows: int
+    first_episodes: int | None
+    double_every: int
+    racing: bool
+    fitness: Literal["sampled", "exact"]
+    otherwise: bool
+    mirror: str
+    stand_in: str
+    rehearsal: int
+
+class PPLSTKeywords(SystemKeywords, total=False):
+    idv_size: int | None
+    pop_size: int | None
+    tourn_size: int
+    p_cross: float
+    p_swap: float
+    p_mut: float
+    p_any: float
+    sigma: float
+    elites: int
+    windows: int
+    first_episodes: int | None
+    double_every: int
+    racing: bool
+    fitness: Literal["sampled", "exact"]
+    num_reinf_rollouts: int
+    eta: float
+    x0: float
+    payoff: Literal["return", "paper"]
+
+class XCSFKeywords(SystemKeywords, total=False):
+    pop_limit: int | None
+    ga_per_epoch: int | None
+    alpha: float
+    beta: float
+    beta_epsilon: float
+    epsilon_0: float
+    nu: int
+    theta_ga: int
+    theta_del: int
+    theta_sub: int
+    delta: float
+    selection: Literal["tournament", "roulette"]
+    tau: float
+    chi: float
+    p_swap: float
+    mu: float
+    m0: int | None
+    m0_share: float
+    r0: int | None
+    r0_share: float
+    ga_subsumption: bool
+    set_subsumption: bool
+    equality: Literal["box", "alleles"]
+    epsilon_i: float
+    f_i: float
+    error_share: float
+    fitness_share: float
+    prediction: Literal["rls", "nlms"]
+    x0: float
+    delta_rls: float
+    lambda_rls: float
+    rls_limit: float
+    eta: float
+    gamma: float | None
+    p_explore: float
+    epsilon: float
+    teletransport: bool
+    truncation: Literal["end", "bootstrap"]
+    niche_error: bool | None

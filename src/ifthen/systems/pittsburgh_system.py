@@ -1,0 +1,156 @@
+"""The part of a system that PPL-DL and PPL-ST share: sizes, rules to start from, measures and files."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.rules.batch import RuleBatch
+from ifthen.rules.feature import bounds_type
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.evaluate import check_options, simulator_of
+from ifthen.simulate.simulator import Simulator, described
+from ifthen.store import SIZE_LIMIT
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
+from ifthen.systems.pittsburgh import PittsburghParameters, Population
+from ifthen.systems.system import Record, System
+from ifthen.tasks.task import Method, Task
+
+
+class PittsburghSystem(System):
+    """Evolves rulesets of a fixed size; it takes what every `System` takes."""
+
+    parameters: PittsburghParameters
+
+    @property
+    def learns(self) -> int:
+        """How many numbers a rule learns and passes on."""
+        return 0
+
+    def fill_parameters(self, parameters: Any) -> Any:
+        """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
+        p, task = parameters, self.task
+        idv_size = task.suitable_rules if p.idv_size is None else p.idv_size
+        pop_size = 16 * idv_size if p.pop_size is None else p.pop_size
+        if pop_size % 2:
+            raise ParameterError(
+                f"pop_size must be even (two children per breeding round), not {pop_size}. "
+                f"Give for example pop_size={pop_size + 1}."
+            )
+        if p.elites >= pop_size:
+            raise ParameterError(f"elites must be fewer than pop_size ({pop_size}), not {p.elites}.")
+        check_options(task, p.fitness, p.noise, p.budget)
+        size = pop_size * idv_size * (len(task.features) + 2) * 16
+        if size > SIZE_LIMIT:
+            raise ParameterError(
+                f"{pop_size:,} rulesets of {idv_size:,} rules would take about {size / 2**30:.1f} GiB; "
+                f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or idv_size."
+            )
+        return p.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
+
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where the system or the task cannot begin with it."""
+        task, kinds, most = self.task, self.starts_from, self.parameters.sizes[1]
+        if not isinstance(start, RuleSet):
+            raise ParameterError(f"start must be a RuleSet, not {start!r}.")
+        if start.kind not in kinds:
+            raise ParameterError(
+                f"{self.name} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
+                "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
+                "ifthen.prune(ruleset, task, to='list').ruleset."
+            )
+        named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
+        if named[0] != named[1] or start.action_names != task.action_names:
+            raise ParameterError(f"start has {described(start)}, but {task.name} has {described(task)}.")
+        if len(start) > most:
+            raise ParameterError(
+                f"start has {len(start)} rules, but idv_size is {most}. Give idv_size={len(start)} or more, "
+                "or a shorter start."
+            )
+        return start
+
+    @property
+    def method(self) -> Method:
+        """How fitness is measured."""
+        return self.parameters.fitness
+
+    @cached_property
+    def simulator(self) -> Simulator:
+        """What plays the rules."""
+        return self.simulator_in(self.task)
+
+    def simulator_in(self, task: Task) -> Simulator:
+        """Return a new simulator that measures the population in a task, as the parameters say."""
+        p = self.parameters
+        return simulator_of(
+            task,
+            threads=self.threads,
+            method=p.fitness,
+            noise=p.noise,
+            budget=p.budget,
+            elites=p.elites,
+        )
+
+    def measured_row(
+        self, rules: RuleBatch, before: Record | None, trained: tuple[int, int] = (0, 0)
+    ) -> tuple[NDArray[np.float64], Record]:
+        """Measure a population; return its fitness `(n,)` and the history's row of the epoch.
+
+        Args:
+            rules: the population, ready to play.
+            before: the row of the epoch before; None for the initial population.
+            trained: episodes and steps spent on learning inside the epoch.
+        """
+        epoch = 0 if before is None else int(before["epoch"]) + 1
+        so_far = before or {"episodes": 0, "steps": 0, "ga_invocations": -(len(rules.lengths) // 2)}
+        measured = self.simulator.fitness(rules, epoch)
+        fitness, episodes = measured.performance, int(measured.episodes.sum())
+        counted = fitness[measured.counted] if measured.counted.any() else fitness
+        return fitness, {
+            "epoch": epoch,
+            "best_fitness": float(fitness.max()),
+            "mean_fitness": float(counted.mean()),
+            "median_fitness": float(np.median(counted)),
+            **self.simulator.measures(rules, int(fitness.argmax())),
+            "truncated_share": int(measured.truncated.sum()) / max(1, episodes),
+            "failed_share": float(measured.failed.mean()),
+            "episodes": int(so_far["episodes"]) + episodes + trained[0],
+            "steps": int(so_far["steps"]) + int(measured.steps.sum()) + trained[1],
+            "ga_invocations": int(so_far["ga_invocations"]) + len(fitness) // 2,
+        }
+
+    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+        """Return the arrays for a file; lengths are left out where all rulesets fill their rows."""
+        arrays: dict[str, NDArray[Any]] = population._asdict()
+        if (population.lengths == population.actions.shape[1]).all():
+            del arrays["lengths"]
+        return arrays
+
+    def population_of(self, model: Model) -> Population:
+        """Return the population that a model file holds, or raise where it does not fit."""
+        n, rules = self.parameters.sizes
+        features = self.task.features
+        expected: ArraySpec = {
+            "bounds": ((n, rules, len(features), 2), bounds_type(features)),
+            "actions": ((n, rules), np.int32),
+            "learnt": ((n, rules, self.learns), np.float64),
+            "fitness": ((n,), np.float64),
+        }
+        if "lengths" in model.population:
+            expected["lengths"] = ((n,), np.int64)
+        check_arrays(model, expected)
+        learnt_by = ("exact_performance",) if self.method == "exact" else ()
+        check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
+        population = Population(**{"lengths": np.full(n, rules), **model.population})
+        problem = wrong_rules(population.bounds, population.actions, self.task)
+        if [row["epoch"] for row in model.history] != list(range(model.epoch + 1)):
+            problem = f"the history must have a row for each of epochs 0 to {model.epoch}"
+        elif population.lengths.min() < 1 or population.lengths.max() > rules:
+            problem = f"lengths must be from 1 to {rules}, the rules of a row"
+        if problem:
+            raise ModelFileError(f"{model.path}: {problem}.")
+        return population

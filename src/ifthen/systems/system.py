@@ -1,0 +1,440 @@
+"""What every system is: a learner with parameters, a task, a history, a ruleset and a file.
+
+A system learns by epochs. Its whole state between them is plain arrays and numbers, and its random numbers
+are functions of the seed and of where it stands, so it can be saved and resumed after any epoch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ifthen.checks import whole_number
+from ifthen.digits import in_units
+from ifthen.environments.make import as_task
+from ifthen.errors import ModelFileError, ParameterError, nearest
+from ifthen.parallel import checked_threads
+from ifthen.randomness import check_seed
+from ifthen.rules.ruleset import RuleSet
+from ifthen.systems import model_file
+from ifthen.systems.presets import preset
+from ifthen.tasks.task import Method, Noise, Task
+
+if TYPE_CHECKING:
+    import polars
+
+Record = dict[str, Any]
+"""A row of the history, with `epoch` and the ruleset's `performance` (on z) and `exact_performance`."""
+Population = Any
+"""A system's own NamedTuple of arrays."""
+EPOCH_LIMIT = 10_000_000
+STEP_LIMIT = 10**12
+NEVER = 2**62
+Callback = Callable[["System"], bool | None]
+
+
+def between(default: Any, low: float, high: float, meaning: str) -> Any:
+    """Declare a parameter from `low` to `high`, both included."""
+    return Field(default=default, ge=low, le=high, description=meaning)
+
+
+def above(default: Any, low: float, high: float, meaning: str) -> Any:
+    """Declare a parameter above `low`, up to `high`."""
+    return Field(default=default, gt=low, le=high, description=meaning)
+
+
+def setting(default: Any, meaning: str) -> Any:
+    """Declare a parameter whose type says all it can be."""
+    return Field(default=default, description=meaning)
+
+
+class Parameters(BaseModel):
+    """Parameters that every system has; frozen, and unknown names are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    noise: Noise = Field(
+        default="aligned",
+        description="Common random numbers fixed per episode and step, or one stream (paper).",
+    )
+
+
+class Moment(NamedTuple):
+    """A system's whole state after an epoch; learning replaces it at once, so an interrupt cannot tear it."""
+
+    epoch: int
+    population: Population
+    records: tuple[Record, ...]
+
+    def followed_by(self, population: Population, record: Record) -> Moment:
+        """Return the state that learning leads to.
+
+        Where learning stopped inside an epoch, the last two rows have the same epoch. The second one is
+        provisional: the next row replaces it.
+        """
+        inside = len(self.records) > 1 and self.records[-1]["epoch"] == self.records[-2]["epoch"]
+        kept = self.records[:-1] if inside else self.records
+        return Moment(int(record["epoch"]), population, (*kept, record))
+
+
+class Goal(NamedTuple):
+    """When learning stops: at a total number of epochs, steps or episodes."""
+
+    unit: Literal["epochs", "steps", "episodes"]
+    target: int
+
+    def count(self, record: Record) -> int:
+        """Return the number of epochs, steps or episodes up to a row of the history."""
+        return int(record["epoch" if self.unit == "epochs" else self.unit])
+
+    def reached(self, record: Record) -> bool:
+        """Return whether a row of the history is where to stop."""
+        return self.count(record) >= self.target
+
+    def limit(self, unit: str) -> int:
+        """Return the limit on steps or on episodes."""
+        return self.target if unit == self.unit else NEVER
+
+
+class System(ABC):
+    """A learner of rules.
+
+    Args:
+        task: a task, a task's name, or a Gymnasium environment.
+        seed: seed of everything random in training.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        start: a ruleset to begin with; random rules only where None.
+        parameters: the system's parameters by name; see its `Parameters`.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    Parameters: ClassVar[type[Parameters]]
+    starts_from: ClassVar[tuple[str, ...]] = ()
+    """The kinds of rulesets that learning can begin with."""
+
+    def __init__(
+        self,
+        task: Any,
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        start: RuleSet | None = None,
+        **parameters: Any,
+    ) -> None:
+        self._task = as_task(task)
+        self.seed = check_seed(seed)
+        suited = {**preset(self.name, self.task, parameters, start is not None), **parameters}
+        self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
+        self.threads = checked_threads(threads)
+        self.start = None if start is None else self.fit_start(start)
+        self._now: Moment | None = None
+        self.asked_to_stop: Callable[[], bool] = lambda: False
+        """Asked now and then by long work before epoch 0, where callbacks are not called yet."""
+
+    @property
+    def task(self) -> Task:
+        """The task that is learnt. A system keeps its task.
+
+        `ifthen.load(path, factory=…)` says how the environment of a saved one is made where only a function
+        of one's own can.
+        """
+        return self._task
+
+    @classmethod
+    def list_parameters(cls) -> list[tuple[str, Any, str]]:
+        """Return name, default and meaning of every parameter."""
+        found = []
+        for name, field in cls.Parameters.model_fields.items():
+            words = [word for word in get_args(field.annotation) if isinstance(word, str)]
+            choices = f" One of: {', '.join(words)}." if words else ""
+            found.append((name, field.default, f"{field.description}{choices}"))
+        return found
+
+    def fill_parameters(self, parameters: Any) -> Any:
+        """Return the parameters with those left to the task filled in."""
+        return parameters
+
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where the system cannot."""
+        raise ParameterError(
+            f"{self.name} cannot start from a ruleset: its rules come by covering. Leave out start."
+        )
+
+    def check(self) -> None:
+        """Raise where learning could not begin. It is called before anything is written."""
+        return  # most systems have no more to check
+
+    @abstractmethod
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0.
+
+        Args:
+            progress_bar: show one where this takes long.
+        """
+
+    @abstractmethod
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
+        """Return the population one epoch on, and its row, given the present one and its row `before`.
+
+        A system that can stop inside an epoch does so where the goal's steps or episodes are reached.
+        """
+
+    @property
+    def method(self) -> Method:
+        """How the system itself measures policies while it learns."""
+        return "sampled"
+
+    @property
+    @abstractmethod
+    def ruleset(self) -> RuleSet:
+        """The best ruleset of the present population."""
+
+    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a population for a file."""
+        arrays: dict[str, NDArray[Any]] = population._asdict()
+        return arrays
+
+    @abstractmethod
+    def population_of(self, model: model_file.Model) -> Population:
+        """Return the population that a model file holds, or raise ModelFileError where it does not fit."""
+
+    def learn(
+        self,
+        *bare: int,
+        epochs: int | None = None,
+        steps: int | None = None,
+        episodes: int | None = None,
+        total_timesteps: int | None = None,
+        callback: Callback | Sequence[Callback] | None = None,
+        progress_bar: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 25,
+    ) -> Self:
+        """Learn on; 250 epochs where no length is given.
+
+        Args:
+            bare: not used: a bare number could mean several things, and raises an error that names them.
+            epochs: how many more epochs; a fresh system first makes its initial population (epoch 0).
+            steps: how many more environment steps. XCSF stops exactly there, in the middle of an epoch or
+                episode if need be; systems that learn by generations finish the generation.
+            episodes: how many more episodes, likewise.
+            total_timesteps: Stable-Baselines3's word for `steps`.
+            callback: called with the system after each epoch; learning stops when it returns False. Or a list
+                of callbacks, such as `ifthen.Checkpoint` and `ifthen.StopAt`.
+            progress_bar: show a bar with the ruleset's performance.
+            checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted
+                after epoch 0; `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
+            checkpoint_every: epochs between two checkpoints.
+        """
+        if bare:
+            number = bare[0]
+            raise ParameterError(
+                f"learn({number}) could mean learn(epochs={number}), learn(steps={number}), learn(episodes="
+                f"{number}) or, as in Stable-Baselines3, learn(total_timesteps={number}): say which."
+            )
+        asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
+        goal = self._checked_goal(asked)
+        checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
+        after_epoch = as_one(callback)
+        if self._now is None:
+            population, record = self.begin(progress_bar)
+            self._now = Moment(0, population, (record,))
+        if checkpoint is not None:
+            self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
+        bar, show = _progress(self, goal)
+        with bar if progress_bar else nullcontext():
+            try:
+                while not goal.reached(self._now.records[-1]):
+                    population, record = self.advance(self._now.population, self._now.records[-1], goal)
+                    self._now = self._now.followed_by(population, record)
+                    show()
+                    if checkpoint is not None and self.epoch % checkpoint_every == 0:
+                        self.save(checkpoint)
+                    if after_epoch(self) is False:
+                        break
+            finally:
+                if checkpoint is not None:
+                    self.save(checkpoint)
+        return self
+
+    def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
+        """Return when to stop, or raise where that is no count, or more than one."""
+        given = {name: number for name, number in asked.items() if number is not None} or {"epochs": 250}
+        if len(given) > 1:
+            also = " (total_timesteps is another word for steps)" if "total_timesteps" in given else ""
+            raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}{also}.")
+        ((name, number),) = given.items()
+        unit: Any = "steps" if name == "total_timesteps" else name
+        more = whole_number(name, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
+        goal = Goal(unit, more)
+        return goal if self._now is None else Goal(unit, more + goal.count(self._now.records[-1]))
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[Any, Any]:
+        """Return (action, state) as Stable-Baselines3 does.
+
+        Args:
+            observation: what the task's environment gives: `(features,)` for one action and `(n, features)`
+                for `(n,)` actions, or, where it observes state numbers, one number or `(n,)` of them.
+            state: passed through; rules have no memory.
+            episode_start: not used; rules have no memory.
+            deterministic: not used; rules are deterministic.
+
+        Actions are numbered as the environment numbers them. Where no rule matches the action is
+        `ifthen.NULL_ACTION` (−1), which says that there is none: do not hand it on, as not every environment
+        checks its actions. Where −1 is an action of the environment, RuleError is raised instead.
+        """
+        return self.task.numbered(self.ruleset.predict(self.task.features_of(observation))), state
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a population."""
+        return self._now is not None
+
+    @property
+    def now(self) -> Moment:
+        """The state after the last epoch; raises where nothing was learnt yet."""
+        if self._now is None:
+            raise ParameterError(f"this {self.name} has learnt nothing yet: call learn(epochs=100) first.")
+        return self._now
+
+    @property
+    def best_so_measured(self) -> float:
+        """Performance of the present ruleset, by the method that the system learns by."""
+        name = "exact_performance" if self.method == "exact" else "performance"
+        return float(self.now.records[-1][name])
+
+    @property
+    def epoch(self) -> int:
+        """The number of the last epoch."""
+        return self.now.epoch
+
+    @property
+    def history(self) -> polars.DataFrame:
+        """One row per epoch, from 0 (the initial population) on; one more where learning is inside one."""
+        import polars
+
+        records = self.now.records
+        return polars.DataFrame({name: [record.get(name) for record in records] for name in columns(records)})
+
+    def save(self, path: str | Path) -> None:
+        """Write the system with all it needs to go on learning, in one file, whole or not at all."""
+        epoch, population, records = self.now
+        manifest = {
+            "system": self.name,
+            "seed": self.seed,
+            "epoch": epoch,
+            "parameters": self.parameters.model_dump(),
+            "history": {name: [record.get(name) for record in records] for name in columns(records)},
+        }
+        if self.start is not None:
+            manifest["start"] = self.start.to_dict()
+        model_file.write(Path(path), manifest, self.task, self.saved_arrays(population))
+
+    @classmethod
+    def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
+        """Build the system that a model file describes."""
+        checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
+        plain = {name: field.default for name, field in cls.Parameters.model_fields.items()}
+        known = {**plain, **model.parameters}  # an older file knows nothing of presets that came later
+        system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **known)
+        system._now = Moment(model.epoch, system.population_of(model), model.history)
+        return system
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        threads: int | None = None,
+        factory: Callable[[], Any] | None = None,
+    ) -> Self:
+        """Read a system of this kind back from `save`'s file; see `ifthen.load`."""
+        from ifthen.systems.registry import load
+
+        system = load(path, threads=threads, factory=factory)
+        if not isinstance(system, cls):
+            raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
+        return system
+
+    def __repr__(self) -> str:
+        epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
+        return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
+
+
+def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
+    """Return one callback that calls all of those given, and stops learning where any of them does."""
+    listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
+    given: list[Any] = [] if callbacks is None else list(listed)
+    for callback in given:
+        if not callable(callback) or isinstance(callback, type):
+            raise ParameterError(
+                f"callback must be a function that takes the system, or a list of them, not {callback!r}."
+            )
+
+    def every(system: System) -> bool:
+        answers = [callback(system) for callback in given]  # all of them, also where one stops learning
+        return not any(answer is False for answer in answers)
+
+    return every
+
+
+def columns(records: Sequence[Record]) -> list[str]:
+    """Return the names of a history's columns; a row that was written by another version may lack some."""
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters, or raise naming each unknown or impossible one."""
+    try:
+        return kind(**{name: _plain(value) for name, value in given.items()})
+    except ValidationError as problem:
+        lines = []
+        for error in problem.errors():
+            name = ".".join(map(str, error["loc"])) or "parameters"
+            if error["type"] == "extra_forbidden":
+                lines.append(f"unknown parameter {name!r}.{nearest(name, kind.model_fields)}")
+            else:
+                message = error["msg"].removeprefix("Value error, ")
+                lines.append(f"{name}: {message}, not {error['input']!r}.")
+        raise ParameterError(" ".join(lines)) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
+    """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(goal.unit),
+        TimeRemainingColumn(),
+        TextColumn("performance {task.fields[best]}"),
+    )
+    done = goal.count(system.now.records[-1])
+    row = bar.add_task(f"{system.name} on {system.task.name}", total=goal.target, completed=done, best="")
+
+    def show() -> None:
+        best = in_units(system.best_so_measured)
+        bar.update(row, completed=goal.count(system.now.records[-1]), best=best)
+
+    return bar, show

@@ -1,0 +1,269 @@
+"""Tasks that are Gymnasium environments: no table of states, only the states that episodes visit.
+
+Performance is measured on the training seeds, the same for every policy. No two purposes share a reset seed:
+nothing was learnt or selected on the test seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal, get_args
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.checks import one_of, real_number, whole_number
+from ifthen.errors import RuleError, TaskError
+from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.tasks.flatten import FlatSpace, check_actions, check_finite
+from ifthen.tasks.task import Task
+
+EPISODE_LIMIT = 100_000
+BLOCK = 1_000_000
+"""Every purpose has a block of this many seeds. Block 4 is the probe's (`ifthen.tasks.probe`)."""
+BLOCKS = 10
+"""Every noise seed has this many blocks."""
+NOISE_SEED_LIMIT = 2**63 // (BLOCKS * BLOCK) - 1
+POOL, VALIDATION = 1000, 100
+"""How many seeds there are to learn from, and for validation."""
+Player = Literal["auto", "twin", "sync"]
+Option = bool | int | float | str
+T_MAX_LIMIT = 10_000_000
+LEAST_GAMMA = 1e-6
+SUITABLE_RULES = 12
+
+
+def cannot_make(environment: str, problem: Exception) -> str:
+    """Return what to say where an environment cannot be made, and what to do about it."""
+    module, colon, name = environment.rpartition(":")
+    if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
+        return f'the environment {environment!r} needs a package: pip install "ifthen[box2d]".'
+    if isinstance(problem, ModuleNotFoundError) and colon:
+        return f"the environment {name!r} needs the package {module!r}, which is not installed here."
+    unknown = isinstance(problem, gymnasium.error.UnregisteredEnv)
+    hint = " Import the package that registers it first." if unknown else ""
+    return f"the environment {environment!r} cannot be made: {problem}{hint}"
+
+
+@dataclass(frozen=True, eq=False)
+class EnvTask(Task):
+    """A task that is played in a Gymnasium environment.
+
+    Args:
+        name: how the task is called in tables and files.
+        features: name and range of each number that is observed.
+        action_names: one name per action.
+        environment: the environment's id in Gymnasium's registry; empty where only `factory` can make it.
+        options: keyword arguments for making it.
+        episodes: |z|, the number of reset seeds on which performance is measured.
+        gamma: the discount factor γ; 1 for the plain sum of rewards.
+        t_max: the number of steps after which an episode is truncated.
+        floor: the performance of a policy that meets a state without a rule; below any real return.
+        default_action: what the lists of PPL-DL do where no rule matches: it becomes their last rule. Other
+            systems refuse it, and other rules that are played here do not get it. None for none.
+        noise_seed: another number gives other reset seeds.
+        player: how episodes are played: by a compiled twin, by `SyncVectorEnv`, or by the faster one that
+            fits ("auto").
+        origin: how the task was made, as plain data.
+        factory: makes the environment where its id cannot, here or in other processes; not saved in files.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    action_names: tuple[str, ...]
+    environment: str
+    options: Mapping[str, Option] = field(default_factory=dict, kw_only=True)
+    episodes: int
+    t_max: int
+    floor: float
+    gamma: float = 1.0
+    default_action: int | None = None
+    noise_seed: int = 0
+    player: Player = "auto"
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    factory: Callable[..., Any] | None = None
+
+    kind = "environment"
+    held_out_column = "unseen_performance"
+    has_states = False
+    layout = None
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        self._check_source()
+        one_of("player", self.player, get_args(Player))
+        numbers = {
+            "episodes": whole_number("episodes", self.episodes, 1, EPISODE_LIMIT, TaskError),
+            "t_max": whole_number("t_max", self.t_max, 1, T_MAX_LIMIT, TaskError),
+            "noise_seed": whole_number("noise_seed", self.noise_seed, 0, NOISE_SEED_LIMIT, TaskError),
+            "gamma": real_number("gamma", self.gamma, LEAST_GAMMA, 1, TaskError),
+            "floor": real_number("floor", self.floor, -1e300, 1e300, TaskError),
+        }
+        if self.default_action is not None:
+            last = self.n_actions - 1
+            numbers["default_action"] = whole_number(
+                "default_action", self.default_action, 0, last, TaskError
+            )
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
+
+    def _check_source(self) -> None:
+        """Raise where id or options are not what they must be."""
+        if not isinstance(self.environment, str):
+            raise TaskError(f"a task's environment must be a text, not {self.environment!r}.")
+        if ":" in self.environment:  # a model file must not be able to have modules imported
+            raise TaskError(f"environment must be an id without a module, not {self.environment!r}.")
+        options = self.options.values() if isinstance(self.options, Mapping) else [None]
+        if not all(isinstance(value, get_args(Option)) for value in options):
+            raise TaskError(f"options must hold texts and numbers only, not {self.options!r}.")
+        object.__setattr__(self, "options", dict(self.options))
+
+    @property
+    def is_stochastic(self) -> bool:
+        """True: nobody knows better."""
+        return True
+
+    @property
+    def suitable_rules(self) -> int:
+        """A handful."""
+        return SUITABLE_RULES
+
+    @property
+    def n_episodes(self) -> int:
+        """The number of training seeds."""
+        return self.episodes
+
+    def _seeds(self, block: int, n: int) -> NDArray[np.int64]:
+        first = (self.noise_seed * BLOCKS + block) * BLOCK
+        return np.arange(first, first + n, dtype=np.int64)
+
+    @cached_property
+    def z(self) -> NDArray[np.int64]:
+        """The training seeds, on which performance is measured, `(episodes,)`: 0, 1, 2 and so on."""
+        return self._seeds(0, self.episodes)
+
+    @cached_property
+    def pool(self) -> NDArray[np.int64]:
+        """The seeds of episodes that strengths and predictions are learnt from, `(1000,)`: from 1,000,000."""
+        return self._seeds(1, POOL)
+
+    @cached_property
+    def validation(self) -> NDArray[np.int64]:
+        """The seeds of the validation curves in histories, `(100,)`: from 3,000,000."""
+        return self._seeds(3, VALIDATION)
+
+    def unseen(self, n: int = 100) -> NDArray[np.int64]:
+        """Return held-out test seeds, `(n,)`: from 2,000,000."""
+        return self._seeds(2, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+
+    def pruning(self, n: int = 100) -> NDArray[np.int64]:
+        """Return seeds on which rules are shortened, beside the training seeds, `(n,)`: from 5,000,000."""
+        return self._seeds(5, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+
+    def make(self, **options: Any) -> Any:
+        """Return a fresh environment.
+
+        Args:
+            options: such as render_mode, added to the task's own; they do not reach a function of the user's.
+        """
+        if self.factory is None and not self.environment:
+            raise TaskError(
+                f"{self.name} is made by a function or copied from an environment, and files hold neither. "
+                "Give a function that makes it: ifthen.load(path, factory=…), or task.replaced(factory=…)."
+            )
+        try:
+            if self.factory is None:
+                return gymnasium.make(self.environment, **{**self.options, **options})
+            ours = isinstance(self.factory, partial) and self.factory.func is gymnasium.make
+            return self.factory(**options) if ours else self.factory()
+        except Exception as problem:
+            raise TaskError(cannot_make(self.environment or self.name, problem)) from problem
+
+    @cached_property
+    def _spaces(self) -> tuple[FlatSpace, int]:
+        env = self.make()
+        try:
+            check_actions(env.action_space)
+            flat, actions = FlatSpace.of(env.observation_space), env.action_space
+        finally:
+            env.close()
+        if len(flat.leaves) != len(self.features) or int(actions.n) != self.n_actions:
+            raise TaskError(
+                f"{self.name} speaks of {len(self.features)} features and {self.n_actions} actions, but its "
+                f"environment has {len(flat.leaves)} and {int(actions.n)}: it is another version of it."
+            )
+        return flat, int(actions.start)
+
+    @property
+    def flat(self) -> FlatSpace:
+        """How observations become rows of numbers."""
+        return self._spaces[0]
+
+    @property
+    def action_start(self) -> int:
+        """The environment's number for action 0."""
+        return self._spaces[1]
+
+    @cached_property
+    def ranges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The features' smallest and largest values, each `(features,)`."""
+        lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(self.features))
+        return lows, highs
+
+    def features_of(self, observation: Any) -> NDArray[np.float64]:
+        """Return the features of an observation of the environment, or of a batch of them.
+
+        Values beyond a feature's range are clipped to it.
+
+        Args:
+            observation: one, or what a vector environment gives.
+
+        Returns:
+            `(features,)`, or `(n, features)` for a batch.
+        """
+        points = self.flat.points(observation)
+        self.check_points(points)
+        return np.clip(points, *self.ranges)
+
+    def points_of(self, observation: Any) -> NDArray[np.float64]:
+        """Return the same, not clipped."""
+        return self.flat.points(observation)
+
+    def takes_names(self, observation: Mapping[str, Any]) -> bool:
+        """Return whether a mapping gives features by name, and is not the environment's own dictionary."""
+        names = {feature.name for feature in self.features}
+        if set(observation) == names and not any(np.ndim(value) for value in observation.values()):
+            return True
+        return not self.flat.parts[0].path  # an array of numbers has no names of its own
+
+    def numbered(self, actions: Any) -> Any:
+        """Return actions as the environment numbers them, or raise where −1 could be taken for one."""
+        start, none = self.action_start, np.less(actions, 0)
+        if start == 0:
+            return actions
+        if start < 0 and none.any():
+            raise RuleError(
+                f"no rule matches the observation, and in {self.name}, whose actions begin at {start}, "
+                "-1 cannot say so. Train longer, or give the task a default_action (PPL-DL)."
+            )
+        return np.where(none, actions, actions + start)[()]
+
+    def made_by(self, factory: Callable[..., Any]) -> EnvTask:
+        """Return the task with a function that makes its environment."""
+        if not callable(factory):
+            raise TaskError(f"factory must be a function that makes the environment, not {factory!r}.")
+        return replace(self, factory=factory)
+
+    def check_points(self, points: NDArray[np.float64], where: str = "") -> None:
+        """Raise where a number observed, `(n, features)`, is not finite, naming its feature."""
+        check_finite(self.name, [feature.name for feature in self.features], points, where)
+
+    def __repr__(self) -> str:
+        names = ", ".join(feature.name for feature in self.features)
+        return (
+            f"<EnvTask {self.name}: {names}; {self.n_actions} actions, |z| = {self.episodes}, "
+            f"gamma = {self.gamma:g}, t_max = {self.t_max}>"
+        )

@@ -1,0 +1,222 @@
+"""Tabular tasks: a finite Markov decision process as arrays, and what it means to do well in it.
+
+Notation, with S states, A actions and K outcomes:
+- One step draws an outcome k with probability[k]; next_state[s, a, k], reward[s, a, k] and
+  done[s, a, k] say what it leads to. The K outcomes are shared by all (s, a): they are the common
+  refinement of all the environment's own outcome distributions. Noise is then one small integer
+  per step, whatever the policy does, and a step is one table look-up.
+- S_I is the set of initial states; z, the sequence of initial states on which performance is
+  measured, is a number of enumerations of S_I (paper, section "Results").
+- Decision states are those in which an action can be asked for: reachable from S_I, not ended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import RuleError, TaskError
+from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.tasks.table_checks import ARRAYS, checked_fields
+from ifthen.tasks.task import Task
+
+Observes = Literal["features", "state"]
+
+STATES_PER_SLICE = 4096
+DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
+RULES_PER_STATE = 0.4
+FEWEST_RULES, MOST_RULES = 7, 64
+
+
+class Dynamics(NamedTuple):
+    """A task's transitions over its D decision states only, ready for kernels."""
+
+    next_state: NDArray[np.int32]
+    """`(D, A, K)`: the next decision state, −1 where the episode ends."""
+    reward: NDArray[np.float64]
+    """`(D, A, K)`."""
+    probability: NDArray[np.float64]
+    """`(K,)`."""
+    starts: NDArray[np.int32]
+    """`(|S_I|,)`: S_I as decision states."""
+    states: NDArray[np.int32]
+    """`(D, features)`: the feature vector of each decision state."""
+    points: NDArray[np.float64]
+    """`(D, features)`: the same as floats."""
+    lows: NDArray[np.int32]
+    """`(features,)`: the smallest value of each feature."""
+    widest: int
+    """The largest number of values of any feature."""
+    axes: tuple[int, ...]
+    """The features' numbers. A tuple's length is known when a kernel is compiled, an array's is not: loops
+    over features are unrolled, which halves the time of a prediction."""
+
+
+@dataclass(frozen=True, eq=False)
+class TabularTask(Task):
+    """A finite task given by its transition arrays.
+
+    Args:
+        name: how the task is called in tables and files.
+        features: name and range of each feature.
+        action_names: one name per action, A of them.
+        state_features: the feature vector of each state, `(S, features)`.
+        next_state: the state that follows, `(S, A, K)`.
+        reward: the reward of each outcome, `(S, A, K)`.
+        done: whether the outcome ends the episode, `(S, A, K)`.
+        probability: of each of the K outcomes, `(K,)`, adding up to 1.
+        initial_states: S_I, the states an episode may start in.
+        enumerations: how many times z runs through S_I.
+        gamma: the discount factor γ, at most 0.9999, or exactly 1.
+        t_max: the number of steps after which an episode is truncated.
+        noise_seed: seed of the common random numbers of z.
+        observes: what the environment's observations are: feature vectors, or state numbers.
+        layout: the grid to draw the task on, one text per row of cells, where it has one.
+        preset: parameters that suit the task, such as the paper's ruleset size.
+        origin: how the task was made, as plain data.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    action_names: tuple[str, ...]
+    state_features: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    done: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    initial_states: NDArray[np.int32]
+    enumerations: int
+    gamma: float
+    t_max: int
+    noise_seed: int = 0
+    observes: Observes = "features"
+    layout: tuple[str, ...] | None = None
+    preset: Mapping[str, int] = field(default_factory=dict)
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    kind = "tabular"
+    held_out_column = "exact_performance"
+    has_states = True
+    default_action = None
+    environment = ""
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        for name, value in checked_fields(self).items():
+            object.__setattr__(self, name, value)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that define the task, by name."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    @property
+    def n_states(self) -> int:
+        """S, the number of states."""
+        return len(self.next_state)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every action has a single outcome."""
+        return len(self.probability) == 1
+
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether an action may have more than one outcome."""
+        return not self.deterministic
+
+    @property
+    def suitable_rules(self) -> int:
+        """The paper's number of rules where there is one, else some per state."""
+        suits = round(RULES_PER_STATE * len(self.decision_states))
+        return self.preset.get("idv_size", min(max(suits, FEWEST_RULES), MOST_RULES))
+
+    @property
+    def n_episodes(self) -> int:
+        """|z|."""
+        return len(self.z)
+
+    @cached_property
+    def floor(self) -> float:  # type: ignore[override]  # tasks cannot be written to: a property will do
+        """A lower bound of every return: the performance of a policy that reaches a null action."""
+        worst = min(0.0, float(self.reward.min()))
+        return worst * self.t_max if self.gamma == 1 else worst / (1 - self.gamma)
+
+    @property
+    def grain(self) -> int:
+        """How many policies of this task are worth handing to a thread."""
+        return max(1, STATES_PER_SLICE // len(self.decision_states))
+
+    @cached_property
+    def z(self) -> NDArray[np.int32]:
+        """The sequence of initial states, `(|z|,)`: S_I, `enumerations` times over."""
+        return np.tile(self.initial_states, self.enumerations)
+
+    @cached_property
+    def decision_states(self) -> NDArray[np.int64]:
+        """The D states in which an action can be asked for, in increasing order."""
+        seen = np.zeros(self.n_states, dtype=np.bool_)
+        frontier = np.unique(self.initial_states)
+        while len(frontier):
+            seen[frontier] = True
+            follows = self.next_state[frontier][~self.done[frontier]]
+            frontier = np.unique(follows[~seen[follows]])
+        return np.flatnonzero(seen)
+
+    @cached_property
+    def dynamics(self) -> Dynamics:
+        """The transitions over decision states only."""
+        states = self.decision_states
+        number = np.full(self.n_states, -1, dtype=np.int32)
+        number[states] = np.arange(len(states), dtype=np.int32)
+        vectors = np.ascontiguousarray(self.state_features[states])
+        lows, highs = lows_and_highs(self.features)
+        return Dynamics(
+            next_state=np.where(self.done[states], np.int32(-1), number[self.next_state[states]]),
+            reward=np.ascontiguousarray(self.reward[states]),
+            probability=self.probability,
+            starts=number[self.initial_states],
+            states=vectors,
+            points=vectors.astype(np.float64),
+            lows=lows,
+            widest=int((highs - lows).max()) + 1,
+            axes=tuple(range(len(self.features))),
+        )
+
+    def features_of(self, observation: Any) -> NDArray[Any]:
+        """Return the features of an observation: of a state's number, `(features,)`, or of many.
+
+        Where the environment observes features already, they are returned as they are.
+        """
+        numbers = np.asarray(observation)
+        if self.observes == "features":
+            return numbers
+        if numbers.dtype.kind not in "iu" or numbers.ndim > 1 or numbers.size == 0:
+            raise RuleError(
+                f"an observation of {self.name} is a state number or `(n,)` of them, not {observation!r}."
+            )
+        if numbers.min() < 0 or numbers.max() >= self.n_states:
+            raise RuleError(f"the states of {self.name} are 0 to {self.n_states - 1}, not {observation!r}.")
+        vectors: NDArray[np.int32] = self.state_features[numbers]
+        return vectors
+
+    @property
+    def failure_mark(self) -> float:
+        """Nothing: the floor of a table is a return that can occur."""
+        return -math.inf
+
+    def made_by(self, factory: Callable[..., Any]) -> TabularTask:
+        """Raise: a table needs no environment."""
+        raise TaskError(f"{self.name} is a table of states and needs no environment: leave factory out.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<TabularTask {self.name}: {self.n_states} states, {self.n_actions} actions, "
+            f"|S_I| = {len(self.initial_states)}, |z| = {len(self.z)}, "
+            f"gamma = {self.gamma:g}, t_max = {self.t_max}>"
+        )

@@ -1,0 +1,144 @@
+"""Task: what is to be solved, as everything above this folder sees it.
+
+Two kinds exist: a table (an MDP as arrays, `ifthen.tasks.table`) and an environment
+(`ifthen.tasks.gym_task`). Systems, studies, explanations and commands use the contract below and do not ask
+which kind they have. How a task is played is a simulator's business (`ifthen.simulate`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+from ifthen.rules.feature import Feature
+
+Method = Literal["sampled", "exact"]
+Noise = Literal["aligned", "stream"]
+NO_DIFFERENCE = ("origin", "preset", "player")
+"""Fields in which two equal tasks may differ."""
+
+
+class Task(ABC):
+    """A task to be solved."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    kind: ClassVar[str]
+    """What files call this kind of task."""
+    held_out_column: ClassVar[str]
+    """The history's performance that nothing was selected on."""
+    has_states: ClassVar[bool]
+    """Whether the states can be listed, with a model of their transitions."""
+
+    name: str
+    features: tuple[Feature, ...]
+    action_names: tuple[str, ...]
+    gamma: float
+    t_max: int
+    noise_seed: int
+    floor: float
+    """A lower bound of every return: the performance of a policy that reaches a state without a rule."""
+    origin: Mapping[str, Any]
+    default_action: int | None
+    """The action of decision lists where no rule matches; None for none."""
+    layout: tuple[str, ...] | None
+    """The grid to draw the task on, one text per row of cells; None where there is none."""
+    environment: str
+    """The id of the Gymnasium environment that a file may name; "" where there is none."""
+
+    @property
+    def n_actions(self) -> int:
+        """The number of actions."""
+        return len(self.action_names)
+
+    @property
+    @abstractmethod
+    def is_stochastic(self) -> bool:
+        """Whether an action may have more than one outcome."""
+
+    @property
+    @abstractmethod
+    def suitable_rules(self) -> int:
+        """How many rules a ruleset for this task should have, where nobody says."""
+
+    @property
+    @abstractmethod
+    def n_episodes(self) -> int:
+        """The number of episodes that a policy is trained on."""
+
+    @abstractmethod
+    def features_of(self, observation: Any) -> NDArray[Any]:
+        """Return the features of an observation, `(features,)`, or of a batch of them, `(n, features)`."""
+
+    def points_of(self, observation: Any) -> Any:
+        """Return the features of an observation as they are to be shown: not clipped to their ranges."""
+        return self.features_of(observation)
+
+    def takes_names(self, observation: Mapping[str, Any]) -> bool:
+        """Return whether a mapping gives features by name rather than being the environment's own form."""
+        return True
+
+    def numbered(self, actions: Any) -> Any:
+        """Return actions, counted from 0, as the environment numbers them."""
+        return actions
+
+    @property
+    def failure_mark(self) -> float:
+        """Performances up to this number stand for a state without a rule, and are no returns."""
+        return self.floor
+
+    @abstractmethod
+    def made_by(self, factory: Callable[..., Any]) -> Task:
+        """Return the task with a function that makes its environment; tables raise, as they need none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as plain data for files, without its arrays and the function that makes it."""
+        names = [field.name for field in fields(self) if field.name not in {"factory", *self.arrays()}]
+        return {"kind": self.kind, **{name: _plain(getattr(self, name)) for name in names}}
+
+    def _check_names(self) -> None:
+        """Raise TaskError where name, features or action names are not what every task needs."""
+        if not isinstance(self.name, str) or not self.name:
+            raise TaskError(f"a task's name must be a text, not {self.name!r}.")
+        for what, kind, called in (("features", Feature, "Feature"), ("action_names", str, "texts")):
+            parts = getattr(self, what)
+            listed = isinstance(parts, (list, tuple)) and len(parts) > 0
+            if not listed or not all(isinstance(part, kind) for part in parts):
+                raise TaskError(f"{what} must be a tuple of {called}, not {parts!r}.")
+            object.__setattr__(self, what, tuple(parts))
+        labelled = (("feature", [f.name for f in self.features]), ("action", list(self.action_names)))
+        for what, labels in labelled:
+            if len(set(labels)) != len(labels):
+                raise TaskError(f"{what} names must differ from each other, not {labels}.")
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that define the task, by name."""
+        return {}
+
+    def identity(self) -> dict[str, Any]:
+        """Return all that must be equal for a file to fit the task; arrays as bytes.
+
+        How a task was made, and how it is played, changes nothing.
+        """
+        plain = {key: value for key, value in self.to_dict().items() if key not in NO_DIFFERENCE}
+        return {**plain, **{name: array.tobytes() for name, array in self.arrays().items()}}
+
+    def replaced(self, **changes: Any) -> Self:
+        """Return the same task with some fields changed."""
+        return replace(self, **changes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: what was derived from them is derived again elsewhere."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as plain data."""
+    if isinstance(value, tuple):
+        return [each.to_dict() if isinstance(each, Feature) else each for each in value]
+    return dict(value) if isinstance(value, Mapping) else value

@@ -1,0 +1,186 @@
+"""Compiled twins: the dynamics of an environment as one C function, called by its address.
+
+An environment written in Python plays some hundred thousand steps a second; the same arithmetic, compiled,
+plays tens of millions. A twin is that arithmetic as a function with C's calling convention:
+
+    int64 step(double *state, int64 action, double *observation, double *reward)
+
+It updates the state in place, writes the observation (rounded as the observation space rounds) and the
+reward, and returns 1 if the episode terminated, else 0. Actions count from 0. It must be a pure function of
+state and action. Kernels get the function's address: they are compiled once for all twins, and a twin may be
+written in any language.
+
+Episodes begin in the state that the real environment's `reset(seed=…)` gives: twins have no reset.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.core import config as _config
+from numba.extending import intrinsic, overload
+from numpy.typing import ArrayLike, NDArray
+
+from ifthen.errors import TaskError
+from ifthen.jit import cache_folder, cache_is_usable
+
+# Parts of Numba without types.
+settings: Any = _config
+code: Any = _cgutils
+_NUMBERS = types.CPointer(types.float64)  # type: ignore[no-untyped-call]  # Numba has no types here
+SIGNATURE = types.int64(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
+_POINTER = ctypes.POINTER(ctypes.c_double)
+PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, _POINTER, ctypes.c_int64, _POINTER, _POINTER)
+
+
+class StepFunction:
+    """A step written in Python, compiled when its address is first asked for; made by `twin_step`."""
+
+    def __init__(self, function: Callable[..., int]) -> None:
+        self.function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, state: Any, action: int, observation: Any, reward: Any) -> int:
+        """Take a step in plain Python; the arguments are arrays, or anything with an index."""
+        return self.function(state, action, observation, reward)
+
+    @functools.cached_property
+    def _callback(self) -> Any:
+        """Return the C function, which lives as long as this object."""
+        if settings.DISABLE_JIT:
+            return PROTOTYPE(self.function)
+        file = Path(self.function.__code__.co_filename)
+        # Code typed at a prompt has no file, so that its compiled form cannot be kept.
+        kept = file.is_file() and cache_is_usable()
+        previous = settings.CACHE_DIR
+        settings.CACHE_DIR = str(cache_folder(file)) if kept else previous
+        try:
+            return numba.cfunc(SIGNATURE, cache=kept, error_model="numpy", forceinline=True)(self.function)
+        finally:
+            settings.CACHE_DIR = previous
+
+    @functools.cached_property
+    def address(self) -> int:
+        """The address of the compiled function."""
+        made = self._callback
+        return (
+            int(ctypes.cast(made, ctypes.c_void_p).value or 0) if settings.DISABLE_JIT else int(made.address)
+        )
+
+
+def twin_step(function: Callable[..., int]) -> StepFunction:
+    """Make the step of a twin from a Python function `step(state, action, observation, reward)`.
+
+    The function reads and writes `state[0]`, `observation[0]`, …, writes `reward[0]` and returns 1 if the
+    episode terminated, else 0. It is compiled by Numba on first use and kept on disk; division by zero gives
+    infinity or NaN, as in NumPy.
+    """
+    return StepFunction(function)
+
+
+def present_state(env: Any) -> ArrayLike:
+    """Return `env.unwrapped.state`, where Gymnasium's classic environments keep their state."""
+    state: ArrayLike = env.unwrapped.state
+    return state
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """The compiled copy of an environment's dynamics.
+
+    Args:
+        name: what it is a twin of.
+        state_size: how many numbers the state has.
+        function: its step, made by `twin_step`, or the address of a C function.
+        start: reads the state from the real environment, as it is after `reset` and after every `step`.
+        of_class: "module:Class" of the environment without wrappers. The twin then plays this class only, in
+            no other wrappers than those of `gymnasium.make`. "" allows any class and any wrappers.
+        assumes: attributes of the environment without wrappers, and the values that the twin relies on.
+    """
+
+    name: str
+    state_size: int
+    function: StepFunction | int
+    start: Callable[[Any], ArrayLike] = present_state
+    of_class: str = ""
+    assumes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def step(self) -> int:
+        """The address of the step function."""
+        return self.function if isinstance(self.function, int) else self.function.address
+
+    def state_of(self, env: Any) -> NDArray[np.float64]:
+        """Return the real environment's present state `(state_size,)`."""
+        state = np.array(self.start(env), dtype=np.float64)
+        if state.shape != (self.state_size,):
+            raise TaskError(
+                f"the twin of {self.name} has a state of {self.state_size} numbers, but its `start` gave an "
+                f"array of shape {state.shape}. Give the Twin the `state_size` that `start` returns."
+            )
+        return state
+
+
+@intrinsic
+def _call_by_address(
+    typing: Any, address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any
+) -> Any:
+    """Call a step function with the given rows of the arrays, in compiled code."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = ir.DoubleType().as_pointer()
+        whole = ir.IntType(64)
+        function_type = ir.FunctionType(whole, [number, whole, number, number])
+        where, at_lane, chosen = arguments[0], arguments[2], arguments[3]
+
+        def row(position: int) -> Any:
+            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+            stride = code.unpack_tuple(builder, array.strides)[0]
+            return code.pointer_add(builder, array.data, builder.mul(at_lane, stride))
+
+        function = builder.inttoptr(where, function_type.as_pointer())
+        return builder.call(function, [row(1), chosen, row(4), row(5)])
+
+    arrays = (states, points, rewards)
+    if any(not isinstance(a, types.Array) or a.dtype != types.float64 for a in arrays):
+        return None
+    return types.int64(types.int64, states, types.int64, types.int64, points, rewards), generate
+
+
+def call_step(
+    address: int,
+    states: NDArray[np.float64],
+    lane: int,
+    action: int,
+    points: NDArray[np.float64],
+    rewards: NDArray[np.float64],
+) -> int:
+    """Take a step in row `lane` of the arrays; return 1 if it terminated (used if nothing is compiled)."""
+    rows = (
+        ctypes.cast(array.ctypes.data + lane * array.strides[0], _POINTER)
+        for array in (states, points, rewards)
+    )
+    state, point, reward = rows
+    return int(PROTOTYPE(address)(state, int(action), point, reward))
+
+
+@overload(call_step)
+def _compiled_call_step(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
+    """Return the compiled form of `call_step`."""
+
+    def compiled(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
+        return _call_by_address(  # type: ignore[call-arg]  # Numba adds the first one
+            address, states, lane, action, points, rewards
+        )
+
+    return compiled

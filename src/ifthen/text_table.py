@@ -1,0 +1,218 @@
+"""Tables of texts: on a terminal of any width, as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+GAP = "  "
+PROSE = 24
+"""Columns of words that are wider than this may be folded."""
+NUMBER = re.compile(r"[-−+<>=~( ]*[\d–]|[<>=]$")
+TERMS = re.compile(r" (?=AND |THEN )|(?<=,) (?![^\[]*\])")  # a comma inside an interval ends no term
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "<": r"$<$",
+    ">": r"$>$",
+    "±": r"$\pm$",
+    "…": r"\ldots{}",
+    "−": "$-$",
+    "–": "--",
+}
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table with a title, a heading per column, and notes below it.
+
+    Args:
+        title: one line.
+        headings: one per column.
+        rows: each with one text per column.
+        notes: sentences below the table.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def align(self) -> str:
+        """One letter per column: r for numbers, l for words."""
+        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.headings)
+        return "".join("r" if _are_numbers(column) else "l" for column in columns)
+
+    def without_empty(self, empty: Iterable[str]) -> TextTable:
+        """Return the table without the columns in which every cell is one of the texts in `empty`."""
+        cells = [{row[i] for row in self.rows} for i in range(len(self.headings))]
+        kept = [i for i, own in enumerate(cells) if not own <= set(empty)]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return TextTable(self.title, tuple(self.headings[i] for i in kept), rows, self.notes)
+
+    def to_text(self, width: int = 80) -> str:
+        """Return the table in lines of at most `width` characters, where its longest words allow that.
+
+        Headings are folded between words. Columns that do not fit stand below the others.
+        """
+        parts = []
+        for columns in self._parts(width):
+            align = "".join(self.align[i] for i in columns)
+            rows = [[row[i] for i in columns] for row in (self.headings, *self.rows)]
+            head, *body = fitting_rows(rows, align, width)
+            widest = max(len(line) for block in (head, *body) for line in block.splitlines() or [""])
+            parts.append("\n".join([head, "─" * widest, *body]))
+        said = [prose(text, width) for text in (self.title, *self.notes)]
+        return "\n".join([*said[: bool(self.title)], "\n\n".join(parts), *said[1:]])
+
+    def _parts(self, width: int) -> list[list[int]]:
+        """Return the numbers of the columns that stand side by side, each part with the leading names."""
+        words = [
+            max((len(word) for row in self.rows for word in row[i].split()), default=0)
+            for i in range(len(self.headings))
+        ]
+        least = least_widths([self.headings, *self.rows])
+        least = [
+            min(wide, max(PROSE, word)) if side == "l" else wide
+            for wide, word, side in zip(least, words, self.align, strict=True)
+        ]
+        names = len(self.align) - len(self.align.lstrip("l"))
+        room = width - sum(least[:names]) - len(GAP) * names
+        parts: list[list[int]] = [[]]
+        for i in range(names, len(least)):
+            used = sum(least[j] + len(GAP) for j in parts[-1]) + least[i]
+            if parts[-1] and used > room:
+                parts.append([])
+            parts[-1].append(i)
+        return [[*range(names), *part] for part in parts]
+
+    def to_csv(self) -> str:
+        """Return the table as CSV, without title and notes."""
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([self.headings, *self.rows])
+        return buffer.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        table = markdown_table(self.headings, self.rows, self.align)
+        return "\n\n".join([f"**{self.title}**", table, *self.notes]) + "\n"
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX table for the package booktabs."""
+        rows = [[latex_text(cell) for cell in row] for row in self.rows]
+        body = latex_table([latex_text(heading) for heading in self.headings], rows, self.align)
+        notes = [rf"\par\footnotesize {latex_text(note)}" for note in self.notes]
+        head = [r"\begin{table}", rf"\caption{{{latex_text(self.title)}}}"]
+        return "\n".join([*head, body, *notes, r"\end{table}"]) + "\n"
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Return whether most of the cells of a column are numbers."""
+    said = [cell for cell in cells if cell]
+    return bool(said) and 2 * sum(NUMBER.match(cell) is not None for cell in said) > len(said)
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most `width` characters.
+
+    It is broken before AND or THEN and after a comma between terms; else between words; else anywhere.
+    """
+    if len(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for term in TERMS.split(text):
+        if lines and len(lines[-1]) + 1 + len(term) <= width:
+            lines[-1] += f" {term}"
+        else:
+            lines += textwrap.wrap(term, max(1, width), break_on_hyphens=False) or [""]
+    return lines
+
+
+def prose(text: str, width: int) -> str:
+    """Return sentences in lines of at most `width` characters; their own line breaks are kept."""
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.splitlines())
+
+
+def fitting_rows(rows: Rows, align: str, width: int) -> list[str]:
+    """Return rows in columns, each as one or more lines, none of them longer than `width`.
+
+    Cells that are too wide are folded: headers first, then the widest columns.
+
+    Args:
+        rows: the cells; the first row holds the headers.
+        align: "l" or "r" for each column.
+        width: of the terminal, in characters; a column takes 3 at least.
+    """
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    least = least_widths(rows)
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > 1:
+        spare = [wide - narrow for wide, narrow in zip(widths, least, strict=True)]
+        loose = spare if max(spare) > 0 else widths
+        widths[loose.index(max(loose))] -= 1
+    blocks = [[folded(cell, wide) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+    widths = [max(len(line) for cell in column for line in cell) for column in zip(*blocks, strict=True)]
+    return [
+        "\n".join(_line(cells, widths, align) for cells in zip_longest(*block, fillvalue=""))
+        for block in blocks
+    ]
+
+
+def least_widths(rows: Rows) -> list[int]:
+    """Return the width of each column when only its header, in the first row, is folded between words."""
+    return [
+        max([len(word) for word in header.split()] + [len(cell) for cell in cells] + [0])
+        for header, *cells in zip(*rows, strict=True)
+    ]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], align: str) -> str:
+    padded = (
+        cell.rjust(width) if side == "r" else cell.ljust(width)
+        for cell, width, side in zip(cells, widths, align, strict=True)
+    )
+    return GAP.join(padded).rstrip()
+
+
+def markdown_table(headers: Sequence[str], rows: Rows, align: str) -> str:
+    """Return rows as a Markdown table; columns with "r" in `align` are aligned to the right."""
+    rule = "|" + "|".join("--:" if side == "r" else ":--" for side in align) + "|"
+    body = ["| " + " | ".join(map(_markdown_cell, row)) + " |" for row in [headers, *rows]]
+    return "\n".join([body[0], rule, *body[1:]])
+
+
+def _markdown_cell(text: str) -> str:
+    """Return text that stays in its cell, with all marks of Markdown and HTML escaped."""
+    plain = re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", " ".join(text.splitlines()))
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def latex_table(headers: Sequence[str], rows: Rows, align: str) -> str:
+    """Return rows, which must be LaTeX already, as a `tabular` in the style of the package booktabs.
+
+    Args:
+        headers: one per column.
+        rows: the cells.
+        align: the columns as `tabular` takes them, such as "rll".
+    """
+    lines = [" & ".join(row) + r" \\" for row in [headers, *rows]]
+    head = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", lines[0], r"\midrule"]
+    return "\n".join([*head, *lines[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+def latex_text(text: str) -> str:
+    """Return text with every character escaped that means something to LaTeX."""
+    return "".join(LATEX.get(sign, sign if sign.isprintable() else " ") for sign in text)

@@ -1,0 +1,125 @@
+"""Is every state covered by a rule? Coverage gaps are described as boxes, each with a point in it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.digits import plural
+from ifthen.rules.boxes.cover import coverage, widen
+from ifthen.rules.boxes.space import RankSpace, box_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import Scope, values_by_name
+from ifthen.verification.case import Case, Model
+from ifthen.verification.findings import Finding, Result, share_in_words, some_of, vector_in_words
+
+GAPS = 20
+"""The largest number of gaps that are described one by one."""
+COUNTABLE = 2**53  # floats count exactly up to here
+
+
+def complete(case: Case) -> Result:
+    """No state is without a rule."""
+    return _everywhere(case) if case.table is None else _in_task(case.model)
+
+
+def _everywhere(case: Case) -> Result:
+    """Look for observations that no rule matches, by reasoning about boxes."""
+    ruleset = case.ruleset
+    found = coverage(ruleset.bounds, ruleset.features, budget=case.budget, limit=GAPS)
+    undecided = share_in_words(1 - found.decided_share)
+    rest = f"; the search gave up with {undecided} of the space not looked at" if found.gave_up else ""
+    if not found.holes:
+        why = f"no observation without a rule was found{rest}" if rest else "every observation has a rule"
+        return Result(found.complete, why)
+    whole = all(feature.is_integer for feature in ruleset.features)
+    size = math.prod(feature.width for feature in ruleset.features) if whole else 0
+    counted = 0 < size <= COUNTABLE and not found.gave_up
+    amount = round(found.uncovered_share * size) if counted else found.uncovered_share
+    gaps: list[dict[str, Any]] = []
+    for hole in found.holes:
+        witness = values_by_name(ruleset.features, hole.witness)
+        gaps.append(
+            {"box": box_in_words(hole.box, ruleset.features), "witness": witness, "share": hole.share}
+        )
+    total = size if counted else 1.0
+    data = {"amount": amount, "total": total, "decided_share": found.decided_share, "holes": gaps}
+    some = plural(int(amount), "feature vector") if counted else f"{share_in_words(amount)} of the space"
+    if not amount:
+        some = "an edge of the space without volume"
+    has = "have" if counted and amount != 1 else "has"
+    why = f"{'at least ' if found.gave_up else ''}{some} {has} no rule{rest}"
+    return Result(False, why, (_finding(ruleset, data, len(gaps)),))
+
+
+def _in_task(model: Model) -> Result:
+    """Look for decision states that no rule matches, and whether an episode can meet one."""
+    scope, missing = model.scope, np.flatnonzero(model.scope.deciders < 0)
+    if not len(missing):
+        each = "every one of " if len(scope) > 1 else ""
+        return Result(True, f"{each}{scope.words} has a rule")
+    some = f"{len(missing):,} of {scope.words}" if len(scope) > 1 else scope.words
+    holes, count = _gaps(scope, missing)
+    nearest = model.reach.nearest(scope.deciders < 0)
+    path = model.reach.path(nearest) if nearest >= 0 else []
+    data = {
+        "amount": len(missing),
+        "total": len(scope),
+        "states": model.numbers(missing),
+        "holes": holes,
+        "visited": model.numbers(missing[model.reach.reached[missing]]),
+        "path": model.path(path),
+    }
+    way = f" A shortest path to one: {model.way(path)}." if len(path) > 1 else ""
+    why = f"{some} {'has' if len(missing) == 1 else 'have'} no rule{_met(model, path, len(missing))}"
+    return Result(False, why, (_finding(scope.ruleset, data, count, way),))
+
+
+def _met(model: Model, path: list[int], missing: int) -> str:
+    """Return whether an episode can meet a state without a rule, given a shortest path to one."""
+    one = "it" if missing == 1 else "one of them"
+    if not path:
+        return f"; no episode can meet {one}"
+    if len(path) == 1:
+        return f"; an episode can begin in {one}"
+    return f"; the policy can meet {one} from ({model.state(path[0])})"
+
+
+def _finding(ruleset: RuleSet, data: dict[str, Any], count: int, way: str = "") -> Finding:
+    """Return the finding of `count` gaps, the first of them described in the data, and a path to one."""
+    texts = [_in_words(ruleset, gap) for gap in data["holes"]]
+    text = f"No rule matches where {some_of(texts, count, ', or ')}.{way}"
+    return Finding("uncovered", "problem", text, witness=data["holes"][0]["witness"], data=data)
+
+
+def _in_words(ruleset: RuleSet, gap: dict[str, Any]) -> str:
+    """Return a gap as its box, with a point in it where the box has more than one."""
+    witness = vector_in_words(gap["witness"], ruleset.features)
+    if gap["box"] == witness.replace(", ", " AND "):
+        return str(gap["box"])
+    count = f"{plural(gap['states'], 'state')}, " if "states" in gap else ""
+    return f"{gap['box']} ({count}such as {witness})"
+
+
+def _gaps(scope: Scope, missing: NDArray[np.int64]) -> tuple[list[dict[str, Any]], int]:
+    """Return boxes that meet no rule and hold the states without a rule, and how many boxes there are.
+
+    A state counts in the first box that holds it.
+    """
+    gaps: list[dict[str, Any]] = []
+    left, count, ruleset = missing, 0, scope.ruleset
+    bounds, points = ruleset.bounds.astype(np.float64), np.repeat(scope.points[missing, :, None], 2, axis=2)
+    space = RankSpace(ruleset.features, np.concatenate([bounds, points]))
+    rules, ranks = space.ranks(bounds), space.ranks(points)
+    while len(left):
+        box = ranks[0].copy()
+        widen(rules, space.whole(), box)
+        inside = ((box[:, 0] <= ranks[..., 0]) & (ranks[..., 0] <= box[:, 1])).all(axis=1)
+        words = box_in_words(space.box(box), ruleset.features)
+        gap = {"box": words, "witness": scope.vector(int(left[0])), "states": int(inside.sum())}
+        gaps += [gap] if len(gaps) < GAPS else []
+        left, ranks, count = left[~inside], ranks[~inside], count + 1
+    return gaps, count

@@ -1,0 +1,261 @@
+"""The transitions of a policy as a graph: which states can be reached, and with which probability.
+
+Nodes are the D decision states. An edge is a transition of positive probability that goes on; transitions
+that end the episode are kept apart as good and bad endings. A state without a rule has no edges: the episode
+stops there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.tasks.table import TabularTask
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+MOST_ELIMINATED = 1500  # states; more are solved as a sparse system, which is faster and rounds more
+ROUNDING = 1e-9  # probabilities that differ by less, relative to the larger, count as equal
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """The states that can be reached from some states.
+
+    Args:
+        distance: the fewest steps to each state, `(D,)`, −1 where it cannot be reached.
+        before: the state before each on a shortest path, `(D,)`, −1 at its beginning.
+    """
+
+    distance: NDArray[np.int64]
+    before: NDArray[np.int64]
+
+    @property
+    def reached(self) -> Mask:
+        """Which states can be reached, `(D,)`."""
+        return self.distance >= 0
+
+    def path(self, to: int) -> list[int]:
+        """Return a shortest path of states that ends in `to`."""
+        states = [to]
+        while self.before[states[-1]] >= 0:
+            states.append(int(self.before[states[-1]]))
+        return states[::-1]
+
+    def nearest(self, wanted: Mask) -> int:
+        """Return the wanted state that is reached in the fewest steps, −1 where none can be."""
+        steps = np.where(wanted & self.reached, self.distance, np.iinfo(np.int64).max)
+        return int(steps.argmin()) if (wanted & self.reached).any() else -1
+
+
+class PolicyGraph:
+    """The transitions of a policy.
+
+    Args:
+        task: the task.
+        table: the action in every decision state, `(D,)`, −1 for none.
+    """
+
+    def __init__(self, task: TabularTask, table: NDArray[np.int64]) -> None:
+        self.task, self.table, self.size = task, table, len(table)
+        model, states = task.dynamics, np.flatnonzero(table >= 0)
+        self.starts, self.probability = np.unique(model.starts), model.probability
+        self.next_state = np.full((self.size, len(model.probability)), -2, dtype=np.int64)
+        self.next_state[states] = model.next_state[states, table[states]]
+        reward = np.zeros(self.next_state.shape)
+        reward[states] = model.reward[states, table[states]]
+        ends = self.next_state == -1
+        self.goal_outcomes, self.bad_outcomes = ends & (reward == self.goal), ends & (reward != self.goal)
+        self.costly_outcomes = (reward == self.costly) & ~self.bad_outcomes
+
+    @cached_property
+    def goal(self) -> float | None:
+        """The highest reward of an ending, None where episodes never end."""
+        rewards = self.task.dynamics.reward[self.task.dynamics.next_state < 0]
+        return float(rewards.max()) if len(rewards) else None
+
+    @cached_property
+    def ordinary(self) -> float | None:
+        """The reward of more than half of all steps, every action in every decision state taken alike."""
+        model = self.task.dynamics
+        rewards, number = np.unique(model.reward, return_inverse=True)
+        shares = np.zeros(len(rewards))
+        np.add.at(shares, number.ravel(), np.broadcast_to(model.probability, model.reward.shape).ravel())
+        share = shares.max() / shares.sum()
+        return float(rewards[shares.argmax()]) if share > 0.5 * (1 + ROUNDING) else None
+
+    @cached_property
+    def costly(self) -> float | None:
+        """The task's lowest reward, if it is negative and below the ordinary; None where it is not."""
+        lowest = float(self.task.dynamics.reward.min())
+        return lowest if self.ordinary is not None and lowest < min(0.0, self.ordinary) else None
+
+    @cached_property
+    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """From and to of every edge, each once, in order."""
+        source, outcome = np.nonzero(self.next_state >= 0)
+        pairs = np.unique(source * self.size + self.next_state[source, outcome])
+        return pairs // self.size, pairs % self.size
+
+    @cached_property
+    def reach(self) -> Reach:
+        """The states that the policy can reach from the initial states."""
+        return self.forward(self.starts)
+
+    @cached_property
+    def can_reach_goal(self) -> Mask:
+        """From which decision states the policy can reach the goal, `(D,)`."""
+        return self.backward(self.goal_outcomes.any(axis=1))
+
+    @cached_property
+    def certain(self) -> Mask:
+        """From which decision states the policy reaches the goal with probability 1, `(D,)`."""
+        return ~self.backward(~self.can_reach_goal | self.bad_outcomes.any(axis=1))
+
+    def forward(self, states: NDArray[np.integer]) -> Reach:
+        """Return the states that can be reached from states given by number."""
+        source, target = self.edges
+        distance, before = _distances(self.size, source, target, states), np.full(self.size, -1)
+        on_way = distance[target] == distance[source] + 1
+        # Edges are in order, so that the first state that leads on is taken.
+        after, first = np.unique(target[on_way], return_index=True)
+        before[after] = np.where(distance[after] > 0, source[on_way][first], -1)
+        return Reach(distance, before)
+
+    def backward(self, wanted: Mask) -> Mask:
+        """Return the states from which a wanted one can be reached, the wanted ones included."""
+        source, target = self.edges
+        return _distances(self.size, target, source, np.flatnonzero(wanted)) >= 0
+
+    def chances(self, outcomes: Mask, possible: Mask) -> Floats:
+        """Return the probability of ever taking one of `outcomes` `(D, K)`, by state.
+
+        Args:
+            outcomes: outcomes of the states' actions.
+            possible: the states from which that can happen, `(D,)`; elsewhere the probability is 0.
+        """
+        chance, inside = np.zeros(self.size), np.flatnonzero(possible)
+        if not len(inside):
+            return chance
+        number = np.full(self.size + 2, -1)  # the last two are what −1 and −2 point to
+        number[inside] = np.arange(len(inside))
+        after = np.where(outcomes[inside], -1, number[self.next_state[inside]])
+        row, outcome = np.nonzero(after >= 0)
+        wanted = outcomes[inside] @ self.probability
+        other = (~outcomes[inside] & (after < 0)) @ self.probability
+        shape = (len(inside), len(inside))
+        entries = (self.probability[outcome], (row, after[row, outcome]))
+        solved = _solved(entries, shape, wanted) if len(inside) > MOST_ELIMINATED else None
+        if solved is None or not np.isfinite(solved).all():
+            steps = np.zeros(shape)
+            np.add.at(steps, entries[1], entries[0])
+            solved = ending_chances(steps, wanted, other)
+        chance[inside] = np.clip(solved, 0.0, 1.0)
+        return chance
+
+    def closed_classes(self) -> list[NDArray[np.int64]]:
+        """Return the sets of states that are never left again: no ending, no state without a rule."""
+        from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # no types
+
+        source, target = self.edges
+        matrix = _matrix(self.size, source, target)
+        number, label = connected_components(matrix, directed=True, connection="strong")
+        closed = np.ones(number, dtype=np.bool_)
+        closed[label[source[label[source] != label[target]]]] = False
+        closed[label[(self.next_state < 0).any(axis=1)]] = False
+        return [np.flatnonzero(label == c) for c in np.flatnonzero(closed)]
+
+    def cycle(self, state: int) -> list[int]:
+        """Return a shortest way from a state in a cycle back to itself: it begins and ends with it."""
+        source, target = self.edges
+        return [state, *self.forward(target[source == state]).path(state)]
+
+
+def _matrix(size: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Any:
+    """Return edges as SciPy's graph."""
+    from scipy.sparse import coo_array  # type: ignore[import-untyped]  # SciPy ships no types
+
+    return coo_array((np.ones(len(source)), (source, target)), shape=(size, size)).tocsr()
+
+
+def _distances(
+    size: int, source: NDArray[np.int64], target: NDArray[np.int64], states: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Return the fewest steps to each state from some states, `(size,)`, −1 where it cannot be reached."""
+    from scipy.sparse.csgraph import dijkstra
+
+    # One more node, from which one step leads to each of the states.
+    outside = np.full(len(states), size)
+    graph = _matrix(size + 1, np.concatenate([source, outside]), np.concatenate([target, states]))
+    steps = dijkstra(graph, indices=size, unweighted=True)[:size] - 1
+    return np.where(np.isfinite(steps), steps, -1).astype(np.int64)
+
+
+def _solved(entries: Any, shape: tuple[int, int], wanted: Floats) -> Floats:
+    """Return the solution of x = P x + wanted; not finite where rounding makes P seem closed."""
+    from scipy.sparse import csc_array, eye_array
+    from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
+
+    others = eye_array(*shape, format="csc") - csc_array(entries, shape=shape)
+    with warnings.catch_warnings(action="ignore"):
+        return np.atleast_1d(spsolve(others, wanted))
+
+
+def ending_chances(steps: Floats, wanted: Floats, other: Floats) -> Floats:
+    """Return the probability that a random walk from each state ends in the wanted way, `(n,)`.
+
+    States are eliminated one by one (Grassmann, Taksar and Heyman, "Regenerative analysis and steady state
+    distributions for Markov chains", 1985). The probabilities of leaving a state are added up and never
+    computed as 1 minus the probability of staying, so that even one of 1e-300 is not lost in rounding.
+
+    Args:
+        steps: probability of going from state to state, `(n, n)`; staying may be left in or out.
+        wanted: of ending in the wanted way, `(n,)`.
+        other: of ending in another, `(n,)`. From every state some end must be possible.
+    """
+    moves, good, bad = steps.copy(), wanted.copy(), other.copy()
+    np.fill_diagonal(moves, 0.0)
+    leaving, chance = np.empty((2, len(moves)))
+    for k in range(len(moves) - 1, -1, -1):
+        leaving[k] = moves[k, :k].sum() + good[k] + bad[k]
+        share = moves[:k, k] / leaving[k]
+        moves[:k, :k] += np.outer(share, moves[k, :k])
+        good[:k] += share * good[k]
+        bad[:k] += share * bad[k]
+        np.fill_diagonal(moves, 0.0)
+    for k in range(len(moves)):
+        chance[k] = (good[k] + moves[k, :k] @ chance[:k]) / leaving[k]
+    return chance
+
+
+def safe_states(task: TabularTask, goal: float | None, costly: float | None, is_certain: bool) -> Mask:
+    """Return the decision states from which some policy never meets a bad ending or a costly step.
+
+    Args:
+        task: the task.
+        goal: the reward of the goal; all other endings are bad.
+        costly: the reward of a costly step, None where there is none.
+        is_certain: whether the policy must also reach the goal with probability 1.
+
+    Returns:
+        The largest set `(D,)` of states that each have an action which does neither and does not leave the
+        set and, where it must be certain, which can all reach the goal by such actions.
+    """
+    after, reward = task.dynamics.next_state, task.dynamics.reward
+    ends = after < 0
+    allowed = (reward != costly) & (~ends | (reward == goal))
+    kept, found = np.zeros(len(after), dtype=np.bool_), np.ones(len(after), dtype=np.bool_)
+    while (kept != found).any():
+        kept = found
+        stays = np.all(allowed & (ends | kept[after]), axis=2)
+        found = np.any(stays & ends.any(axis=2), axis=1) if is_certain else np.any(stays, axis=1)
+        nearer = ~found
+        while is_certain and (found != nearer).any():
+            nearer = found
+            found = np.any(stays & np.any(ends | nearer[after], axis=2), axis=1)
+    return found

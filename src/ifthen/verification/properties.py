@@ -1,0 +1,205 @@
+"""All properties that can be verified, and requirements as texts: "complete,performance>=0.95".
+
+A new property is one function and one entry in `PROPERTIES`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from ifthen.digits import plural
+from ifthen.errors import ParameterError, nearest
+from ifthen.verification.case import Case
+from ifthen.verification.coverage import complete
+from ifthen.verification.endings import goal_certain, goal_probability, goal_reachable, safe, unvisited
+from ifthen.verification.findings import Finding, Requirement, Result
+from ifthen.verification.performance import (
+    alike,
+    fraction_of_optimum,
+    never_decided,
+    optimal,
+    performance,
+    unseen_performance,
+)
+from ifthen.verification.rules import no_conflicts, no_dead_rules, no_redundant_rules
+
+Needs = Literal["rules", "task", "table", "environment"]
+"""A check of the rules alone, of a task of any kind, of a task with a table, or of an environment."""
+
+
+class Property(NamedTuple):
+    """A property that can be verified; the docstring of its check says what it means."""
+
+    name: str
+    needs: Needs
+    check: Callable[[Case], Result]
+    is_number: bool = False
+    """Whether it is a number, to be compared with another, rather than true or false."""
+
+    @property
+    def meaning(self) -> str:
+        """Its meaning, in one sentence."""
+        return self.check.__doc__ or ""
+
+
+def number_of_rules(case: Case) -> Result:
+    """The number of rules."""
+    return Result(len(case.ruleset), plural(len(case.ruleset), "rule"))
+
+
+PROPERTIES = {
+    entry.name: entry
+    for entry in (
+        Property("complete", "rules", complete),
+        Property("no-dead-rules", "rules", no_dead_rules),
+        Property("no-conflicts", "rules", no_conflicts),
+        Property("no-redundant-rules", "rules", no_redundant_rules),
+        Property("goal-reachable", "table", goal_reachable),
+        Property("goal-certain", "table", goal_certain),
+        Property("safe", "table", safe),
+        Property("optimal", "table", optimal),
+        Property("rules", "rules", number_of_rules, is_number=True),
+        Property("performance", "task", performance, is_number=True),
+        Property("fraction", "table", fraction_of_optimum, is_number=True),
+        Property("goal-probability", "table", goal_probability, is_number=True),
+        Property("unseen-performance", "environment", unseen_performance, is_number=True),
+    )
+}
+"""Every property by its name, in the order of reports."""
+ALIASES = {"hole-free": "safe"}
+
+
+def left_out(case: Case) -> tuple[Finding, ...]:
+    """Say which properties an environment leaves undecided."""
+    names = [entry.name for entry in PROPERTIES.values() if entry.needs == "table"]
+    text = (
+        f"{', '.join(names)} need a table of states. An environment has none, so they are left out. "
+        "Performances are measured by playing, and say nothing about other episodes."
+    )
+    return (Finding("left-out", "note", text, data={"properties": names}),)
+
+
+NOTES: tuple[tuple[Needs, Callable[[Case], tuple[Finding, ...]]], ...] = (
+    ("table", unvisited),
+    ("table", alike),
+    ("environment", never_decided),
+    ("environment", left_out),
+)
+"""Findings that bear on no property."""
+
+
+def grounds(has_task: bool, environment: bool | None) -> set[Needs]:
+    """Return what checks can rest on; `environment` is None where the kind of task is not known yet."""
+    if not has_task:
+        return {"rules"}
+    if environment is None:
+        return {"rules", "task", "table", "environment"}
+    return {"rules", "task", "environment" if environment else "table"}
+
+
+def names_for(available: set[Needs]) -> list[str]:
+    """Return the names of the properties that can be checked on some grounds."""
+    return [entry.name for entry in PROPERTIES.values() if entry.needs in available]
+
+
+OPERATORS = (">=", "<=", ">", "<", "=")
+EQUAL = 1e-9
+"""Measured numbers that differ by less than this count as equal, because floats are rounded."""
+
+
+class Demand(NamedTuple):
+    """One requirement, parsed: a property and, for a number, the comparison."""
+
+    text: str
+    name: str
+    operator: str
+    number: float
+
+
+def parse(
+    require: str | Sequence[str], has_task: bool, environment: bool | None = None
+) -> tuple[Demand, ...]:
+    """Return the requirements in texts such as "complete,rules<=10", or raise at the first wrong one.
+
+    Args:
+        require: one text or several, each of one or more requirements separated by commas.
+        has_task: whether a task is given; some properties need one.
+        environment: whether that is an environment; None where the kind of task is not known yet.
+    """
+    texts = [require] if isinstance(require, str) else list(require)
+    if not all(isinstance(text, str) for text in texts):
+        raise ParameterError(f"requirements must be texts, such as 'complete,rules<=10', not {require!r}.")
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    demands = tuple(_parsed(part) for part in parts if part)
+    available = grounds(has_task, environment)
+    for demand in demands:
+        if PROPERTIES[demand.name].needs not in available:
+            raise ParameterError(_out_of_place(demand, available))
+    return demands
+
+
+def _out_of_place(demand: Demand, available: set[Needs]) -> str:
+    """Return why a property cannot be checked here, and which properties can."""
+    others = ", ".join(names_for(available))
+    if "task" not in available:
+        return f"{demand.text!r} needs a task; give one. Without a task there are: {others}."
+    if "environment" in available:
+        return (
+            f"{demand.text!r} needs a table of states, and an environment has none. In an environment there "
+            f"are: {others}."
+        )
+    return (
+        f"{demand.text!r} is for environments. This task has a table of states: its 'performance' is exact."
+    )
+
+
+def _parsed(text: str) -> Demand:
+    """Return one requirement, or raise where it is not one."""
+    name, operator, number = (part.strip() for part in re.split(r"(>=|<=|>|<|=|$)", text, maxsplit=1))
+    name = ALIASES.get(name, name)
+    if name not in PROPERTIES:
+        known = (*PROPERTIES, *ALIASES)
+        hint = nearest(name, known)
+        listed = "" if hint.startswith(" Known") else f" Known: {', '.join(known)}."
+        raise ParameterError(f"cannot require {text!r}: there is no property {name!r}.{hint}{listed}")
+    if operator and not PROPERTIES[name].is_number:
+        raise ParameterError(f"{name} holds or does not: require it as {name!r}, not {text!r}.")
+    if PROPERTIES[name].is_number and not operator:
+        raise ParameterError(
+            f"{name} is a number: require it as '{name}>=0.9', not {text!r}. On a command line put it into "
+            "quotes: shells take > and < for themselves."
+        )
+    return Demand(text, name, operator, _number(text, number) if operator else 0.0)
+
+
+def _number(text: str, written: str) -> float:
+    try:
+        number = float(written)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterError(
+            f"cannot require {text!r}: a property, an operator ({', '.join(OPERATORS)}) and a number were "
+            f"expected, such as 'rules<=10', but {written!r} is not a finite number."
+        )
+    return number
+
+
+def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
+    """Return whether a requirement is met, given the results of all properties."""
+    value, reason = results[demand.name].value, results[demand.name].why
+    if value is None or math.isnan(value):
+        return Requirement(demand.text, False, f"not decided: {reason}" if reason else "not decided")
+    if not demand.operator:
+        return Requirement(demand.text, bool(value), reason)
+    return Requirement(demand.text, compares(float(value), demand.operator, demand.number), reason)
+
+
+def compares(value: float, operator: str, number: float) -> bool:
+    """Return whether a measured value compares with a number as required; `EQUAL` numbers are equal."""
+    if abs(value - number) <= EQUAL:
+        return "=" in operator
+    return operator[0] == (">" if value > number else "<")

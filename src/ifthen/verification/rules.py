@@ -1,0 +1,235 @@
+"""Checks of rules against each other: rules that never decide, rules that could be left out, conflicts.
+
+In a decision list the first matching rule decides, among strength rules the strongest. Where rules vote, all
+that match have a say: a rule that matches somewhere is not dead, but one whose action is never taken where it
+matches is never on the winning side. So leaving out a rule matters at the points that it decides or, where
+rules vote, wherever it matches.
+
+Every kind of ruleset settles overlaps, so a conflict is no fault; but a reader of only one of the two rules
+is misled where both match. The last rule of a decision list, if it matches everything, reads OTHERWISE. It is
+a default, and is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.digits import plural
+from ifthen.rules.boxes.lists import compare, overlaps
+from ifthen.rules.boxes.space import box_in_words
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import Scope, values_by_name
+from ifthen.verification.case import Case
+from ifthen.verification.findings import (
+    Finding,
+    Result,
+    all_of,
+    part,
+    share_in_words,
+    some_of,
+    vector_in_words,
+)
+
+
+def no_dead_rules(case: Case) -> Result:
+    """Every rule decides somewhere."""
+    ruleset, scope = case.ruleset, case.scope
+    dead, alive = case.dead
+    findings = _never_winning(scope) if scope is not None and ruleset.votes else ()
+    findings += tuple(_dead(ruleset, scope, r, by) for r, by in sorted(dead.items()))
+    undecided = len(ruleset) - len(dead) - int(alive.sum())
+    rest = f"; {plural(undecided, 'other')} could not be decided" if undecided else ""
+    if dead:
+        some = part(len(dead), len(ruleset), "rule")
+        return Result(False, f"{some} {never_decide(ruleset, len(dead))}{rest}", findings)
+    if undecided:
+        some = part(int(alive.sum()), len(ruleset), "rule")
+        return Result(None, f"{some} {'decides' if alive.sum() == 1 else 'decide'} somewhere{rest}")
+    does = "matches" if ruleset.votes else "decides"
+    return Result(True, f"{all_of(len(ruleset), 'rule', 'every one of the')} {does} somewhere", findings)
+
+
+def never_decide(ruleset: RuleSet, rules: int) -> str:
+    """Return the verb for a number of rules that never decide or, where rules vote, never match."""
+    if ruleset.votes:
+        return "matches nothing" if rules == 1 else "match nothing"
+    return "never decides" if rules == 1 else "never decide"
+
+
+def _dead(ruleset: RuleSet, scope: Scope | None, r: int, by: tuple[int, ...]) -> Finding:
+    """Return that rule r never decides, because it matches nothing or because other rules always beat it."""
+    rule = f"Rule {r + 1} ({ruleset.rule_in_words(r)})"
+    if not by:
+        where = "state of the task" if scope is not None and scope.unit == "decision state" else "point"
+        nothing = {"reason": "matches-nothing", "beaten_by": list(by)}
+        return Finding("dead-rule", "problem", f"{rule} matches no {where}.", (r,), data=nothing)
+    names = f"rule {by[0] + 1}"
+    if len(by) > 1:
+        names = f"one of rules {', '.join(str(q + 1) for q in by[:-1])} or {by[-1] + 1}"
+    text = f"{rule} never decides: wherever it matches, {names} {ruleset.wins}."
+    several = "shadowed" if ruleset.ordered else "never-strongest"
+    data = {"reason": "subsumed" if len(by) == 1 else several, "beaten_by": list(by)}
+    if scope is None:
+        witness = values_by_name(ruleset.features, ruleset.bounds[r, :, 0].tolist())
+    else:
+        witness = scope.vector(int(scope.matching[:, r].argmax()))
+    return Finding("dead-rule", "problem", text, (r, *by), witness, data)
+
+
+def _never_winning(scope: Scope) -> tuple[Finding, ...]:
+    """Return the voting rules that match but whose action is never taken where they do."""
+    wins = (scope.matching & (scope.ruleset.actions == scope.actions[:, None])).any(axis=0)
+    losing = np.flatnonzero(scope.matching.any(axis=0) & ~wins)
+    if not len(losing):
+        return ()
+    some = f"Rules {some_of([str(r + 1) for r in losing], joint=', ')} are"
+    text = "never on the winning side: they match, but their action is never taken there."
+    votes = "Their votes still count."
+    if len(losing) == 1:
+        some, votes = f"Rule {losing[0] + 1} is", "Its vote still counts."
+        text = "never on the winning side: it matches, but its action is never taken there."
+    return (Finding("never-on-the-winning-side", "note", f"{some} {text} {votes}", tuple(losing.tolist())),)
+
+
+MOST_VOTES = 3_000_000_000
+"""The largest number of votes that are counted again, some seconds' worth."""
+
+
+def no_redundant_rules(case: Case) -> Result:
+    """No single rule can be left out without changing an action."""
+    ruleset, scope = case.ruleset, case.scope
+    if scope is not None and ruleset.votes and scope.matching.sum() * len(ruleset) > MOST_VOTES:
+        return Result(None, "the ruleset is too large to leave out each rule in turn")
+    dead, _ = case.dead
+    rules, undecided = _redundant_everywhere(case, set(dead)) if scope is None else (_redundant_at(scope), 0)
+    if not rules and undecided:
+        return Result(None, f"whether {plural(undecided, 'rule')} could be left out is not decided")
+    if not rules:
+        return Result(True, "leaving out any rule changes some action")
+    numbers = some_of([str(r + 1) for r in rules], joint=", ")
+    each = ", one at a time," if len(rules) > 1 else ""
+    why = f"{part(len(rules), len(ruleset), 'rule')} could be left out{each} with no action changed"
+    text = f"Without rule {numbers}" if len(rules) == 1 else f"Without any single one of rules {numbers}"
+    known = f" ({len(dead):,} of them {never_decide(ruleset, len(dead))}.)"
+    known = known if dead and len(dead) < len(rules) else ""
+    text = f"{text} every action stays the same.{known}"
+    return Result(False, why, (Finding("redundant", "note", text, tuple(rules)),))
+
+
+def _redundant_at(scope: Scope) -> list[int]:
+    """Return the rules without which every action at the points of a scope stays the same."""
+    found, ruleset = [], scope.ruleset
+    for r in range(len(ruleset)):
+        own = np.flatnonzero(scope.matching[:, r] if ruleset.votes else scope.deciders == r)
+        others = scope.matching[own]
+        others[:, r] = False
+        if (ruleset.decide(others, scope.points[own])[0] == scope.actions[own]).all():
+            found.append(r)
+    return found
+
+
+def _redundant_everywhere(case: Case, dead: set[int]) -> tuple[list[int], int]:
+    """Return the rules proven redundant over the whole space, and how many are not decided."""
+    ruleset = case.ruleset
+    if not ruleset.ordered:
+        return sorted(dead), len(ruleset) - len(dead)
+    found, undecided = set(dead), 0
+    for r in sorted(set(range(len(ruleset))) - dead):
+        others = [q for q in range(len(ruleset)) if q != r]
+        if others:
+            same = compare(ruleset, ruleset.subset(others), budget=max(1, case.budget // len(ruleset))).equal
+            undecided += same is None
+            found |= {r} if same else set()
+    return sorted(found), undecided
+
+
+LISTED = 10_000
+"""The largest number of pairs that are listed, the largest overlaps first."""
+ROWS = 4096  # points multiplied at a time: bounds the memory that products of matrices take
+Pairs = list[dict[str, Any]]
+
+
+def no_conflicts(case: Case) -> Result:
+    """No two rules that overlap propose different actions, a last OTHERWISE not counted."""
+    ruleset, scope, last = case.ruleset, case.scope, len(case.ruleset) - 1
+    # A last rule that matches everything, and is not the only one, is a default.
+    has_default = bool(last and ruleset.ordered and not ruleset.condition_in_words(last))
+    n = last if has_default else len(ruleset)
+    number, pairs, how = _conflicts_everywhere(ruleset, n) if scope is None else _conflicts_at(scope, n)
+    if not number:
+        aside = " (OTHERWISE, the last, is not counted)" if has_default else ""
+        return Result(True, f"no two rules that overlap propose different actions{aside}")
+    why = f"{number:,} pairs of rules overlap and propose different actions"
+    if number == 1:
+        why = "1 pair of rules overlaps and proposes different actions"
+    a, b = pairs[0]["rules"]
+    aside = " OTHERWISE, the last, is not counted." if has_default else ""
+    text = (
+        f"{ruleset.overlap}{aside} The biggest with different actions: rules {a + 1} "
+        f"({ruleset.rule_in_words(a)}) and {b + 1} ({ruleset.rule_in_words(b)}) share {how}."
+    )
+    data = {"pairs": number, "listed": pairs}
+    return Result(False, why, (Finding("conflicts", "note", text, (a, b), pairs[0]["witness"], data),))
+
+
+def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str]:
+    """Return the number of conflicts of the first rules, the pairs, and what the biggest two share."""
+    counted = [pair for pair in overlaps(ruleset) if pair.second < rules]
+    found = sorted(counted, key=lambda pair: (-pair.share, pair.first, pair.second))
+    pairs: Pairs = [
+        {
+            "rules": [pair.first, pair.second],
+            "share": pair.share,
+            "box": box_in_words(pair.box, ruleset.features),
+            "witness": values_by_name(ruleset.features, pair.witness),
+        }
+        for pair in found[:LISTED]
+    ]
+    if not pairs:
+        return 0, [], ""
+    share = share_in_words(found[0].share) if found[0].share else "an edge without volume"
+    example = vector_in_words(pairs[0]["witness"], ruleset.features)
+    return len(found), pairs, f"{share} of the space, such as {example}"
+
+
+def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
+    """Return the same at the points of a scope."""
+    shared, taken = products(scope)
+    actions = scope.ruleset.actions
+    clash = np.triu((shared > 0) & (actions[:, None] != actions), k=1)
+    first, second = np.nonzero(clash[:, :rules])
+    order = np.lexsort((second, first, -shared[first, second]))[:LISTED]
+    pairs: Pairs = [
+        {
+            "rules": [a, b],
+            "amount": int(shared[a, b]),
+            "taken": [int(taken[a, b]), int(taken[b, a])],
+            "witness": scope.vector(int((scope.matching[:, a] & scope.matching[:, b]).argmax())),
+        }
+        for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
+    ]
+    if not pairs:
+        return 0, [], ""
+    biggest = pairs[0]
+    names = [*(scope.ruleset.action_of(r) for r in biggest["rules"]), "another action"]
+    amounts = [*biggest["taken"], biggest["amount"] - sum(biggest["taken"])]
+    counted = zip(names, amounts, strict=True)
+    whose = ", ".join(f"{name} is taken in {amount:,}" for name, amount in counted if amount)
+    example = vector_in_words(biggest["witness"], scope.ruleset.features)
+    how = f"{plural(biggest['amount'], scope.unit)}, such as {example}" + (f": {whose}" if whose else "")
+    return len(first), pairs, how
+
+
+def products(scope: Scope) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return `(rules, rules)` how many points both match, and at how many of these a's action is taken."""
+    n = len(scope.ruleset)
+    shared, taken = np.zeros((n, n)), np.zeros((n, n))
+    for start in range(0, len(scope), ROWS):
+        rows = slice(start, start + ROWS)
+        matching = scope.matching[rows].astype(np.float64)
+        shared += matching.T @ matching
+        taken += (matching * (scope.ruleset.actions == scope.actions[rows, None])).T @ matching
+    return shared, taken

@@ -1,0 +1,59 @@
+"""The typed keyword arguments of systems, so that editors can complete them, are those that systems take.
+
+`python -m tests.systems.test_keywords` writes them anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import ifthen.systems
+from ifthen.systems.registry import SYSTEMS
+from ifthen.systems.system import Parameters, System
+
+FILE = Path(ifthen.systems.__file__).with_name("keywords.pyi")
+HEAD = '''"""The keyword arguments of every system with their types, so that editors complete and check them.
+
+Written by `python -m tests.systems.test_keywords` from `System` and the systems' `Parameters`.
+"""
+
+from typing import Literal, TypedDict
+
+from ifthen.rules.ruleset import RuleSet
+from ifthen.tasks.task import Noise
+'''
+
+
+def annotations_of(parameters: type[Parameters]) -> dict[str, str]:
+    """Return the types of a system's own parameters, as they are written."""
+    kinds = [kind for kind in reversed(parameters.__mro__) if issubclass(kind, Parameters)]
+    written = {name: text for kind in kinds for name, text in inspect.get_annotations(kind).items()}
+    return {name: written[name] for name in parameters.model_fields if name not in Parameters.model_fields}
+
+
+def stub() -> str:
+    """Return the text of the stub file."""
+    signature = inspect.signature(System.__init__).parameters.values()
+    shared = {p.name: p.annotation for p in signature if p.kind is p.KEYWORD_ONLY}
+    written = inspect.get_annotations(Parameters)
+    shared |= {name: written[name] for name in Parameters.model_fields}
+    classes = {"SystemKeywords(TypedDict, total=False)": shared}
+    for system in SYSTEMS.values():
+        head = f"{system.__name__}Keywords(SystemKeywords, total=False)"
+        classes[head] = annotations_of(system.Parameters)
+    parts = [
+        "\n".join(
+            [f"class {head}:", *(f"    {name}: {kind}".replace("'", '"') for name, kind in fields.items())]
+        )
+        for head, fields in classes.items()
+    ]
+    return "\n".join([HEAD, "\n\n".join(parts), ""])
+
+
+def test_keywords_have_the_names_and_types_of_the_parameters() -> None:
+    assert FILE.read_text() == stub()
+
+
+if __name__ == "__main__":
+    FILE.write_text(stub())
