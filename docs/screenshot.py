@@ -1,7 +1,7 @@
 """Draw the pictures of explain pages that the documents show: needs playwright and Chromium.
 
 python docs/screenshot.py runs/demo-explained/explain.html docs/images/explain-page.png
-python docs/screenshot.py runs/car-explained/explain.html docs/images/explain-environment.png
+python docs/screenshot.py runs/pole-explained/explain.html docs/images/explain-environment.png
 """
 
 from __future__ import annotations
