@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen import Feature
 from ifthen.rules.feature import lows_and_highs
+from ifthen.systems.pittsburgh import Population
 
 FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6), Feature("w", 2, 2))
 RANGES = [(f.low, f.high) for f in FEATURES]
@@ -16,28 +16,21 @@ LOWS, HIGHS = lows_and_highs(FEATURES)
 N_ACTIONS = 4
 
 
-class Arrays(NamedTuple):
-    """Individuals as arrays, as kernels take them."""
-
-    bounds: NDArray[np.int32]
-    actions: NDArray[np.int32]
-    learnt: NDArray[np.float64]
-    fitness: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-
-    def copy(self) -> Arrays:
-        """Return a copy that may be changed."""
-        return self._replace(**{name: array.copy() for name, array in self._asdict().items()})
+def copied(population: Population) -> Population:
+    """Return a copy that may be changed."""
+    return Population(*(array.copy() for array in population))
 
 
-def random_population(seed: int, n: int = 2, rules: int = 4, learns: int = 5, ragged: bool = False) -> Arrays:
+def random_population(
+    seed: int, n: int = 2, rules: int = 4, learns: int = 5, ragged: bool = False
+) -> Population:
     """Return n individuals over FEATURES; many share their fitness, so that ties happen.
 
     Where they are ragged, they have from 1 to `rules` rules.
     """
     rng = np.random.default_rng(seed)
     bounds: Any = np.stack([rng.integers(low, high + 1, (n, rules, 2)) for low, high in RANGES], axis=2)
-    return Arrays(
+    return Population(
         np.ascontiguousarray(bounds.astype(np.int32)),
         rng.integers(0, N_ACTIONS, (n, rules)).astype(np.int32),
         rng.normal(size=(n, rules, learns)),

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen.evolve.operators import swap_alleles, swap_rules
+from ifthen.systems.pittsburgh import Population
 from tests import naive_evolve
-from tests.evolve.populations import Arrays, random_population
+from tests.evolve.populations import copied, random_population
 from tests.naive_evolve import Individual, individuals
 
 KEYS = st.integers(0, 2**64 - 1)
@@ -15,7 +16,7 @@ SWAPS = st.sampled_from([0.0, 0.3, 0.5, 1.0])
 SEEDS = st.integers(0, 10**6)
 
 
-def assert_only_rules_changed(before: Arrays, after: Arrays, expected: list[Individual]) -> None:
+def assert_only_rules_changed(before: Population, after: Population, expected: list[Individual]) -> None:
     """Compare with the oracle, and see that nothing behind the rules was touched."""
     assert individuals(*after[:3], after.lengths) == expected
     for name in ("bounds", "actions", "learnt"):
@@ -29,7 +30,7 @@ def assert_only_rules_changed(before: Arrays, after: Arrays, expected: list[Indi
 @given(KEYS, SWAPS, SEEDS)
 def test_alleles_are_swapped_as_by_the_oracle(ragged: bool, key: int, p_swap: float, seed: int) -> None:
     before = random_population(seed, n=4, ragged=ragged)
-    expected, found = individuals(*before[:3], before.lengths), before.copy()
+    expected, found = individuals(*before[:3], before.lengths), copied(before)
     swap_alleles(np.uint64(key), p_swap, found, 3, 1)
     naive_evolve.swap_alleles(key, p_swap, expected[3], expected[1])
     assert_only_rules_changed(before, found, expected)
@@ -42,7 +43,7 @@ def test_rules_are_swapped_with_all_they_carry_as_by_the_oracle(
     ragged: bool, key: int, p_swap: float, seed: int
 ) -> None:
     before = random_population(seed, n=4, ragged=ragged)
-    expected, found = individuals(*before[:3], before.lengths), before.copy()
+    expected, found = individuals(*before[:3], before.lengths), copied(before)
     swap_rules(np.uint64(key), p_swap, found, 3, 1)
     naive_evolve.swap_rules(key, p_swap, expected[3], expected[1])
     assert_only_rules_changed(before, found, expected)
@@ -54,7 +55,7 @@ def test_crossover_keeps_the_alleles_of_both_parents_at_every_locus(
 ) -> None:
     before = random_population(seed)
     for whole in (False, True):
-        after = before.copy()
+        after = copied(before)
         if whole:
             swap_rules(np.uint64(key), p_swap, after, 0, 1)
         else:
@@ -70,7 +71,7 @@ def test_swapping_everything_exchanges_the_parents_and_swapping_nothing_keeps_th
 ) -> None:
     before = random_population(seed)
     for p_swap, order in ((1.0, [1, 0]), (0.0, [0, 1])):
-        by_rule, by_allele = before.copy(), before.copy()
+        by_rule, by_allele = copied(before), copied(before)
         swap_rules(np.uint64(key), p_swap, by_rule, 0, 1)
         swap_alleles(np.uint64(key), p_swap, by_allele, 0, 1)
         assert individuals(*by_rule[:3]) == individuals(*(array[order] for array in before[:3]))
@@ -81,7 +82,7 @@ def test_swapping_everything_exchanges_the_parents_and_swapping_nothing_keeps_th
 @given(KEYS, SEEDS)
 def test_whole_rules_stay_together(key: int, seed: int) -> None:
     before = random_population(seed)
-    after = before.copy()
+    after = copied(before)
     swap_rules(np.uint64(key), 0.5, after, 0, 1)
     for r in range(4):
         rules = [(b[r].tolist(), int(a[r]), w[r].tolist()) for b, a, w in zip(*before[:3], strict=True)]

@@ -12,8 +12,9 @@ from ifthen import Feature
 from ifthen.evolve.alleles import alleles_of, geometric, geometric_tail, moved
 from ifthen.evolve.operators import mutate, mutate_action, shift_bounds
 from ifthen.randomness import draw, stream, uniform
+from ifthen.systems.pittsburgh import Population
 from tests import naive_evolve
-from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, Arrays, random_population
+from tests.evolve.populations import FEATURES, HIGHS, LOWS, N_ACTIONS, RANGES, copied, random_population
 from tests.naive_evolve import individuals
 
 KEYS = st.integers(0, 2**64 - 1)
@@ -22,8 +23,8 @@ SEEDS = st.integers(0, 10**6)
 ALLELES = alleles_of(FEATURES)
 
 
-def mutated(key: int, p_mut: float, before: Arrays, n_actions: int = N_ACTIONS) -> Arrays:
-    after = before.copy()
+def mutated(key: int, p_mut: float, before: Population, n_actions: int = N_ACTIONS) -> Population:
+    after = copied(before)
     mutate(np.uint64(key), p_mut, after, 1, ALLELES, n_actions)
     return after
 
@@ -41,7 +42,7 @@ def test_alleles_mutate_as_by_the_oracle(ragged: bool, key: int, p_mut: float, s
     assert (after.actions[1, length:] == before.actions[1, length:]).all()
 
 
-def shifted(key: int, p_mut: float, before: Arrays, reach: list[int]) -> NDArray[np.int32]:
+def shifted(key: int, p_mut: float, before: Population, reach: list[int]) -> NDArray[np.int32]:
     """Return the conditions of the second individual, number 2 of which was mutated evenly."""
     after: NDArray[np.int32] = before.bounds[1].copy()
     whole = np.zeros(len(FEATURES), dtype=np.bool_), np.ones(len(FEATURES))

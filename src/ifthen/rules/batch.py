@@ -57,11 +57,14 @@ class RuleBatch(NamedTuple):
 
     def digests(self) -> list[bytes]:
         """Return for each ruleset a digest that only rulesets with the same rules share."""
-        common, ordered, keys = repr((self.how, self.x0, self.default)), box.decode(self.bounds), []
-        for i, n in enumerate(self.lengths):
-            digest = blake2b(f"{common} {n}".encode(), digest_size=16)
-            for column in (ordered, self.actions, self.learnt):
-                digest.update(np.ascontiguousarray(column[i, :n]).tobytes())
+        columns = box.decode(self.bounds), self.actions, self.learnt
+        parts = [np.ascontiguousarray(column).reshape(*self.actions.shape, -1) for column in columns]
+        rules = np.concatenate([part.view(np.uint8) for part in parts if part.size], axis=2)
+        common = blake2b(repr((self.how, self.x0, self.default)).encode(), digest_size=16)
+        keys = []
+        for i, n in enumerate(self.lengths.tolist()):
+            digest = common.copy()
+            digest.update(rules[i, :n])
             keys.append(digest.digest())
         return keys
 

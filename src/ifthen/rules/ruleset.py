@@ -94,14 +94,13 @@ class RuleSet(ABC):
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
 
-    def choose(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def choose(self, observations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
 
         Both are −1 where no rule matches.
         """
-        if any(feature.clips for feature in self.features):  # predictions are made from clipped values too
-            observations = self.checked_observations(observations)
-        return self.decide(self.matches(observations), observations)
+        batch = self.checked_observations(observations)
+        return self.decide(self._matching(batch), batch)
 
     @abstractmethod
     def decide(
@@ -144,16 +143,18 @@ class RuleSet(ABC):
 
         `NULL_ACTION` (−1) stands where no rule matches.
         """
-        batch = self.checked_observations(observation)
-        actions, _ = self.choose(batch)
+        actions, _ = self.choose(observation)
         return actions if np.ndim(observation) == 2 else int(actions[0])
 
     def matches(self, observation: ArrayLike) -> NDArray[np.bool_]:
         """Return which rules match: `(rules,)` for one observation, `(n, rules)` for a batch."""
-        batch = self.checked_observations(observation)
+        out = self._matching(self.checked_observations(observation))
+        return out if np.ndim(observation) == 2 else out[0]
+
+    def _matching(self, batch: NDArray[np.float64]) -> NDArray[np.bool_]:
         out = np.empty((len(batch), len(self)), dtype=np.bool_)
         box.matches(self.bounds, batch, out)
-        return out if np.ndim(observation) == 2 else out[0]
+        return out
 
     def checked_observations(self, observation: ArrayLike) -> NDArray[np.float64]:
         """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""

@@ -227,7 +227,8 @@ def _at(observation: Any, path: Path) -> Any:
 
 def check_finite(who: str, names: Sequence[str], points: NDArray[np.float64], where: str) -> None:
     """Raise TaskError if a number observed, `(features,)` or `(n, features)`, is not finite."""
-    for place in np.argwhere(~np.isfinite(points)).tolist():
+    finite = np.isfinite(points)
+    for place in [] if finite.all() else np.argwhere(~finite).tolist():
         raise TaskError(
             f"{who} observed {points[tuple(place)]} for {names[place[-1]]}{where}; rules need finite "
             "numbers. Mend the environment, or wrap it so that it gives some."
