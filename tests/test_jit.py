@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import functools
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from numba.core import config
+from numba.core import caching, config
 
 from ifthen import jit
+from ifthen.errors import IfthenWarning
 
 
 def test_the_hash_of_all_sources_changes_with_any_of_them(
@@ -95,3 +98,51 @@ def test_kernels_work_where_no_cache_can_be_kept(tmp_path: Path) -> None:
         timeout=120,
     )
     assert int(done.stdout) == 0xE220A8397B1DCDAF
+
+
+SQUARED = "from ifthen.jit import kernel\n\n@kernel\ndef squared(x: int) -> int:\n    return x * x\n"
+
+
+def loaded(file: Path) -> Any:
+    """Return a module anew from its file, as another process would have it."""
+    spec = importlib.util.spec_from_file_location("squares", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def squares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a file with a kernel, whose cache lies in a folder of its own."""
+    monkeypatch.setenv("IFTHEN_CACHE_DIR", str(tmp_path / "cache"))
+    jit._say_once.cache_clear()
+    file = tmp_path / "squares.py"
+    file.write_text(SQUARED)
+    return file
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", [b"", b"\x80\x04", b"no such thing", None])
+def test_a_damaged_file_of_compiled_code_is_replaced_with_a_word(
+    squares: Path, tmp_path: Path, suffix: str, damage: bytes | None
+) -> None:
+    assert loaded(squares).squared(3) == 9
+    (kept,) = (tmp_path / "cache").rglob(f"*{suffix}")
+    sound = kept.read_bytes()
+    kept.write_bytes(sound[:-20] if damage is None else damage)
+    with pytest.warns(IfthenWarning, match="damaged; it is made anew"):
+        assert loaded(squares).squared(4) == 16
+    again = loaded(squares)
+    assert again.squared(5) == 25
+    assert again.squared.stats.cache_hits
+
+
+def test_a_full_disk_is_no_reason_to_stop(squares: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
+    with pytest.warns(IfthenWarning, match="No space left.*IFTHEN_CACHE_DIR"):
+        assert loaded(squares).squared(3) == 9

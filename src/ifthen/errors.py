@@ -34,6 +34,10 @@ class EngineError(IfthenError, RuntimeError):
     """Processes or a cluster for a study that cannot be had, or cannot run its trials."""
 
 
+class IfthenWarning(RuntimeWarning):
+    """Something to know: results are right, but slower to get, or not what one may expect."""
+
+
 def nearest(name: str, known: Iterable[str], others: bool = True) -> str:
     """Return a ` Did you mean 'X'?` hint, or the known names, unless others=False, when nothing is near."""
     names = list(known)

@@ -4,6 +4,8 @@ Numba notices when the file of a cached function changes, but not when a functio
 calls in another file does. The kernels of a file are therefore kept in a folder named after a hash
 of that file and of all files of this package that it imports, directly or not: any change of any
 of these starts a fresh folder, and a change elsewhere leaves compiled code as it is.
+
+Nothing depends on what is kept: a damaged file is replaced, and a full disk only means compiling again.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
-from numba.core import config as _config
+from numba.core import caching, ccallback, config, dispatcher
+
+from ifthen.errors import IfthenWarning
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -111,12 +117,61 @@ def inlined_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
-    settings: Any = _config
-    previous = settings.CACHE_DIR
-    settings.CACHE_DIR = str(cache_folder(Path(function.__code__.co_filename)))
-    try:
-        decorate = numba.njit(cache=cache_is_usable(), nogil=True, error_model="numpy", **options)
+    with code_kept_for(Path(function.__code__.co_filename)) as cache:
+        decorate = numba.njit(cache=cache, nogil=True, error_model="numpy", **options)
         compiled: Callable[P, R] = decorate(function)
-    finally:
-        settings.CACHE_DIR = previous
     return compiled
+
+
+@contextmanager
+def code_kept_for(file: Path) -> Iterator[bool]:
+    """Let functions of a file that are compiled here be kept in its folder; give whether they can be."""
+    # Code typed at a prompt has no file.
+    usable = file.is_file() and cache_is_usable()
+    settings: Any = config
+    places: list[tuple[Any, str, Any]] = [
+        (settings, "CACHE_DIR", str(cache_folder(file)) if usable else settings.CACHE_DIR),
+        (dispatcher, "FunctionCache", CompiledCode),
+        (ccallback, "FunctionCache", CompiledCode),
+    ]
+    previous = [getattr(module, name) for module, name, _ in places]
+    try:
+        for module, name, value in places:
+            setattr(module, name, value)
+        yield usable
+    finally:
+        for (module, name, _), value in zip(places, previous, strict=True):
+            setattr(module, name, value)
+
+
+class CompiledCode(caching.FunctionCache):
+    """The compiled code of one function on disk, which can be damaged or too large for the disk."""
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the code for a signature; None, so that it is compiled anew, where it cannot be read."""
+        try:
+            return super().load_overload(signature, target)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever reading a damaged file raises
+            _say_once(f"some compiled code in {cache_root()} is damaged; it is made anew.")
+            self._try(self.flush)
+            return None
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep code on disk if that is possible."""
+        save: Any = super().save_overload
+        self._try(lambda: save(signature, code))
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except Exception as problem:
+            reason = getattr(problem, "strerror", None) or problem
+            _say_once(
+                f"compiled code cannot be kept in {cache_root()} ({reason}), so every process compiles it "
+                "again. Free some space, or set IFTHEN_CACHE_DIR to another folder."
+            )
+
+
+@functools.cache
+def _say_once(message: str) -> None:
+    warnings.warn(message, IfthenWarning, stacklevel=2)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -28,7 +29,7 @@ from ifthen.cli.tasks import tasks
 from ifthen.cli.terminal import err, out
 from ifthen.cli.train import resume, train
 from ifthen.cli.verify import verify
-from ifthen.errors import IfthenError
+from ifthen.errors import IfthenError, IfthenWarning
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -72,6 +73,15 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± and → is no reason to fail
+    with_python = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **line: Any) -> None:
+        if issubclass(category, IfthenWarning):
+            err.print(Text.assemble(("note: ", "bold yellow"), str(message)))
+        else:
+            with_python(message, category, *where, **line)
+
+    warnings.showwarning = show
     try:
         app()
     except IfthenError as problem:

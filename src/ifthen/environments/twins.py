@@ -19,7 +19,7 @@ import numpy as np
 
 from ifthen.checks import whole_number
 from ifthen.environments.registry import USUAL, changing_wrapper, class_path, known_by_id
-from ifthen.errors import TaskError
+from ifthen.errors import IfthenWarning, TaskError
 from ifthen.randomness import below, check_seed, stream
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import EnvTask, cannot_make
@@ -91,7 +91,7 @@ def _objection(task: EnvTask, twin: Twin) -> str:
                 warnings.warn(
                     f"the compiled twin of {twin.name} is not equal to its environment here: {found}. "
                     "Episodes are played through Gymnasium instead: results are right, but come more slowly.",
-                    RuntimeWarning,
+                    IfthenWarning,
                     stacklevel=2,
                 )
     finally:

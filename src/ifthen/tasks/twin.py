@@ -32,7 +32,7 @@ from numba.extending import intrinsic, overload
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import TaskError
-from ifthen.jit import cache_folder, cache_is_usable
+from ifthen.jit import code_kept_for
 
 # Parts of Numba without types.
 settings: Any = _config
@@ -59,15 +59,8 @@ class StepFunction:
         """Return the C function, which lives as long as this object."""
         if settings.DISABLE_JIT:
             return PROTOTYPE(self.function)
-        file = Path(self.function.__code__.co_filename)
-        # Code typed at a prompt has no file, so that its compiled form cannot be kept.
-        kept = file.is_file() and cache_is_usable()
-        previous = settings.CACHE_DIR
-        settings.CACHE_DIR = str(cache_folder(file)) if kept else previous
-        try:
-            return numba.cfunc(SIGNATURE, cache=kept, error_model="numpy", forceinline=True)(self.function)
-        finally:
-            settings.CACHE_DIR = previous
+        with code_kept_for(Path(self.function.__code__.co_filename)) as cache:
+            return numba.cfunc(SIGNATURE, cache=cache, error_model="numpy", forceinline=True)(self.function)
 
     @functools.cached_property
     def address(self) -> int:
