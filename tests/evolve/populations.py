@@ -18,7 +18,8 @@ N_ACTIONS = 4
 
 def copied(population: Population) -> Population:
     """Return a copy that may be changed."""
-    return Population(*(array.copy() for array in population))
+    arrays: Any = (array.copy() for array in population)
+    return Population(*arrays)
 
 
 def random_population(

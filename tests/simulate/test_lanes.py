@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ifthen.errors import TaskError
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate.game import Running, settle
-from ifthen.simulate.lanes import Lanes
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
 from ifthen.simulate.vector import VectorSimulator
 from ifthen.tasks.gym_task import EnvTask
@@ -49,7 +48,7 @@ def test_episodes_are_those_of_single_environments_whatever_is_observed(kind: st
 
 @pytest.mark.parametrize("lanes", [1, 2, 7, 64])
 def test_the_number_of_lanes_cannot_be_seen_in_results(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Lanes, "limit", lanes)
+    monkeypatch.setattr("ifthen.simulate.lanes.MOST_LANES", lanes)
     task = task_of()
     found = check_against_single_episodes(task, random_lists(task, 8), SEEDS)
     assert set(np.unique(found.endings)) == {TERMINATED, TRUNCATED, NO_RULE}

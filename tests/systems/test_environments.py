@@ -230,9 +230,10 @@ def test_a_system_of_a_function_is_saved_and_asks_for_the_function_again(tmp_pat
     system.save(tmp_path / "m.zip")
     again = load(tmp_path / "m.zip", threads=1)
     assert again.ruleset == system.ruleset
-    with pytest.raises(TaskError, match=r"made by a function or copied from an environment.*factory="):
-        again.predict([0.0, 0.0])
-    again = load(tmp_path / "m.zip", threads=1, factory=Walk)
+    assert again.predict([0.0, 0.0])[0] == system.predict([0.0, 0.0])[0]
+    with pytest.raises(TaskError, match=r"made by a function or copied from an environment.*env="):
+        again.learn(epochs=1)
+    again = load(tmp_path / "m.zip", threads=1, env=Walk)
     assert again.predict([0.0, 0.0])[0] == system.predict([0.0, 0.0])[0]
     assert saved_bytes(again.learn(epochs=1), tmp_path) == in_one_go
 
@@ -268,7 +269,11 @@ def model(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (lambda t: t.update(action_names=["a"]), "some actions do not exist|impossible"),
         (lambda t: t.update(action_names=["a", "a"]), "must differ"),
         (lambda t: t.update(features=[]), "impossible task"),
-        (lambda t: t["features"].pop(), "bounds must be float64 of shape"),
+        (lambda t: t["features"].pop(), "is said to hold 4 numbers for 3 features"),
+        (lambda t: (t["features"].pop(), t.pop("observed")), "bounds must be float64 of shape"),
+        (lambda t: t["observed"][0].update(dtype="O"), "a part of an observation cannot be"),
+        (lambda t: t["observed"][0].update(shape=[-4]), "a part of an observation cannot be"),
+        (lambda t: t.update(lanes=-1), "lanes must be"),
         (lambda t: t["features"][0].update(high=float("nan")), "high|NaN"),
         (lambda t: t["features"][0].update(low=9.0), "must not exceed"),
         (lambda t: t["features"][0].update(clips="yes"), "clips"),

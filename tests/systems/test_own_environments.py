@@ -15,7 +15,7 @@ from ifthen import NULL_ACTION, PPLDL, ModelFileError, RuleError, System, TaskEr
 from ifthen.environments.make import env_task
 from ifthen.rules.kinds import DecisionList
 from ifthen.systems.registry import SYSTEMS
-from tests.envs import Walk
+from tests.envs import KINDS, WALK, Walk
 from tests.systems.contract import every_system, make, meadow
 
 
@@ -30,10 +30,10 @@ def test_a_function_is_given_again_as_the_message_says(name: str, entry: str, tm
     path = tmp_path / "m.zip"
     whole = make(name, task=own_task()).learn(epochs=1)
     whole.save(path)
-    with pytest.raises(TaskError, match=r"Give a function that makes it: ifthen\.load\(path, factory=…\)"):
+    with pytest.raises(TaskError, match=r"Give it again, or a function .*: ifthen\.load\(path, env=…\)"):
         load(path, threads=1).learn(epochs=1)
     reader: Callable[..., System] = ifthen.load if entry == "ifthen.load" else SYSTEMS[name].load
-    system = reader(path, threads=1, factory=Walk).learn(epochs=1)
+    system = reader(path, threads=1, env=Walk).learn(epochs=1)
     assert system.now.records == whole.learn(epochs=1).now.records
     assert system.predict(Walk().reset(seed=1)[0])[0] in range(-1, 3)
 
@@ -45,17 +45,38 @@ def test_a_task_cannot_be_put_in_the_place_of_another(name: str) -> None:
         system.task = dataclasses.replace(system.task, factory=Walk)  # type: ignore[misc]
 
 
-def test_a_factory_that_makes_nothing_here_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", [Walk, Walk(), WALK])
+def test_a_saved_system_is_given_an_environment_in_any_form(given: Any, tmp_path: Path) -> None:
+    whole = make("PPL-DL", task=own_task()).learn(epochs=1)
+    whole.save(tmp_path / "own.zip")
+    again = load(tmp_path / "own.zip", given, threads=1)
+    assert again.learn(epochs=1).now.records == whole.learn(epochs=1).now.records
+
+
+@every_system
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_loaded_model_predicts_without_its_environment(name: str, kind: str, tmp_path: Path) -> None:
+    system = make(name, task=env_task(lambda: Walk(kind=kind, start=2), episodes=3, t_max=12)).learn(epochs=1)
+    system.save(tmp_path / "own.zip")
+    again = load(tmp_path / "own.zip", threads=1)
+    for seed in range(5):
+        observation = Walk(kind=kind).reset(seed=seed)[0]
+        assert again.predict(observation)[0] == system.predict(observation)[0]
+
+
+def test_an_environment_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     make("PPL-DL", task=own_task()).learn(epochs=0).save(tmp_path / "own.zip")
     PPLDL(meadow(), seed=1, threads=1, idv_size=2, pop_size=2).learn(epochs=0).save(tmp_path / "table.zip")
-    for given in (Walk(), "CartPole-v1"):
-        factory: Any = given
-        with pytest.raises(TaskError, match="factory must be a function that makes the environment"):
-            load(tmp_path / "own.zip", factory=factory)
-    with pytest.raises(TaskError, match=r"table of states .* leave factory out"):
-        load(tmp_path / "table.zip", factory=Walk)
+    with pytest.raises(TaskError, match="2 features and 3 actions, but its environment has 4 and 2"):
+        load(tmp_path / "own.zip", "CartPole-v1")
+    with pytest.raises(TaskError, match=r"observes the observation of shape .* but the environment"):
+        load(tmp_path / "own.zip", lambda: Walk(kind="tuple"))
+    with pytest.raises(TaskError, match="needs a Gymnasium environment"):
+        load(tmp_path / "own.zip", 7)
+    with pytest.raises(TaskError, match=r"table of states .* leave env out"):
+        load(tmp_path / "table.zip", Walk)
     with pytest.raises(ModelFileError, match="holds a PPL-DL model"):
-        ifthen.XCSF.load(tmp_path / "own.zip", factory=Walk)
+        ifthen.XCSF.load(tmp_path / "own.zip", Walk)
 
 
 def never_right(system: System) -> Any:

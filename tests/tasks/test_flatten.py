@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ifthen import Feature
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from tests import naive_envs
@@ -29,7 +31,7 @@ def boxes(draw: Any) -> spaces.Box:
 
 @st.composite
 def multi_discrete(draw: Any) -> spaces.MultiDiscrete:
-    counts = np.array(draw(st.lists(st.integers(1, 9), min_size=4, max_size=4)))
+    counts = np.array(draw(st.lists(st.integers(2, 9), min_size=4, max_size=4)))
     starts = np.array(draw(st.lists(st.integers(-3, 3), min_size=4, max_size=4)))
     shape = draw(st.sampled_from([(4,), (2, 2), (1, 4, 1)]))
     return spaces.MultiDiscrete(counts.reshape(shape), start=starts.reshape(shape))
@@ -37,7 +39,7 @@ def multi_discrete(draw: Any) -> spaces.MultiDiscrete:
 
 PLAIN = st.one_of(
     boxes(),
-    st.builds(spaces.Discrete, st.integers(1, 9), start=st.integers(-4, 4)),
+    st.builds(spaces.Discrete, st.integers(2, 9), start=st.integers(-4, 4)),
     multi_discrete(),
     st.builds(spaces.MultiBinary, st.sampled_from([1, 3, (2, 2), (1,)])),
 )
@@ -185,10 +187,13 @@ def test_bounds_are_those_of_the_space_where_they_say_something(
 @pytest.mark.parametrize(
     ("space", "words"),
     [
-        (spaces.Text(4), "not Text"),
+        (spaces.Text(4), "at least one number"),
         (spaces.Sequence(spaces.Discrete(2)), "not Sequence"),
         (spaces.Graph(spaces.Discrete(2), None), "not Graph"),
-        (spaces.Dict({"a": spaces.Tuple((spaces.Discrete(2), spaces.Text(3)))}), r"at 'a\.part1' must"),
+        (
+            spaces.Dict({"a": spaces.Tuple((spaces.Discrete(2), spaces.Sequence(spaces.Discrete(2))))}),
+            r"at 'a\.part1' must.*leave_out=\['a\.part1'\]",
+        ),
         (spaces.OneOf([spaces.Discrete(2)]), "not OneOf"),
         (spaces.Dict({}), "at least one number"),
         (spaces.Box(0, 255, (96, 96, 3), np.uint8), "27,648, which is an image"),
@@ -200,6 +205,61 @@ def test_spaces_that_are_no_list_of_numbers_are_refused_by_name_and_place(
 ) -> None:
     with pytest.raises(TaskError, match=words):
         FlatSpace.of(space)
+
+
+MIXED = spaces.Dict(
+    {
+        "image": spaces.Box(0, np.array([[3, 0], [5, 6]], np.uint8), (2, 2), np.uint8),
+        "mission": spaces.Text(9),
+        "size": spaces.Discrete(1, start=7),
+        "speed": spaces.Box(-1, 1, (1,)),
+    }
+)
+SEEN = {"image": np.array([[3, 0], [4, 5]], np.uint8), "mission": "go", "size": 7, "speed": [0.5]}
+
+
+def test_texts_and_constants_are_left_out() -> None:
+    flat = FlatSpace.of(MIXED)
+    assert [leaf.name for leaf in flat.leaves] == ["image[0,0]", "image[1,0]", "image[1,1]", "speed"]
+    assert flat.left_out == {"image[0,1]": "always 0", "mission": "a text", "size": "always 7"}
+    assert flat.row(SEEN).tolist() == [3, 4, 5, 0.5]
+    batch = {name: np.array([value, value]) for name, value in SEEN.items() if name != "mission"}
+    assert flat.points(batch).tolist() == [[3, 4, 5, 0.5]] * 2
+
+
+def test_parts_and_numbers_can_be_left_out_by_name() -> None:
+    flat = FlatSpace.of(MIXED, ["image[1,0]", "speed"])
+    assert [leaf.name for leaf in flat.leaves] == ["image[0,0]", "image[1,1]"]
+    assert flat.row(SEEN).tolist() == [3, 5]
+    assert FlatSpace.of(MIXED, ["image"]).row(SEEN).tolist() == [0.5]
+    with pytest.raises(
+        TaskError, match=r"'sped' is to be left out, but is not observed\. Did you mean 'speed'"
+    ):
+        FlatSpace.of(MIXED, ["sped"])
+
+
+def test_a_constant_stays_where_there_is_nothing_else() -> None:
+    assert FlatSpace.of(spaces.Discrete(1)).row(0).tolist() == [0]
+
+
+@given(SPACES)
+def test_parts_survive_as_plain_data(space: spaces.Space[Any]) -> None:
+    space.seed(4)
+    flat, observation = FlatSpace.of(space), space.sample()
+    features = [Feature(f"f{i}", 0, 1) for i in range(len(flat.leaves))]
+    again = FlatSpace.from_list(json.loads(json.dumps(flat.to_list())), features)
+    assert again.parts == flat.parts
+    assert again.row(observation).tolist() == flat.row(observation).tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"shape": [3]}, {"shape": [-2]}, {"shape": [10**9]}, {"dtype": "O"}, {"kept": [2]}, {"kept": [0]}],
+)
+def test_plain_data_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
+    sound = FlatSpace.of(spaces.Box(0, 1, (2,))).to_list()
+    with pytest.raises(TaskError, match=r"cannot be|is said to hold"):
+        FlatSpace.from_list([{**sound[0], **change}], [Feature("a", 0, 1), Feature("b", 0, 1)])
 
 
 def test_a_thousand_numbers_are_not_too_many() -> None:

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import gymnasium
 import numpy as np
 
+from ifthen.environments.check import episode, freeze, same
 from ifthen.environments.registry import RECORDERS
 from ifthen.errors import TaskError
-from ifthen.tasks.gym_task import Option, cannot_make
+from ifthen.tasks.flatten import FlatSpace, check_actions
+from ifthen.tasks.gym_task import Option, cannot_make, wrappers_with_statistics
 
 UNCHECKED = {"disable_env_checker": True}
 """What environments return is checked here. Gymnasium's checker only warns, or raises errors of its own."""
@@ -30,6 +33,22 @@ class Source(NamedTuple):
     options: dict[str, Option]
     factory: Callable[..., Any] | None
     """Makes it where the id alone cannot, here or in other processes."""
+    note: str = ""
+    """What a user should know about it."""
+
+    def again(self) -> Any:
+        """Return another environment of the same kind."""
+        if self.factory is not None:
+            return self.factory()
+        keywords: dict[str, Any] = {**self.options, **UNCHECKED}
+        return gymnasium.make(self.environment, **keywords)
+
+
+class OneEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """The one object that was given: whoever is done with it does not close it for the others."""
+
+    def close(self) -> None:
+        """Leave it open."""
 
 
 def source_of(env: Any, given: Mapping[str, Option]) -> Source:
@@ -62,7 +81,7 @@ def source_of(env: Any, given: Mapping[str, Option]) -> Source:
 
 def _made_again(env: Any) -> Source | None:
     """Make an environment anew from its specification; None if that would give another environment."""
-    if env.spec is None:
+    if env.spec is None or wrappers_with_statistics(env):  # what they have learnt is not in the specification
         return None
     options = {key: value for key, value in env.spec.kwargs.items() if key != "render_mode"}
     spec = copy.deepcopy(env.spec)
@@ -90,18 +109,50 @@ def _made_again(env: Any) -> Source | None:
 
 
 def _copied(env: Any) -> Source:
-    """Copy an environment as it is now. Changes to the original do not reach the task later."""
+    """Copy an environment as it is now; take the one object if it cannot be copied.
+
+    Changes to the original do not reach copies later.
+    """
     while type(env).__name__ in RECORDERS:
         env = env.env
+    reason = "its copies behave differently"
+    for copy_of in (copy.deepcopy, _pickled):
+        try:
+            kept = copy_of(env)
+            made = copy_of(kept)
+        except Exception as problem:  # whatever an object raises that cannot be copied
+            reason = f"{type(problem).__name__}: {problem}"
+            continue
+        if _behaves_alike(env, made):
+            return Source(made, "", {}, partial(copy_of, kept))
+    kind = type(env.unwrapped).__name__
+    note = (
+        f"this {kind} cannot be copied ({reason}). It is played itself, one episode at a time, which is "
+        f"slow. A function that makes it is faster: env_task(lambda: {kind}(…))."
+    )
+    return Source(OneEnvironment(env), "", {}, partial(OneEnvironment, env), note)
+
+
+def _pickled(env: Any) -> Any:
+    return cloudpickle.loads(cloudpickle.dumps(env))
+
+
+def _behaves_alike(env: Any, copied: Any) -> bool:
+    """Return whether a copy plays an episode as the original does, or the original is random anyway."""
     try:
-        original = copy.deepcopy(env)
-        return Source(copy.deepcopy(original), "", {}, partial(copy.deepcopy, original))
-    except Exception as problem:  # whatever an object raises that cannot be copied
-        raise TaskError(
-            f"this {type(env.unwrapped).__name__} cannot be made anew, because it is not registered with "
-            "Gymnasium, has a wrapper that hides how it was made, or was changed after it was made, and it "
-            f"cannot be copied: {problem!r}. Give a function that makes it: ifthen.env_task(lambda: MyEnv())."
-        ) from problem
+        flat = FlatSpace.of(env.observation_space)
+        check_actions(env.action_space)
+    except TaskError:
+        return True  # which is refused elsewhere
+    learn = [wrapper for wrapper in wrappers_with_statistics(env) if wrapper.update_running_mean]
+    for one in (env, copied):
+        freeze(one)
+    try:
+        original = episode(env, flat, 0)
+        return same(original, episode(copied, flat, 0)) or not same(original, episode(env, flat, 0))
+    finally:
+        for wrapper in learn:
+            wrapper.update_running_mean = True
 
 
 def _factory(spec: Any) -> Callable[..., Any] | None:

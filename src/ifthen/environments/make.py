@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,17 +12,19 @@ import gymnasium
 import numpy as np
 
 from ifthen.checks import real_number, whole_number
-from ifthen.environments.copies import source_of
+from ifthen.environments.check import behaviour_of, freeze
+from ifthen.environments.copies import Source, source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.registry import (
     About,
     KnownFeature,
     about,
+    is_gymnasiums_own,
     known_environments,
     known_names,
     listed_ids,
 )
-from ifthen.errors import RuleError, TaskError, nearest
+from ifthen.errors import IfthenWarning, RuleError, TaskError, nearest
 from ifthen.rules.feature import REAL_LIMIT, Feature
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
 from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player, cannot_make
@@ -30,6 +33,7 @@ from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
 DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
+MOST_NAMES = 5
 _ID = re.compile(r"[\w./-]+-v\d+")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 UNKNOWN_FLOOR = -1e12
@@ -51,15 +55,17 @@ def env_task(
     default_action: str | int | None = None,
     noise_seed: int = 0,
     player: Player = "auto",
+    lanes: int | None = None,
+    leave_out: Sequence[str] = (),
     options: Mapping[str, Option] | None = None,
 ) -> EnvTask:
     """Build the task of a Gymnasium environment.
 
     Args:
         env: the environment, its id, or a function that makes it. Observations may be Box, Discrete,
-            MultiDiscrete, MultiBinary, or Tuple and Dict of these; actions must be Discrete. Episodes are
-            played in new environments of the same id, or in deep copies if the environment has no id or was
-            changed after it was made.
+            MultiDiscrete, MultiBinary, or Tuple and Dict of these; texts in them are left out. Actions must
+            be Discrete. Episodes are played in new environments of the same id, in copies if the environment
+            has no id or was changed after it was made, or in the object itself if it cannot be copied.
         name: the task's name; the environment's id if not given.
         features: name, range and kind of every number observed, instead of `feature_names` and `ranges`.
             Values beyond a range count as its edge, whatever `clips` says.
@@ -77,21 +83,29 @@ def env_task(
         default_action: what the lists of PPL-DL do where no rule matches, by number or name; see `EnvTask`.
         noise_seed: another number gives other reset seeds.
         player: "auto", "twin" or "sync"; see `EnvTask`.
+        lanes: the most environments to play side by side in one process. If not given, a few episodes show
+            whether environments disturb each other; if they do, it is 1, else as many as pay off.
+        leave_out: parts or numbers of observations that rules are not to see, by name.
         options: keyword arguments for making the environment, if `env` is its id.
     """
     gamma = real_number("gamma", gamma, LEAST_GAMMA, 1, TaskError)
-    made, environment, kept, factory = source_of(env, options or {})
+    source = source_of(env, options or {})
+    made = source.made
     try:
         check_actions(made.action_space)
-        flat, known = FlatSpace.of(made.observation_space), about(made)
+        flat, known = FlatSpace.of(made.observation_space, leave_out), about(made)
+        statistics = freeze(made)
         try_out(made, flat)
         if features is None:
             described = _described(made, flat, _told(flat, known), feature_names, ranges or {})
         else:
             described = _as_given(flat, _told(flat, known), features)
-        n_actions, spec = int(made.action_space.n), made.spec
+        actions, spec = made.action_space, made.spec
     finally:
         made.close()
+    label = spec.id if spec else type(made.unwrapped).__name__
+    own_lanes = _examined(source, label, flat, statistics, leave_out, lanes)
+    n_actions = int(actions.n)
     limit = _limit(t_max, spec)
     names = _action_names(action_names, known, n_actions)
     if isinstance(default_action, str):
@@ -100,13 +114,12 @@ def env_task(
                 f"default_action {default_action!r} is no action.{nearest(default_action, names)}"
             )
         default_action = names.index(default_action)
-    label = spec.id if spec else type(made.unwrapped).__name__
     return EnvTask(
         name=name or label,
         features=tuple(feature for feature, _ in described),
         action_names=names,
-        environment=environment,
-        options=kept,
+        environment=source.environment,
+        options=source.options,
         episodes=(known.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
         t_max=limit,
         floor=_floor(known, gamma, limit) if floor is None else floor,
@@ -114,9 +127,47 @@ def env_task(
         default_action=default_action,
         noise_seed=noise_seed,
         player=player,
+        lanes=own_lanes,
+        leave_out=tuple(leave_out),
+        observed=tuple(flat.to_list()),
+        first_action=int(actions.start),
         origin={"environment": label, "ranges": " ".join(source for _, source in described)},
-        factory=factory,
+        factory=source.factory,
     )
+
+
+def _examined(
+    source: Source,
+    label: str,
+    flat: FlatSpace,
+    statistics: list[str],
+    leave_out: Sequence[str],
+    lanes: int | None,
+) -> int:
+    """Try an environment that is not Gymnasium's own, say what a user should know, and return its lanes."""
+    left_out = [f"{name} ({why})" for name, why in flat.left_out.items() if name not in leave_out]
+    notes = [source.note] if source.note else []
+    if left_out:
+        notes.append(f"rules do not see {_listed(left_out)}.")
+    if statistics:
+        notes.append(
+            f"{' and '.join(statistics)} would learn statistics over episodes. They stay as they are now, so "
+            "that a policy sees the same numbers whenever it is measured."
+        )
+    alone = bool(source.note)
+    if not is_gymnasiums_own(source.made):
+        found = behaviour_of(source.again, leave_out)
+        alone = alone or found.apart is False
+        notes += found.notes
+    for note in notes:
+        warnings.warn(f"{label}: {note}", IfthenWarning, stacklevel=3)
+    return int(alone) if lanes is None else lanes
+
+
+def _listed(names: list[str]) -> str:
+    """Return some names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _told(flat: FlatSpace, known: About) -> tuple[KnownFeature, ...]:
@@ -243,19 +294,58 @@ def stand_in_task(task: Task, environment: str) -> EnvTask:
     if not isinstance(task, EnvTask):
         raise TaskError(f"{task.name} is a table, which needs no stand-in.")
     options: dict[str, Option] = {"max_episode_steps": task.t_max}
-    made, _, _, factory = source_of(environment, options)
+    source = source_of(environment, options)
+    made = source.made
     try:
         check_actions(made.action_space)
-        observed, actions = len(FlatSpace.of(made.observation_space).leaves), int(made.action_space.n)
+        flat, actions = FlatSpace.of(made.observation_space), int(made.action_space.n)
     finally:
         made.close()
+    observed = len(flat.leaves)
     if (observed, actions) != (len(task.features), task.n_actions):
         raise TaskError(
             f"{environment} observes {observed} numbers and has {actions} actions; to stand in for "
             f"{task.name} it needs {len(task.features)} and {task.n_actions}."
         )
     name = f"{task.name}, on {environment}"
-    return replace(task, name=name, environment=environment, options=options, factory=factory, player="auto")
+    return replace(
+        task,
+        name=name,
+        environment=environment,
+        options=options,
+        player="auto",
+        leave_out=(),
+        observed=tuple(flat.to_list()),
+        factory=source.factory,
+    )
+
+
+def played_in(task: Task, env: Any) -> Task:
+    """Return a task that is played in an environment given anew, as files hold none.
+
+    Args:
+        task: the task.
+        env: an environment, its id, or a function that makes one; it must observe and do the same things.
+    """
+    if not isinstance(task, EnvTask):
+        raise TaskError(f"{task.name} is a table of states and needs no environment: leave env out.")
+    source = source_of(env, {})
+    try:
+        found = task.spaces_of(source.made)[0]
+        if found.parts != task.flat.parts:
+            raise TaskError(
+                f"{task.name} observes {_spaces_in_words(task.flat)}, but the environment that is given "
+                f"observes {_spaces_in_words(found)}."
+            )
+    finally:
+        source.made.close()
+    lanes = 1 if source.note else task.lanes
+    own = {"environment": source.environment, "options": source.options} if source.environment else {}
+    return task.replaced(factory=source.factory, lanes=lanes, **own)
+
+
+def _spaces_in_words(flat: FlatSpace) -> str:
+    return ", ".join(f"{part.label} of shape {part.shape} and type {part.dtype}" for part in flat.parts)
 
 
 def as_task(given: Any) -> TabularTask | EnvTask:

@@ -64,7 +64,7 @@ class RuleBatch(NamedTuple):
         keys = []
         for i, n in enumerate(self.lengths.tolist()):
             digest = common.copy()
-            digest.update(rules[i, :n])
+            digest.update(rules[i, :n].data)
             keys.append(digest.digest())
         return keys
 

@@ -17,7 +17,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
-from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.probe import checked_reset, checked_step
 
@@ -37,8 +36,12 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, task: EnvTask) -> None:
         super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
         self._name, self._first_action = task.name, task.action_start
-        self._flat = FlatSpace.of(self.env.observation_space)
-        if self._flat != task.flat:
+        try:
+            self._flat, first_action = task.spaces_of(self.env)
+        except TaskError:
+            self.env.close()
+            raise
+        if (self._flat.parts, first_action) != (task.flat.parts, self._first_action):
             self.env.close()
             raise TaskError(
                 f"environments of one task must have the same spaces, but one of {task.name} observes "
@@ -55,7 +58,7 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._seed, self._steps = seed, 0
             try:
                 answer = self.env.reset(seed=seed)
-            except Exception as problem:
+            except (Exception, SystemExit) as problem:
                 raise self._error("reset", problem) from problem
             try:
                 self._seen = self._flat.row(checked_reset(answer))
@@ -70,7 +73,7 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._steps += 1
         try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
             answer = self.env.step(int(action) + self._first_action)
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise self._error("step", problem) from problem
         try:
             observation, reward, terminated, truncated = checked_step(answer)
@@ -79,7 +82,7 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._refusal(problem) from None
         return self._seen, reward, terminated, truncated, {}
 
-    def _error(self, what: str, problem: Exception) -> TaskError:
+    def _error(self, what: str, problem: BaseException) -> TaskError:
         return TaskError(
             f"{self._name} raised {type(problem).__name__} in {what} (step {self._steps} of the episode with "
             f"reset seed {self._seed}): {problem}"
@@ -94,11 +97,10 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
 class Lanes:
     """Lanes of any environment, stepped one after the other by `SyncVectorEnv`; made once and used again."""
 
-    limit = MOST_LANES
-    """The most lanes that are worth having."""
-
     def __init__(self, task: EnvTask) -> None:
         self._task = task
+        self.limit = task.lanes or MOST_LANES
+        """The most lanes to have."""
         self._made: list[Lane] = []
         self._vector: Any = None
         self._places = np.arange(0)

@@ -47,6 +47,18 @@ class TablePart(_Part):
     preset: dict[str, int]
 
 
+class ObservedPart(BaseModel):
+    """What a file says of an array inside observations."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: list[str | int]
+    label: str
+    shape: list[int]
+    dtype: str
+    kept: list[int] | None
+
+
 class EnvironmentPart(_Part):
     """What a file says of an environment."""
 
@@ -57,6 +69,10 @@ class EnvironmentPart(_Part):
     floor: float
     default_action: int | None
     player: Literal["auto", "twin", "sync"]
+    lanes: int = 0
+    leave_out: list[str] = []
+    observed: list[ObservedPart] = []
+    first_action: int = 0
 
     @field_validator("player", mode="before")
     @classmethod

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ifthen.environments.make import played_in
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
 from ifthen.parallel import checked_threads
 from ifthen.systems import model_file
@@ -26,14 +26,14 @@ def system_by_name(name: str) -> type[System]:
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
 
 
-def load(path: str | Path, *, threads: int | None = None, factory: Callable[[], Any] | None = None) -> System:
+def load(path: str | Path, env: Any = None, *, threads: int | None = None) -> System:
     """Read a trained system back from a model file; nothing in the file is ever executed.
 
     Args:
         path: the file that `save` wrote.
+        env: the environment to play and learn in: an object, its id, or a function that makes it. It is
+            needed if only a function or an object can make it, as files hold neither. `predict` needs none.
         threads: how many threads further learning may use, all cores where None.
-        factory: a function that makes the task's environment; needed to play or learn where the task was made
-            from one, which files do not hold.
     """
     checked_threads(threads)
     if Path(path).is_dir():
@@ -43,8 +43,8 @@ def load(path: str | Path, *, threads: int | None = None, factory: Callable[[], 
     if Path(path).suffix.lower() in (".json", ".txt", ".md"):
         raise ModelFileError(f"{path} is no model file. Rules in a file are read by ifthen.read_ruleset.")
     model = model_file.read(Path(path))
-    if factory is not None:
-        model = dataclasses.replace(model, task=model.task.made_by(factory))
+    if env is not None:
+        model = dataclasses.replace(model, task=played_in(model.task, env))
     try:
         return system_by_name(model.system).from_model(model, threads)
     except (ParameterError, RuleError) as problem:

@@ -143,8 +143,7 @@ class System(ABC):
     def task(self) -> Task:
         """The task that is learnt. A system keeps its task.
 
-        `ifthen.load(path, factory=…)` says how the environment of a saved one is made where only a function
-        of one's own can.
+        `ifthen.load(path, env=…)` gives a saved one its environment where files cannot name it.
         """
         return self._task
 
@@ -358,14 +357,14 @@ class System(ABC):
     def load(
         cls,
         path: str | Path,
+        env: Any = None,
         *,
         threads: int | None = None,
-        factory: Callable[[], Any] | None = None,
     ) -> Self:
         """Read a system of this kind back from `save`'s file; see `ifthen.load`."""
         from ifthen.systems.registry import load
 
-        system = load(path, threads=threads, factory=factory)
+        system = load(path, env, threads=threads)
         if not isinstance(system, cls):
             raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
         return system

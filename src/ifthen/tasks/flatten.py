@@ -8,18 +8,20 @@ dictionaries).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
-from ifthen.errors import TaskError
-from ifthen.rules.feature import INTEGER_LIMIT, Kind
+from ifthen.errors import TaskError, nearest
+from ifthen.rules.feature import INTEGER_LIMIT, Feature, Kind
 
-LEAVES_LIMIT = 1_000
+LEAVES_LIMIT, SIZE_LIMIT = 1_000, 1_000_000
+DTYPES = {np.dtype(kind).str for kind in "?bBhHiIlLqQefd"}
 UNBOUNDED = float(np.finfo(np.float32).max)
 """A bound of this size or more says nothing: environments write the largest float for "any number"."""
 USABLE = "Box, Discrete, MultiDiscrete and MultiBinary spaces, and Tuples and Dicts of these"
@@ -52,6 +54,7 @@ class Part(NamedTuple):
         shape: its shape.
         dtype: the type that the space says its numbers have.
         columns: the columns of a row that its numbers take.
+        kept: the positions, row by row, of the numbers that rules see; None for all.
     """
 
     path: Path
@@ -59,6 +62,7 @@ class Part(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     columns: slice
+    kept: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -68,25 +72,93 @@ class FlatSpace:
     Args:
         leaves: the numbers, one per feature.
         parts: the arrays that hold them.
+        left_out: what rules do not see, by name, and why.
     """
 
     leaves: tuple[Leaf, ...]
     parts: tuple[Part, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, space: Space[Any]) -> FlatSpace:
-        """Return how the observations of a space become rows; raise TaskError if they cannot."""
+    def of(cls, space: Space[Any], leave_out: Sequence[str] = ()) -> FlatSpace:
+        """Return how the observations of a space become rows; raise TaskError if they cannot.
+
+        Texts are left out, and numbers that can have one value only, unless there are no others.
+
+        Args:
+            space: the space.
+            leave_out: names of parts or numbers to leave out too, such as "image" or "image[0,2]".
+        """
+        found = cls._found(space, leave_out, constants=False)
+        return found if found.leaves else cls._found(space, leave_out, constants=True)
+
+    @classmethod
+    def _found(cls, space: Space[Any], leave_out: Sequence[str], constants: bool) -> FlatSpace:
         leaves: list[Leaf] = []
         parts: list[Part] = []
-        for path, words, plain, low, high in _plain_spaces(space, (), ""):
-            columns = slice(len(leaves), len(leaves) + low.size)
-            _check_size(plain, words, columns.stop)
-            parts.append(Part(path, words or "the observation", low.shape, np.dtype(plain.dtype), columns))
-            for index in np.ndindex(low.shape):
-                leaves.append(Leaf(_name(words, plain, low.shape, index), *_limits(low[index], high[index])))
-        if not leaves:
+        left_out: dict[str, str] = {}
+        for path, words, plain in _inner_spaces(space, (), ""):
+            if words in leave_out:
+                left_out[words] = "as asked"
+                continue
+            if _is_text(plain):
+                left_out[words or "the observation"] = "a text"
+                continue
+            low, high = _bounds(plain, words)
+            _check_size(plain, words, len(leaves) + low.size)
+            kept = []
+            for position, index in enumerate(np.ndindex(low.shape)):
+                leaf = Leaf(_name(words, plain, low.shape, index), *_limits(low[index], high[index]))
+                if leaf.name in leave_out or (leaf.low == leaf.high and not constants):
+                    left_out[leaf.name] = "as asked" if leaf.name in leave_out else f"always {leaf.low:g}"
+                else:
+                    kept.append(position)
+                    leaves.append(leaf)
+            some = None if len(kept) == low.size else tuple(kept)
+            columns = slice(len(leaves) - len(kept), len(leaves))
+            label = words or "the observation"
+            parts.append(Part(path, label, low.shape, np.dtype(plain.dtype), columns, some))
+        for name in leave_out:
+            if name not in left_out:
+                names = [leaf.name for leaf in leaves]
+                raise TaskError(f"{name!r} is to be left out, but is not observed.{nearest(name, names)}")
+        if not leaves and constants:
             raise TaskError(f"observations must hold at least one number, but those of {space} hold none.")
-        return cls(_with_own_names(leaves), tuple(parts))
+        return cls(_with_own_names(leaves), tuple(parts), left_out)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the parts as plain data; [] where a key is neither a text nor a whole number."""
+        if not all(isinstance(key, str | int) for part in self.parts for key in part.path):
+            return []
+        return [
+            {
+                "path": list(part.path),
+                "label": part.label,
+                "shape": list(part.shape),
+                "dtype": part.dtype.str,
+                "kept": None if part.kept is None else list(part.kept),
+            }
+            for part in self.parts
+        ]
+
+    @classmethod
+    def from_list(cls, parts: Sequence[Mapping[str, Any]], features: Sequence[Feature]) -> FlatSpace:
+        """Return how observations become rows from plain data, checked; raise TaskError where it is wrong."""
+        found: list[Part] = []
+        for part in parts:
+            shape, kept, start = tuple(part["shape"]), part["kept"], found[-1].columns.stop if found else 0
+            size = math.prod(shape)
+            usable = all(length > 0 for length in shape) and size <= SIZE_LIMIT and part["dtype"] in DTYPES
+            if not usable or not all(0 <= place < size for place in kept or ()):
+                raise TaskError(f"a part of an observation cannot be {part!r}.")
+            columns = slice(start, start + (size if kept is None else len(kept)))
+            some = None if kept is None else tuple(kept)
+            dtype = np.dtype(part["dtype"])
+            found.append(Part(tuple(part["path"]), part["label"], shape, dtype, columns, some))
+        numbers = found[-1].columns.stop
+        if numbers != len(features):
+            raise TaskError(f"an observation is said to hold {numbers} numbers for {len(features)} features.")
+        return cls(tuple(Leaf(f.name, f.kind, f.low, f.high) for f in features), tuple(found))
 
     def row(self, observation: Any) -> NDArray[np.float64]:
         """Return an observation of the space as a row of numbers, `(features,)`."""
@@ -115,35 +187,45 @@ class FlatSpace:
     def _filled(self, observation: Any, batch: tuple[int, ...]) -> NDArray[np.float64]:
         rows = np.empty((*batch, len(self.leaves)))
         for part in self.parts:
-            rows[..., part.columns] = _numbers(observation, part, batch).reshape(*batch, -1)
+            numbers = _numbers(observation, part, batch).reshape(*batch, -1)
+            rows[..., part.columns] = numbers if part.kept is None else numbers[..., part.kept]
         return rows
 
 
-def _plain_spaces(
-    space: Space[Any], path: Path, words: str
-) -> Iterator[tuple[Path, str, Space[Any], NDArray[Any], NDArray[Any]]]:
-    """Yield the spaces of single arrays inside a space: path, path in words, space and bounds."""
+def _inner_spaces(space: Space[Any], path: Path, words: str) -> Iterator[tuple[Path, str, Space[Any]]]:
+    """Yield the spaces inside Dicts and Tuples: path, path in words, space."""
     if isinstance(space, spaces.Dict):
         for key, inner in space.spaces.items():
-            yield from _plain_spaces(inner, (*path, key), f"{words}.{key}" if words else str(key) or "''")
+            yield from _inner_spaces(inner, (*path, key), f"{words}.{key}" if words else str(key) or "''")
     elif isinstance(space, spaces.Tuple):
         for position, inner in enumerate(space.spaces):
             name = f"part{position}"
-            yield from _plain_spaces(inner, (*path, position), f"{words}.{name}" if words else name)
-    elif isinstance(space, spaces.Discrete):
-        yield path, words, space, np.asarray(space.start), np.asarray(space.start + space.n - 1)
-    elif isinstance(space, spaces.MultiDiscrete):
-        yield path, words, space, space.start, space.start + space.nvec - 1
-    elif isinstance(space, spaces.MultiBinary):
-        yield path, words, space, np.zeros(space.shape, np.int64), np.ones(space.shape, np.int64)
-    elif isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "fiub":
-        yield path, words, space, space.low, space.high
+            yield from _inner_spaces(inner, (*path, position), f"{words}.{name}" if words else name)
     else:
-        where = f" at {words!r}" if words else ""
-        raise TaskError(
-            f"the observation space{where} must be made of {USABLE}, not {space}. "
-            "Wrap the environment with gymnasium.wrappers.TransformObservation to give such observations."
-        )
+        yield path, words, space
+
+
+def _is_text(space: Space[Any]) -> bool:
+    """Return whether a space is one of texts, Gymnasium's or one of an environment's own."""
+    return isinstance(space, spaces.Text) or getattr(space, "dtype", None) in (str, np.dtype(str))
+
+
+def _bounds(space: Space[Any], words: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the largest values of a space of numbers."""
+    if isinstance(space, spaces.Discrete):
+        return np.asarray(space.start), np.asarray(space.start + space.n - 1)
+    if isinstance(space, spaces.MultiDiscrete):
+        return space.start, space.start + space.nvec - 1
+    if isinstance(space, spaces.MultiBinary):
+        return np.zeros(space.shape, np.int64), np.ones(space.shape, np.int64)
+    if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "fiub":
+        return space.low, space.high
+    where = f" at {words!r}" if words else ""
+    without = f", or leave it out: env_task(…, leave_out=[{words!r}])" if words else ""
+    raise TaskError(
+        f"the observation space{where} must be made of {USABLE}, not {space}. Wrap the environment with "
+        f"gymnasium.wrappers.TransformObservation to give such observations{without}."
+    )
 
 
 def _check_size(space: Space[Any], words: str, count: int) -> None:
@@ -151,10 +233,11 @@ def _check_size(space: Space[Any], words: str, count: int) -> None:
     if count > LEAVES_LIMIT:
         where = f" at {words!r}" if words else ""
         image = space.dtype == np.uint8 and len(space.shape or ()) > 1
+        without = f", or leave it out: env_task(…, leave_out=[{words!r}])" if words else ""
         raise TaskError(
             f"observations may hold at most {LEAVES_LIMIT:,} numbers, but with {space}{where} there are "
             f"{count:,}, which is {'an image' if image else 'too large for rules'}: wrap the environment so "
-            "that it gives a few meaningful numbers."
+            f"that it gives a few meaningful numbers{without}."
         )
 
 

@@ -7,7 +7,7 @@ nothing was learnt or selected on the test seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
@@ -32,11 +32,12 @@ POOL, VALIDATION = 1000, 100
 Player = Literal["auto", "twin", "sync"]
 Option = bool | int | float | str
 T_MAX_LIMIT = 10_000_000
+LANES_LIMIT = 1_000
 LEAST_GAMMA = 1e-6
 SUITABLE_RULES = 12
 
 
-def cannot_make(environment: str, problem: Exception) -> str:
+def cannot_make(environment: str, problem: BaseException) -> str:
     """Return what to say where an environment cannot be made, and what to do about it."""
     module, colon, name = environment.rpartition(":")
     if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
@@ -46,6 +47,19 @@ def cannot_make(environment: str, problem: Exception) -> str:
     unknown = isinstance(problem, gymnasium.error.UnregisteredEnv)
     hint = " Import the package that registers it first." if unknown else ""
     return f"the environment {environment!r} cannot be made: {problem}{hint}"
+
+
+def wrappers_with_statistics(env: Any) -> list[Any]:
+    """Return the wrappers of an environment that learn statistics over episodes, as normalisation does.
+
+    A policy that is measured twice must see the same numbers: tasks keep such statistics as they are.
+    """
+    found = []
+    while isinstance(env, gymnasium.Wrapper):
+        if hasattr(env, "update_running_mean"):
+            found.append(env)
+        env = env.env
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +81,12 @@ class EnvTask(Task):
         noise_seed: another number gives other reset seeds.
         player: how episodes are played: by a compiled twin, by `SyncVectorEnv`, or by the faster one that
             fits ("auto").
+        lanes: the most environments to play side by side in one process; 0 for as many as pay off, 1 for
+            simulators of which a process can have only one.
+        leave_out: parts or numbers of observations that rules do not see, by name.
+        observed: how observations become rows of numbers, as plain data (`FlatSpace.to_list`): with it, a
+            policy can be asked without its environment.
+        first_action: the environment's number for action 0, if `observed` is given.
         origin: how the task was made, as plain data.
         factory: makes the environment where its id cannot, here or in other processes; not saved in files.
     """
@@ -83,6 +103,10 @@ class EnvTask(Task):
     default_action: int | None = None
     noise_seed: int = 0
     player: Player = "auto"
+    lanes: int = 0
+    leave_out: tuple[str, ...] = ()
+    observed: tuple[Mapping[str, Any], ...] = ()
+    first_action: int = 0
     origin: Mapping[str, Any] = field(default_factory=dict)
     factory: Callable[..., Any] | None = None
 
@@ -98,6 +122,7 @@ class EnvTask(Task):
         numbers = {
             "episodes": whole_number("episodes", self.episodes, 1, EPISODE_LIMIT, TaskError),
             "t_max": whole_number("t_max", self.t_max, 1, T_MAX_LIMIT, TaskError),
+            "lanes": whole_number("lanes", self.lanes, 0, LANES_LIMIT, TaskError),
             "noise_seed": whole_number("noise_seed", self.noise_seed, 0, NOISE_SEED_LIMIT, TaskError),
             "gamma": real_number("gamma", self.gamma, LEAST_GAMMA, 1, TaskError),
             "floor": real_number("floor", self.floor, -1e300, 1e300, TaskError),
@@ -109,6 +134,10 @@ class EnvTask(Task):
             )
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
+        for name in ("leave_out", "observed"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.observed:
+            FlatSpace.from_list(self.observed, self.features)
 
     def _check_source(self) -> None:
         """Raise where id or options are not what they must be."""
@@ -172,24 +201,35 @@ class EnvTask(Task):
         if self.factory is None and not self.environment:
             raise TaskError(
                 f"{self.name} is made by a function or copied from an environment, and files hold neither. "
-                "Give a function that makes it: ifthen.load(path, factory=…), or task.replaced(factory=…)."
+                "Give it again, or a function that makes it: ifthen.load(path, env=…)."
             )
         try:
             if self.factory is None:
-                return gymnasium.make(self.environment, **{**self.options, **options})
-            ours = isinstance(self.factory, partial) and self.factory.func is gymnasium.make
-            return self.factory(**options) if ours else self.factory()
-        except Exception as problem:
+                made = gymnasium.make(self.environment, **{**self.options, **options})
+            else:
+                ours = isinstance(self.factory, partial) and self.factory.func is gymnasium.make
+                made = self.factory(**options) if ours else self.factory()
+        except (Exception, SystemExit) as problem:
             raise TaskError(cannot_make(self.environment or self.name, problem)) from problem
+        for wrapper in wrappers_with_statistics(made):
+            wrapper.update_running_mean = False
+        return made
 
     @cached_property
     def _spaces(self) -> tuple[FlatSpace, int]:
+        if self.observed:
+            return FlatSpace.from_list(self.observed, self.features), self.first_action
         env = self.make()
         try:
-            check_actions(env.action_space)
-            flat, actions = FlatSpace.of(env.observation_space), env.action_space
+            flat, start = self.spaces_of(env)
         finally:
             env.close()
+        return flat, start
+
+    def spaces_of(self, env: Any) -> tuple[FlatSpace, int]:
+        """Return how an environment's observations become rows, and its number for action 0, or raise."""
+        check_actions(env.action_space)
+        flat, actions = FlatSpace.of(env.observation_space, self.leave_out), env.action_space
         if len(flat.leaves) != len(self.features) or int(actions.n) != self.n_actions:
             raise TaskError(
                 f"{self.name} speaks of {len(self.features)} features and {self.n_actions} actions, but its "
@@ -250,12 +290,6 @@ class EnvTask(Task):
                 "-1 cannot say so. Train longer, or give the task a default_action (PPL-DL)."
             )
         return np.where(none, actions, actions + start)[()]
-
-    def made_by(self, factory: Callable[..., Any]) -> EnvTask:
-        """Return the task with a function that makes its environment."""
-        if not callable(factory):
-            raise TaskError(f"factory must be a function that makes the environment, not {factory!r}.")
-        return replace(self, factory=factory)
 
     def check_points(self, points: NDArray[np.float64], where: str = "") -> None:
         """Raise where a number observed, `(n, features)`, is not finite, naming its feature."""

@@ -10,8 +10,9 @@ values beyond a range as its edge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,32 +48,48 @@ def try_out(env: Any, flat: FlatSpace) -> None:
 
 def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[NDArray[np.float64]]:
     """Return the observations of one random episode, at most `most` steps long, as rows of numbers."""
+    return [step.row for step in islice(random_steps(env, flat, episode), most + 1)]
+
+
+class RandomStep(NamedTuple):
+    """What a step of a random episode led to; the first one is the reset."""
+
+    row: NDArray[np.float64]
+    reward: float
+    terminated: bool
+    truncated: bool
+
+
+def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep]:
+    """Play one episode with random actions, the same for the same number, and yield its steps.
+
+    Raises:
+        TaskError: where the environment fails or does not keep to its own spaces.
+    """
     key, seed, actions = stream(0, "probe", episode), FIRST_SEED + episode, env.action_space
-    rows: list[NDArray[np.float64]] = []
-    ended, reward = False, 0.0
-    while len(rows) <= most and not ended:
-        step = len(rows)
+    ended, step = False, 0
+    while not ended:
         place = f"at step {step} after reset(seed={seed})"
         try:
             if step == 0:
                 returned = env.reset(seed=seed)
             else:
                 returned = env.step(int(actions.start) + below(key, step - 1, int(actions.n)))
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise TaskError(f"the environment raised {problem!r} {place}.") from problem
         try:
             if step == 0:
-                observation = checked_reset(returned)
+                observation, reward, terminated, truncated = checked_reset(returned), 0.0, False, False
             else:
                 observation, reward, terminated, truncated = checked_step(returned)
-                ended = terminated or truncated
-            rows.append(flat.row(observation))
+            row = flat.row(observation)
         except TaskError as problem:
             raise TaskError(f"{str(problem).rstrip('.')} ({place}).") from None
         if not math.isfinite(reward):
             raise unusable_reward("the environment", reward, f" {place}")
-        check_finite("the environment", [leaf.name for leaf in flat.leaves], rows[-1], f" {place}")
-    return rows
+        check_finite("the environment", [leaf.name for leaf in flat.leaves], row, f" {place}")
+        yield RandomStep(row, reward, terminated, truncated)
+        ended, step = terminated or truncated, step + 1
 
 
 def checked_reset(returned: Any) -> Any:

@@ -13,7 +13,7 @@ Notation, with S states, A actions and K outcomes:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import RuleError, TaskError
+from ifthen.errors import RuleError
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.tasks.table_checks import ARRAYS, checked_fields
 from ifthen.tasks.task import Task
@@ -209,10 +209,6 @@ class TabularTask(Task):
     def failure_mark(self) -> float:
         """Nothing: the floor of a table is a return that can occur."""
         return -math.inf
-
-    def made_by(self, factory: Callable[..., Any]) -> TabularTask:
-        """Raise: a table needs no environment."""
-        raise TaskError(f"{self.name} is a table of states and needs no environment: leave factory out.")
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ which kind they have. How a task is played is a simulator's business (`ifthen.si
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,7 +19,7 @@ from ifthen.rules.feature import Feature
 
 Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
-NO_DIFFERENCE = ("origin", "preset", "player")
+NO_DIFFERENCE = ("origin", "preset", "player", "lanes", "observed", "first_action")
 """Fields in which two equal tasks may differ."""
 
 
@@ -91,10 +91,6 @@ class Task(ABC):
     def failure_mark(self) -> float:
         """Performances up to this number stand for a state without a rule, and are no returns."""
         return self.floor
-
-    @abstractmethod
-    def made_by(self, factory: Callable[..., Any]) -> Task:
-        """Return the task with a function that makes its environment; tables raise, as they need none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data for files, without its arrays and the function that makes it."""

@@ -1,0 +1,119 @@
+"""Does an environment do what training needs? A few short episodes with random actions tell.
+
+Policies are compared on the same episodes, so an episode must depend on its reset seed and its actions alone:
+not on chance, not on earlier episodes, not on other environments in the same process. Training works without
+that too, but two runs with one seed may then differ, and scores may depend on what was played before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ifthen.errors import TaskError
+from ifthen.tasks.flatten import FlatSpace
+from ifthen.tasks.gym_task import wrappers_with_statistics
+from ifthen.tasks.probe import RandomStep, random_steps
+
+STEPS = 50
+"""How many steps of each episode are compared."""
+Steps = list[RandomStep]
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What a few episodes of an environment showed.
+
+    Args:
+        repeats: whether the same seed and actions give the same episode, in the same environment.
+        alike: whether they do so in another environment of the same kind; None if there is only one.
+        apart: whether two environments can be played in turns; None if that was not tried.
+        steps_per_second: how fast it is, resets included.
+    """
+
+    repeats: bool
+    alike: bool | None
+    apart: bool | None
+    steps_per_second: float
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know, in sentences."""
+        if self.apart is False:
+            return [
+                "two environments in one process disturb each other, so each process plays one of them, one "
+                "episode at a time (lanes=1). This is slower."
+            ]
+        if not self.repeats and self.alike:
+            return [
+                "an episode depends on the episodes before it: the same seed and actions give another one. "
+                "Scores depend on what was played before. Let reset(seed=…) put everything back."
+            ]
+        if not self.repeats:
+            return [
+                "the same seed and actions give different episodes, so that two runs with one seed differ. "
+                "Draw all random numbers from self.np_random, after super().reset(seed=seed)."
+            ]
+        if self.alike is False:
+            return [
+                "two environments give different episodes for the same seed and actions: something is drawn "
+                "when an environment is made. Two runs with one seed may differ."
+            ]
+        return []
+
+
+def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Behaviour:
+    """Play short episodes in two environments, alone and in turns, and compare them.
+
+    Args:
+        make: makes an environment; it may return the same one again.
+        leave_out: parts of observations that rules do not see.
+    """
+    with ExitStack() as opened:
+        one = opened.enter_context(closing(make()))
+        freeze(one)
+        flat = FlatSpace.of(one.observation_space, leave_out)
+        began = time.perf_counter()
+        first, *others = (episode(one, flat, number) for number in (0, 0, 1, 0))
+        rate = (len(first) + sum(map(len, others))) / max(time.perf_counter() - began, 1e-9)
+        repeats = same(first, others[0]) and same(first, others[2])
+        try:
+            other = opened.enter_context(closing(make()))
+            freeze(other)
+            if getattr(other, "env", other) is getattr(one, "env", one):
+                return Behaviour(repeats, None, None, rate)
+            alike = same(first, episode(other, flat, 0))
+            if not (repeats and alike):
+                return Behaviour(repeats, alike, None, rate)
+            turns = zip(random_steps(one, flat, 0), random_steps(other, flat, 0), strict=True)
+            both = list(islice(turns, STEPS + 1))
+            apart = all(same(first, [pair[i] for pair in both]) for i in (0, 1))
+        except (TaskError, ValueError):  # the second cannot be made or played beside the first, or ends early
+            return Behaviour(repeats, None, False, rate)
+        return Behaviour(repeats, alike, apart, rate)
+
+
+def freeze(env: Any) -> list[str]:
+    """Stop wrappers from learning statistics over episodes; return their names."""
+    found = wrappers_with_statistics(env)
+    for wrapper in found:
+        wrapper.update_running_mean = False
+    return [type(wrapper).__name__ for wrapper in found]
+
+
+def episode(env: Any, flat: FlatSpace, number: int) -> Steps:
+    """Return the first steps of a random episode."""
+    return list(islice(random_steps(env, flat, number), STEPS + 1))
+
+
+def same(one: Steps, other: Steps) -> bool:
+    """Return whether two episodes are the same to the last bit."""
+    return len(one) == len(other) and all(
+        a[1:] == b[1:] and np.array_equal(a.row, b.row) for a, b in zip(one, other, strict=True)
+    )
