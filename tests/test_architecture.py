@@ -199,14 +199,12 @@ ORACLES: dict[str, dict[str, Any]] = {
         "begin_episode": NaiveXCSF.begin_episode,
         "act": NaiveXCSF.step,
         "follow": NaiveXCSF.step,
-        "take_step": NaiveXCSF.step,
         "run_steps": NaiveXCSF.run,
+        "predict_all": NaiveXCSF.predicted,
     },
     "systems.xcsf.on_env": {
         "arrive": NaiveEnvXCSF.meet,
         "live_step": NaiveEnvXCSF.step,
-        "next_start": NaiveEnvXCSF.begin_episode,
-        "next_action": NaiveEnvXCSF.step,
         "run_twin": NaiveEnvXCSF.run_episodes,
     },
     "rules.boxes.space": {

@@ -12,13 +12,22 @@ from ifthen.systems.xcsf.index import Learning, Space, remove
 from ifthen.systems.xcsf.learner import Learner
 from ifthen.systems.xcsf.on_env import EnvLearner
 from ifthen.systems.xcsf.on_table import TableLearner
-from ifthen.systems.xcsf.parameters import XCSFParameters, fill_parameters
-from ifthen.systems.xcsf.population import NURSERY, Classifiers, empty_population, unpacked
-from ifthen.systems.xcsf.settings import Reach, Settings, live_rows
+from ifthen.systems.xcsf.parameters import Reach, Settings, XCSFParameters, fill_parameters
+from ifthen.systems.xcsf.population import COUNTERS, NURSERY, Classifiers, empty_population, unpacked
 from ifthen.tasks.gym_task import EnvTask
 from tests.envs import WALK, task_of
 from tests.naive_xcsf import Rule, unit_matrix
 
+COUNTS = (
+    "macros",
+    "micros",
+    "mean_error",
+    "mean_generality",
+    "episodes",
+    "steps",
+    *COUNTERS[COUNTERS.index("ga_invocations") :],
+)
+"""The columns of a history after those that say how well the rules do."""
 KEPT = ("action", "numerosity", "experience", "stamp", "fitness", "error", "niche_error", "set_size")
 
 
@@ -83,18 +92,12 @@ def world(task: TabularTask | EnvTask, rules: list[Rule], now: int = 0, **parame
     classifiers.clock[0].steps = now
     classifiers.clock[0].micros = sum(own.numerosity for own in rules)
     if isinstance(task, EnvTask):
-        live, in_env = live_rows(task), EnvLearner(task, filled, 0)
-        return made_of(filled, in_env, live, classifiers, in_env.space(classifiers, live))
-    on_table, held = TableLearner(task, filled, 0), np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
-    return made_of(filled, on_table, task.dynamics, classifiers, on_table.space(classifiers, held))
-
-
-def made_of(
-    filled: XCSFParameters, learner: Learner[Any], model: Any, classifiers: Classifiers, space: Space
-) -> World:
-    """Return a world with all that a step of learning needs."""
-    own = Learning(model, classifiers, space, learner.settings, learner.reach)
-    return World(filled, learner.settings[0], learner.reach, model, classifiers, space, own)
+        learner: Learner[Any] = EnvLearner(task, filled, 0)
+    else:
+        learner = TableLearner(task, filled, 0)
+    held = np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
+    own = learner.learning(classifiers, held)
+    return World(filled, own.settings[0], own.reach, own.model, classifiers, own.space, own)
 
 
 def whole(triangle: Any, size: int) -> Any:

@@ -18,17 +18,16 @@ from hypothesis import strategies as st
 from ifthen import XCSF, ModelFileError, ParameterError, TaskError, load
 from ifthen.environments.make import env_task
 from ifthen.simulate.vector import VectorSimulator
-from ifthen.systems.xcsf import settings as of_kernels
+from ifthen.systems.xcsf import on_env
 from ifthen.systems.xcsf.on_env import EnvLearner
+from ifthen.systems.xcsf.parameters import kernel_reach
 from ifthen.systems.xcsf.population import COUNTERS, clock_of
-from ifthen.systems.xcsf.settings import kernel_reach
-from ifthen.systems.xcsf.system import COUNTS
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import poke, with_array, with_manifest
 from tests.envs import ENDLESS
 from tests.naive_xcsf import NaiveEnvXCSF
 from tests.systems.contract import saved_bytes
-from tests.systems.xcsf.populations import walk
+from tests.systems.xcsf.populations import COUNTS, walk
 from tests.systems.xcsf.test_follow import assert_same
 
 PLAIN: dict[str, Any] = {"pop_limit": 60, "epsilon": 0.5, "truncation": "end"}
@@ -98,7 +97,7 @@ def test_the_compiled_xcsf_follows_the_plain_one_on_a_twin() -> None:
 
 
 def test_it_follows_where_features_are_too_many_to_unroll(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_kernels, "UNROLLED", 1)
+    monkeypatch.setattr(on_env, "UNROLLED", 1)
     follow(walk(), 3, [5, 15], **BUSY)
 
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from ifthen import Feature
 from ifthen.evolve.operators import shift_bounds
 from ifthen.systems.xcsf.index import enter, equal_rule, list_members, matched_live, rule_key, same_rule
-from ifthen.systems.xcsf.on_env import arrive
-from ifthen.systems.xcsf.settings import live_rows, raw_weights
+from ifthen.systems.xcsf.on_env import EnvLearner, arrive
 from ifthen.systems.xcsf.turnover import cover, cover_real
 from tests import naive, naive_xcsf
 from tests.systems.xcsf.populations import World, rule, walk, world
@@ -142,7 +141,7 @@ def test_weights_of_scaled_features_turn_into_weights_of_the_features(weights: A
     scaled = made.space.inputs[0]
     assert scaled[0] == made.parameters.x0
     assert np.abs(scaled[1:]).max() <= 1
-    raw = raw_weights(np.array([weights]), live_rows(TASK), made.parameters.x0)[0]
+    raw = EnvLearner(TASK, made.parameters, 0).raw(np.array([weights]))[0]
     found = raw @ [made.parameters.x0, *made.space.live[0]]
     np.testing.assert_allclose(found, scaled @ weights, rtol=1e-12, atol=1e-10)
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from ifthen import XCSF, ParameterError, RuleError, TabularTask, frozen_lake, load
 from ifthen.simulate.table import optimal_performance
 from ifthen.systems.xcsf.on_table import TableLearner
+from ifthen.systems.xcsf.parameters import kernel_reach
 from ifthen.systems.xcsf.population import clock_of
-from ifthen.systems.xcsf.settings import kernel_reach
-from ifthen.systems.xcsf.system import COUNTS
 from ifthen.tasks.solve import value_iteration
 from tests import naive
 from tests.systems.contract import make, meadow, saved_bytes
+from tests.systems.xcsf.populations import COUNTS
 from tests.worlds import chain
 
 HISTORY = ("epoch", *TableLearner.measured, *COUNTS)

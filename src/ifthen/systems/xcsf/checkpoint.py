@@ -33,6 +33,7 @@ def checked_population(
     assert parameters.pop_limit is not None
     assert parameters.ga_per_epoch is not None
     task = learner.task
+    states = 0 if learner.whole_episodes else len(task.decision_states)
     limit, numerosity = parameters.pop_limit, model.population.get("numerosity", np.zeros(0))
     slots = numerosity.shape[0] if numerosity.ndim == 1 else 0
     if slots > limit + 1:
@@ -42,7 +43,7 @@ def checked_population(
     population = Population(**model.population)
     # In this order: each looks only at what those before it found to be sound.
     problem = (
-        _wrong_clock(population, task, learner.n_states)
+        _wrong_clock(population, task, states)
         or _wrong_rules(population, limit, task)
         or learner.wrong_action_set(population)
         or _wrong_history(model, columns, population, parameters.ga_per_epoch, learner.whole_episodes)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import GOLDEN, mix
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
+from ifthen.systems.xcsf.parameters import Reach, Settings
 from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
-from ifthen.systems.xcsf.settings import Reach, Settings
 
 HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
 

@@ -1,4 +1,4 @@
-"""What XCSF needs to learn in a task: a learner, the rules it takes out, and when to give up waiting."""
+"""What XCSF needs to learn in a task, and the loop of learning that tables and environments share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from ifthen.randomness import stream
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.system import Goal, Record
-from ifthen.systems.xcsf.parameters import XCSFParameters
-from ifthen.systems.xcsf.population import Classifiers, Population
-from ifthen.systems.xcsf.settings import kernel_reach, kernel_settings
+from ifthen.systems.xcsf.index import HELD, Learning, mark_members, new_space
+from ifthen.systems.xcsf.parameters import XCSFParameters, kernel_reach, kernel_settings
+from ifthen.systems.xcsf.population import Classifiers, Population, packed, unpacked
 from ifthen.tasks.task import Task
 
 T = TypeVar("T", bound=Task)
+Places = tuple[Any, NDArray[np.float64], NDArray[np.uint64], NDArray[np.float64]]
+PIECE = 100_000  # steps between two looks at the signals of users who want to stop
+PATIENCE = 200_000  # steps without a GA invocation, per step of θ_GA, after which there will be none
 
 
 class Learner(ABC, Generic[T]):
@@ -49,12 +52,16 @@ class Learner(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def n_states(self) -> int:
-        """How many numbered states there are."""
+    def places(self) -> Places:
+        """Where rules meet states (`Dynamics`, or fresh `Live` rows), then inputs, up_to, live of `Space`."""
 
     @abstractmethod
-    def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
-        """Learn up to a total number of GA invocations, or until the goal; return what was measured too."""
+    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+        """Learn until there were so many GA invocations, steps or finished episodes in all, or less far."""
+
+    @abstractmethod
+    def measures(self, own: Learning, population: Population) -> Record:
+        """Return how well rules do that have just learnt, given what they learnt with."""
 
     @abstractmethod
     def nothing_learnt(self) -> Record:
@@ -64,59 +71,61 @@ class Learner(ABC, Generic[T]):
     def wrong_action_set(self, population: Population) -> str | None:
         """Return what is wrong with the action set that waits for its payoff, if anything."""
 
-    @abstractmethod
+    def learning(self, classifiers: Classifiers, held: NDArray[np.bool_]) -> Learning:
+        """Return all that a step of learning needs; `held` is the set that waits for its payoff."""
+        model, *places = self.places
+        by_box = self.parameters.equality == "box"
+        space = new_space(classifiers, held, by_box, *places, self.reach.lows, self.task.n_actions)
+        return Learning(model, classifiers, space, self.settings, self.reach)
+
+    def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
+        """Learn up to a total number of GA invocations, or until the goal; return what was measured too."""
+        p, most = self.parameters, (goal.limit("steps"), goal.limit("episodes"))
+        assert p.pop_limit is not None
+        classifiers = unpacked(population, p.pop_limit)
+        own, clock = self.learning(classifiers, population.held), classifiers.clock[0]
+        since, before = int(clock["steps"]), int(clock["ga_invocations"])
+        while clock["ga_invocations"] < invocations and clock["steps"] < most[0]:
+            if clock["state"] < 0 and clock["episodes"] >= most[1]:
+                break
+            self.run(own, invocations, min(most[0], int(clock["steps"]) + PIECE), most[1])
+            if clock["ga_invocations"] > before:
+                since, before = int(clock["steps"]), int(clock["ga_invocations"])
+            elif goal.unit == "epochs" and clock["steps"] - since > PATIENCE * max(1, p.theta_ga):
+                raise ParameterError(
+                    f"there was no GA invocation in {clock['steps'] - since:,} steps, so the epoch would not "
+                    "end: rules come and go too fast to get old. Give a larger pop_limit or r0, or a smaller "
+                    "theta_ga."
+                )
+        following = packed(classifiers)
+        mark_members(own.space.sets, HELD, following.held)
+        return following, self.measures(own, following)
+
     def shares(self, bounds: NDArray[Any]) -> NDArray[np.float64]:
         """Return the share of the feature space that each box matches, `(slots,)`."""
+        whole = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
+        lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + whole
+        ranges = self.reach.highs - self.reach.lows + whole
+        shares = np.where(ranges > 0, lengths / np.where(ranges > 0, ranges, 1), 1.0)
+        product: NDArray[np.float64] = shares.prod(axis=1)
+        return product
 
     def raw(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return weights as rulesets have them: of the features as they are."""
         return weights
 
-
-def ruleset_of(
-    population: Population, task: Task, weights: NDArray[np.float64], x0: float
-) -> PredictionArrayRules:
-    """Return all rules (macroclassifiers) of a population that has some.
-
-    `weights`, `(slots, features + 1)`, are those of the features as they are, that of x0 first.
-    """
-    rules = population.numerosity > 0
-    return PredictionArrayRules(
-        population.bounds[rules].astype(bounds_type(task.features)),
-        population.action[rules],
-        task.features,
-        task.action_names,
-        weights[rules],
-        population.fitness[rules],
-        population.error[rules],
-        population.numerosity[rules],
-        population.experience[rules],
-        x0,
-    )
-
-
-PATIENCE = 200_000  # steps without a GA invocation, per step of θ_GA, after which there will be none
-
-
-class Patience:
-    """Watches a population that learns, and raises where its epoch would not end."""
-
-    def __init__(self, classifiers: Classifiers, parameters: XCSFParameters, goal: Goal) -> None:
-        self._clock = classifiers.clock
-        self._limit = PATIENCE * max(1, parameters.theta_ga) if goal.unit == "epochs" else None
-        self._since, self._invocations = self._now()
-
-    def _now(self) -> tuple[int, int]:
-        clock = self._clock[0]
-        return int(clock["steps"]), int(clock["ga_invocations"])
-
-    def check(self) -> None:
-        """Raise where there was no GA invocation for very long."""
-        steps, invocations = self._now()
-        if invocations > self._invocations:
-            self._since, self._invocations = steps, invocations
-        elif self._limit is not None and steps - self._since > self._limit:
-            raise ParameterError(
-                f"there was no GA invocation in {steps - self._since:,} steps, so the epoch would not end: "
-                "rules come and go too fast to get old. Give a larger pop_limit or r0, or a smaller theta_ga."
-            )
+    def ruleset(self, population: Population) -> PredictionArrayRules:
+        """Return all rules (macroclassifiers) of a population that has some."""
+        rules, task = population.numerosity > 0, self.task
+        return PredictionArrayRules(
+            population.bounds[rules].astype(bounds_type(task.features)),
+            population.action[rules],
+            task.features,
+            task.action_names,
+            self.raw(population.weights)[rules],
+            population.fitness[rules],
+            population.error[rules],
+            population.numerosity[rules],
+            population.experience[rules],
+            self.parameters.x0,
+        )

@@ -4,6 +4,10 @@ The state before and the present one stand in two live rows, in turns. When a ne
 asked once whether they match it; from then on its masks follow rules that come and go, as a table's do.
 Python environments and compiled twins share `live_step`, so that both give the same bytes.
 
+In live rows the prediction is linear in x = (x0, (s − centre) / half): every feature is scaled from its range
+to [−1, 1], so that angles and speeds count alike. Rulesets speak of s itself, so their weights are turned
+back (`EnvLearner.raw`); what they predict is the same.
+
 The state of a running environment cannot be saved. Learning therefore stops between episodes only: an epoch
 ends with the episode in which its GA invocations were reached, and `learn(steps=…)` finishes the episode.
 """
@@ -14,7 +18,7 @@ import math
 import weakref
 from functools import cached_property, partial
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +33,45 @@ from ifthen.simulate.lanes import Lane
 from ifthen.simulate.twin import TwinSimulator
 from ifthen.simulate.twin_play import Starts, is_finite, step_twin
 from ifthen.store import SIZE_LIMIT
-from ifthen.systems.system import Goal, Record
-from ifthen.systems.xcsf.index import Learning, Space, matches_live, new_space
-from ifthen.systems.xcsf.learner import Learner, Patience, ruleset_of
+from ifthen.systems.system import Record
+from ifthen.systems.xcsf.index import Learning, matches_live
+from ifthen.systems.xcsf.learner import Learner, Places
 from ifthen.systems.xcsf.parameters import XCSFParameters
-from ifthen.systems.xcsf.population import CLOCK, RULE, Classifiers, Population, packed, triangle, unpacked
+from ifthen.systems.xcsf.population import CLOCK, RULE, Population, triangle
 from ifthen.systems.xcsf.run import act, begin_episode, follow
-from ifthen.systems.xcsf.settings import Live, live_rows, raw_weights
 from ifthen.tasks.gym_task import EnvTask
 
-PIECE = 100_000
 INVOCATIONS_PER_EPOCH = 1000
 """An epoch ends with a measure of the rules in whole episodes, which must not take longer than learning."""
 LEARNING_GAMMA = 0.99
 """Discount where the task has none: payoffs of endless episodes would have no bound."""
+UNROLLED = 16
+"""The most features whose loops are unrolled; kernels are compiled for every number of features up to it."""
+
+
+class Live(NamedTuple):
+    """The live rows of an environment, in the place of a table's states."""
+
+    states: NDArray[np.float64]
+    """`(2, features)`: the features of the state before and of the present one, in turns."""
+    points: NDArray[np.float64]
+    """`(2, features)`: the same scaled to [−1, 1]."""
+    axes: Any
+    """The features' numbers: a tuple as in `Dynamics` where they are few, else an array."""
+    centres: NDArray[np.float64]
+    """`(features,)`: the middle of each feature's range,"""
+    halves: NDArray[np.float64]
+    """`(features,)`: and half its width, 1 where it has none."""
+
+
+def live_rows(task: EnvTask) -> Live:
+    """Return the live rows of a task, empty yet."""
+    lows, highs = task.ranges
+    features = len(task.features)
+    halves = np.where(highs > lows, (highs - lows) / 2, 1.0)
+    nothing = np.full((2, features), np.nan)
+    axes = tuple(range(features)) if features <= UNROLLED else np.arange(features)
+    return Live(nothing, nothing.copy(), axes, (lows + highs) / 2, halves)
 
 
 class EnvLearner(Learner[EnvTask]):
@@ -81,11 +110,6 @@ class EnvLearner(Learner[EnvTask]):
                 "prediction='nlms', which needs no covariance."
             )
 
-    @property
-    def n_states(self) -> int:
-        """None are numbered."""
-        return 0
-
     @cached_property
     def simulator(self) -> EnvSimulator:
         """What plays and measures the rules."""
@@ -98,67 +122,51 @@ class EnvLearner(Learner[EnvTask]):
         weakref.finalize(self, lane.close)
         return lane
 
-    def space(self, classifiers: Classifiers, model: Live) -> Space:
-        """Return the index of a population over live rows."""
+    @property
+    def places(self) -> Places:
+        """Live rows, empty yet."""
+        model = live_rows(self.task)
         inputs = np.full((len(model.states), len(self.task.features) + 1), self.parameters.x0)
-        nobody = np.zeros(len(classifiers.rules), dtype=np.bool_)
-        up_to = np.zeros((0, 0, 1), dtype=np.uint64)
-        by_box, n_actions = self.parameters.equality == "box", self.task.n_actions
-        return new_space(classifiers, nobody, by_box, inputs, up_to, model.states, self.reach.lows, n_actions)
+        return model, inputs, np.zeros((0, 0, 1), dtype=np.uint64), model.states
 
-    def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
-        """Learn up to a total number of GA invocations, or until the goal's steps or episodes.
-
-        The episode in which that happens is finished.
-        """
-        p, twins = self.parameters, self.simulator
-        assert p.pop_limit is not None
-        classifiers, model = unpacked(population, p.pop_limit), live_rows(self.task)
-        space, clock = self.space(classifiers, model), classifiers.clock[0]
-        own = Learning(model, classifiers, space, self.settings, self.reach)
-        patience = Patience(classifiers, p, goal)
-        most = goal.limit("steps"), goal.limit("episodes")
-        while clock["ga_invocations"] < invocations and clock["steps"] < most[0]:
-            if clock["episodes"] >= most[1]:
-                break
-            if isinstance(twins, TwinSimulator):
-                self._run_twin(twins, invocations, most, own)
-            else:
-                self._play_episode(own)
-            patience.check()
-        following = packed(classifiers)
-        return following, self.measures(following)
+    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+        """Play an episode or, in a twin, as many as the limits ask for; the last one is finished."""
+        if isinstance(self.simulator, TwinSimulator):
+            self._run_twin(self.simulator, invocations, steps, episodes, own)
+        else:
+            self._play_episode(own)
 
     def _play_episode(self, own: Learning) -> None:
         """Play an episode in the environment itself, and learn from every step."""
         task, env, key = self.task, self.env, self.key
-        seed = int(task.pool[next_start(key, len(task.pool), own)])
+        seed = int(task.pool[begin_episode(key, len(task.pool), own)])
         seen = np.empty((1, len(task.features)))
         seen[0], _ = env.reset(seed=seed)
         self._check(seen, 0.0, 0, seed)
-        action, steps = next_action(key, seen, 0.0, False, False, own), 0
+        action, steps = live_step(key, seen, 0.0, False, False, own), 0
         while action >= 0:
             seen[0], number, terminated, truncated, _ = env.step(action)
             steps += 1
             self._check(seen, number, steps, seed)
-            action = next_action(key, seen, number, bool(terminated), bool(truncated), own)
+            action = live_step(key, seen, number, bool(terminated), bool(truncated), own)
 
     def _check(self, seen: NDArray[np.float64], reward: float, steps: int, seed: int) -> None:
         """Raise where an observation or a reward is not finite."""
         if not isfinite(seen.sum() + reward):  # quicker than asking each number
             self.simulator.refuse_number(seen, reward, steps, seed)
 
-    def _run_twin(self, twins: TwinSimulator, invocations: int, most: tuple[int, int], own: Learning) -> None:
-        """Play some episodes in the twin; between two calls Python sees the signals of users who stop it."""
+    def _run_twin(
+        self, twins: TwinSimulator, invocations: int, steps: int, episodes: int, own: Learning
+    ) -> None:
+        """Play episodes in the twin."""
         clock, pool = own.classifiers.clock[0], self.task.pool
-        steps = min(most[0], int(clock["steps"]) + PIECE)
         _, seen, reward = lane = (
             np.empty((1, twins.twin.state_size)),
             np.empty((1, len(self.task.features))),
             np.empty(1),
         )
         twin = twins.twin.step, twins.starts(pool), lane
-        strange = run_twin(self.key, invocations, steps, most[1], *twin, own)
+        strange = run_twin(self.key, invocations, steps, episodes, *twin, own)
         if strange >= 0:
             self._check(seen, float(reward[0]), int(clock["time"]), int(pool[strange]))
 
@@ -166,11 +174,9 @@ class EnvLearner(Learner[EnvTask]):
         """Return what an empty population measures."""
         return dict.fromkeys(self.measured, self.task.floor)
 
-    def measures(self, population: Population) -> Record:
+    def measures(self, own: Learning, population: Population) -> Record:
         """Return how well the rules do on z, and on the seeds of validation."""
-        task, weights = self.task, self.raw(population.weights)
-        rules = ruleset_of(population, task, weights, self.parameters.x0)
-        return self.simulator.measures_of(partial(self.simulator.play_ruleset, rules))
+        return self.simulator.measures_of(partial(self.simulator.play_ruleset, self.ruleset(population)))
 
     def wrong_action_set(self, population: Population) -> str | None:
         """Return what says that an episode is running, if anything."""
@@ -178,18 +184,12 @@ class EnvLearner(Learner[EnvTask]):
             return "models of environments are saved between episodes: no action set can wait for its payoff"
         return None
 
-    def shares(self, bounds: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the share of the feature space that each box matches, `(slots,)`."""
-        lows, highs = self.task.ranges
-        whole = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
-        lengths, ranges = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + whole, highs - lows + whole
-        shares = np.where(ranges > 0, lengths / np.where(ranges > 0, ranges, 1), 1.0)
-        product: NDArray[np.float64] = shares.prod(axis=1)
-        return product
-
     def raw(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights as rulesets have them: of the features as they are, not scaled."""
-        return raw_weights(weights, live_rows(self.task), self.parameters.x0)
+        """Return weights `(rules, features + 1)` of scaled features as those of the features themselves."""
+        live = live_rows(self.task)
+        raw: NDArray[np.float64] = weights / np.concatenate([[1.0], live.halves])
+        raw[:, 0] -= raw[:, 1:] @ live.centres / self.parameters.x0
+        return raw
 
 
 @lean_kernel
@@ -225,7 +225,7 @@ def live_step(
 
     In the first call of an episode `seen` is what it begins with, and there is no reward yet.
     """
-    clock = own.classifiers.clock[0]
+    clock, by_step = own.classifiers.clock[0], fold(key, 1)
     if clock.state < 0:
         clock.state = 0
         arrive(0, seen, own)
@@ -234,27 +234,8 @@ def live_step(
         if follows >= 0:
             arrive(follows, seen, own)
         over = truncated or clock.time >= own.settings[0].t_max
-        follow(key, follows, over, reward, own)
-    return act(key, own) if clock.state >= 0 else -1
-
-
-@lean_kernel
-def next_start(key: np.uint64, starts: int, own: Learning) -> int:
-    """Begin an episode; return which of so many reset seeds it has."""
-    return begin_episode(fold(key, 0), starts, own.classifiers.clock[0], own.settings[0].p_explore)
-
-
-@lean_kernel
-def next_action(
-    key: np.uint64,
-    seen: NDArray[np.float64],
-    reward: float,
-    terminated: bool,
-    truncated: bool,
-    own: Learning,
-) -> int:
-    """Do what `live_step` does, for Python."""
-    return live_step(fold(key, 1), seen, reward, terminated, truncated, own)
+        follow(by_step, follows, over, reward, own)
+    return act(by_step, own) if clock.state >= 0 else -1
 
 
 @lean_kernel
@@ -274,19 +255,18 @@ def run_twin(
     Returns −1 or, where what is seen or the reward is not finite, which of the beginnings led there; nothing
     is learnt from that step.
     """
-    clock, p_explore = own.classifiers.clock[0], own.settings[0].p_explore
-    by_episode, by_step = fold(key, 0), fold(key, 1)
+    clock = own.classifiers.clock[0]
     state, seen, reward = lane
     while clock.ga_invocations < invocations and clock.steps < steps and clock.episodes < episodes:
-        e = begin_episode(by_episode, len(begin.states), clock, p_explore)
+        e = begin_episode(key, len(begin.states), own)
         for i in range(state.shape[1]):
             state[0, i] = begin.states[e, i]
         for d in range(seen.shape[1]):
             seen[0, d] = begin.points[e, d]
-        a = live_step(by_step, seen, 0.0, False, False, own)
+        a = live_step(key, seen, 0.0, False, False, own)
         while a >= 0:
             terminated, truncated = step_twin(address, state, 0, a, seen, reward), clock.time >= begin.t_max
             if not (is_finite(seen, 0) and math.isfinite(reward[0])):
                 return e
-            a = live_step(by_step, seen, reward[0], terminated, truncated, own)
+            a = live_step(key, seen, reward[0], terminated, truncated, own)
     return -1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +13,15 @@ from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
 from ifthen.store import SIZE_LIMIT
-from ifthen.systems.system import Goal, Record
-from ifthen.systems.xcsf.index import HELD, Learning, Space, mark_members, new_space, states_up_to
-from ifthen.systems.xcsf.learner import Learner, Patience
+from ifthen.systems.system import Record
+from ifthen.systems.xcsf.index import Learning, states_up_to
+from ifthen.systems.xcsf.learner import Learner, Places
 from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
-from ifthen.systems.xcsf.population import Classifiers, Population, clock_of, packed, unpacked
-from ifthen.systems.xcsf.run import run_steps
+from ifthen.systems.xcsf.population import Population, clock_of
+from ifthen.systems.xcsf.run import predict_all, run_steps
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 
-PIECE = 200_000
 INVOCATIONS_PER_RULE = 8
 
 
@@ -57,52 +55,26 @@ class TableLearner(Learner[TabularTask]):
                 "Give a smaller pop_limit or a smaller task."
             )
 
-    @property
-    def n_states(self) -> int:
-        """D."""
-        return len(self.task.decision_states)
-
     @cached_property
-    def tables(self) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-        """The inputs x of every state, and which states have a feature up to each value."""
+    def places(self) -> Places:
+        """The table's states."""
         model = self.task.dynamics
         n_states, features = model.states.shape
         up_to = np.zeros((features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
         states_up_to(model.states, model.lows, model.widest, up_to)
-        return np.column_stack([np.full(n_states, self.parameters.x0), model.points]), up_to
+        inputs = np.column_stack([np.full(n_states, self.parameters.x0), model.points])
+        return model, inputs, up_to, np.empty((0, features))
 
-    def space(self, classifiers: Classifiers, held: NDArray[np.bool_]) -> Space:
-        """Return the index of a population."""
-        inputs, up_to = self.tables
-        nothing = np.empty((0, len(self.task.features)))
-        by_box, n_actions = self.parameters.equality == "box", self.task.n_actions
-        return new_space(classifiers, held, by_box, inputs, up_to, nothing, self.reach.lows, n_actions)
-
-    def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
-        """Learn up to a total number of GA invocations, or until the goal's steps or episodes.
-
-        It goes in pieces: between two of them Python sees the signals of users who want to stop.
-        """
-        p, model = self.parameters, self.task.dynamics
-        assert p.pop_limit is not None
-        classifiers = unpacked(population, p.pop_limit)
-        space, clock = self.space(classifiers, population.held), classifiers.clock[0]
-        own = Learning(model, classifiers, space, self.settings, self.reach)
-        values = np.empty(self._best_values.shape)
-        starts = np.arange(len(values), dtype=np.int32) if p.teletransport else model.starts
-        patience, last = Patience(classifiers, p, goal), -1
-        while clock["ga_invocations"] < invocations and last < clock["steps"] < goal.limit("steps"):
-            last = int(clock["steps"])
-            limits = invocations, min(goal.limit("steps"), last + PIECE), goal.limit("episodes")
-            run_steps(self.key, *limits, starts, plan(self.task).cuts, own, values)
-            patience.check()
-        following = packed(classifiers)
-        mark_members(space.sets, HELD, following.held)
-        return following, self.measures(values)
+    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+        """Learn until there were so many GA invocations, steps or finished episodes in all."""
+        starts = self.task.dynamics.starts
+        if self.parameters.teletransport:
+            starts = np.arange(len(self.task.decision_states), dtype=np.int32)
+        run_steps(self.key, invocations, steps, episodes, starts, plan(self.task).cuts, own)
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""
-        return self.measures(np.full(self._best_values.shape, np.nan))
+        return self._measured(np.full(self._best_values.shape, np.nan))
 
     @cached_property
     def _simulators(self) -> tuple[TableSimulator, TableSimulator]:
@@ -114,22 +86,20 @@ class TableLearner(Learner[TabularTask]):
         """Q* of every decision state and action."""
         return value_iteration(self.task).action_values[self.task.decision_states]
 
-    def measures(self, values: NDArray[np.float64]) -> Record:
-        """Return how well predictions `(D, A)`, NaN where there are none, do."""
+    def measures(self, own: Learning, population: Population) -> Record:
+        """Return how well the predictions do, and how far they are from Q*."""
+        values = np.empty(self._best_values.shape)
+        predict_all(own, values)
+        return self._measured(values)
+
+    def _measured(self, values: NDArray[np.float64]) -> Record:
+        """Return the same for predictions `(D, A)`, NaN where there are none."""
         known = ~np.isnan(values)
         best = np.where(known, values, -np.inf).argmax(axis=1)
         policy = np.where(known.any(axis=1), best, NULL_ACTION).astype(np.int16)
         performance, exact = (own.measure(policy[None]).performance[0] for own in self._simulators)
         q_error = float(np.abs(np.where(known, values, 0.0) - self._best_values).mean())
         return dict(zip(self.measured, (float(performance), float(exact), q_error), strict=True))
-
-    def shares(self, bounds: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the share of the feature space that each box matches, `(slots,)`."""
-        widths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + 1
-        shares: NDArray[np.float64] = (widths / [feature.width for feature in self.task.features]).prod(
-            axis=1
-        )
-        return shares
 
     def wrong_action_set(self, population: Population) -> str | None:
         """Return what is wrong with the action set that waits for its payoff, if anything."""

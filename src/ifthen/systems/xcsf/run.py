@@ -17,7 +17,6 @@ from ifthen.rules.strength import prediction
 from ifthen.simulate.table_play import outcome
 from ifthen.systems.xcsf.ga import is_due, run_ga
 from ifthen.systems.xcsf.index import ACTING, HELD, Learning, list_members
-from ifthen.systems.xcsf.population import Records
 from ifthen.systems.xcsf.turnover import cover, subsume_set
 from ifthen.systems.xcsf.update import update_set
 
@@ -75,14 +74,15 @@ def credit(key: np.uint64, which: np.int64, s: int, payoff: float, own: Learning
 
 
 @lean_kernel
-def begin_episode(key: np.uint64, starts: int, clock: Records, p_explore: float) -> int:
+def begin_episode(key: np.uint64, starts: int, own: Learning) -> int:
     """Begin an episode, which explores or exploits; return the number of its start."""
-    own = fold(key, clock.episodes)
-    clock.explore = uniform(own, 0) < p_explore
+    clock = own.classifiers.clock[0]
+    episode = fold(fold(key, 0), clock.episodes)
+    clock.explore = uniform(episode, 0) < own.settings[0].p_explore
     clock.before = -1
     clock.time = 0
     clock.episodes += 1
-    return below(own, 1, starts)
+    return below(episode, 1, starts)
 
 
 @inlined_kernel
@@ -125,16 +125,6 @@ def follow(key: np.uint64, follows: int, truncated: bool, reward: float, own: Le
 
 
 @lean_kernel
-def take_step(key: np.uint64, cuts: NDArray[np.float64], own: Learning) -> None:
-    """Take one step of the present episode of a tabular task, and learn from it."""
-    clock, model = own.classifiers.clock[0], own.model
-    s, k = clock.state, outcome(fold(key, clock.steps), cuts, 2)
-    a = act(key, own)
-    truncated = clock.time >= own.settings[0].t_max
-    follow(key, model.next_state[s, a, k], truncated, model.reward[s, a, k], own)
-
-
-@lean_kernel
 def run_steps(
     key: np.uint64,
     invocations: int,
@@ -143,21 +133,23 @@ def run_steps(
     starts: NDArray[np.int32],
     cuts: NDArray[np.float64],
     own: Learning,
-    out_values: NDArray[np.float64],
 ) -> None:
-    """Learn until there were so many GA invocations, steps or finished episodes in all.
-
-    What is then predicted for every state and action is written to `out_values` `(D, A)`.
-    """
-    clock, settings = own.classifiers.clock[0], own.settings[0]
-    by_episode, by_step = fold(key, 0), fold(key, 1)
+    """Learn on a table until there were so many GA invocations, steps or finished episodes in all."""
+    clock, model, t_max, by_step = own.classifiers.clock[0], own.model, own.settings[0].t_max, fold(key, 1)
     while clock.ga_invocations < invocations and clock.steps < steps:
         if clock.state < 0:
             if clock.episodes >= episodes:
                 break
-            clock.state = starts[begin_episode(by_episode, len(starts), clock, settings.p_explore)]
-        take_step(by_step, cuts, own)
-    for s in range(out_values.shape[0]):
+            clock.state = starts[begin_episode(key, len(starts), own)]
+        s, k = clock.state, outcome(fold(by_step, clock.steps), cuts, 2)
+        a = act(by_step, own)
+        follow(by_step, model.next_state[s, a, k], clock.time >= t_max, model.reward[s, a, k], own)
+
+
+@lean_kernel
+def predict_all(own: Learning, out: NDArray[np.float64]) -> None:
+    """Write what is predicted for every state and action of a table, `(D, A)`, NaN where there is no rule."""
+    for s in range(out.shape[0]):
         prediction_array(s, own)
-        for a in range(out_values.shape[1]):
-            out_values[s, a] = own.space.array[a]
+        for a in range(out.shape[1]):
+            out[s, a] = own.space.array[a]

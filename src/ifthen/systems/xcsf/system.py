@@ -11,7 +11,7 @@ from ifthen.systems.model_file import Model
 from ifthen.systems.system import Goal, Record, System
 from ifthen.systems.xcsf import parameters as of
 from ifthen.systems.xcsf.checkpoint import checked_population
-from ifthen.systems.xcsf.learner import Learner, ruleset_of
+from ifthen.systems.xcsf.learner import Learner
 from ifthen.systems.xcsf.on_env import EnvLearner
 from ifthen.systems.xcsf.on_table import TableLearner
 from ifthen.systems.xcsf.population import COUNTERS, Population, clock_of, empty_population, too_large
@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from ifthen.systems.keywords import XCSFKeywords
 
 COUNTED = COUNTERS[COUNTERS.index("ga_invocations") :]
-COUNTS = (
-    "macros",
-    "micros",
-    "mean_error",  # of a microclassifier
-    "mean_generality",  # share of the feature space that a microclassifier matches
-    "episodes",
-    "steps",
-    *COUNTED,
-)
 
 
 class XCSF(System):
@@ -107,6 +98,7 @@ class XCSF(System):
             **measures,
             "macros": int((micros > 0).sum()),
             "micros": clock["micros"],
+            # The next two are means over microclassifiers.
             "mean_error": float((population.error * micros).sum()) / max(1, clock["micros"]),
             "mean_generality": float((shares * micros).sum()) / max(1, clock["micros"]),
             "episodes": clock["episodes"] - (clock["state"] >= 0),
@@ -122,8 +114,7 @@ class XCSF(System):
             raise ParameterError(
                 "this XCSF has no rules yet, they come with the first steps: call learn(epochs=1)."
             )
-        weights = self._learner.raw(population.weights)
-        return ruleset_of(population, self.task, weights, self.parameters.x0)
+        return self._learner.ruleset(population)
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds."""

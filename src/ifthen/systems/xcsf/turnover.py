@@ -10,8 +10,8 @@ from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.box import WORD, ZERO, contains
 from ifthen.systems.xcsf.index import Learning, enter, equal_rule, free_slot, remove
+from ifthen.systems.xcsf.parameters import Reach, Settings
 from ifthen.systems.xcsf.population import Bounds, Classifiers, Records
-from ifthen.systems.xcsf.settings import Reach, Settings
 from ifthen.systems.xcsf.update import reset_covariance
 
 

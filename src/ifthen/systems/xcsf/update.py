@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ifthen.jit import lean_kernel
 from ifthen.rules.strength import prediction
 from ifthen.systems.xcsf.index import Learning
-from ifthen.systems.xcsf.settings import Settings
+from ifthen.systems.xcsf.parameters import Settings
 
 LEAST = 1e-100  # of accuracy, so that fitness, by which predictions are weighted, is never 0
 
