@@ -56,6 +56,7 @@ class PPLDL(PittsburghSystem):
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
     starts_from = (DecisionList.kind,)
+    has_order = True
     parameters: PPLDLParameters
 
     if TYPE_CHECKING:

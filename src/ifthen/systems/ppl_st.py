@@ -76,15 +76,6 @@ class PPLST(PittsburghSystem):
 
         def __init__(self, task: Any, **keywords: Unpack[PPLSTKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> Any:
-        """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
-        if self.task.default_action is not None:
-            raise ParameterError(
-                "a default action is the last rule of a decision list, and PPL-ST's rules have no order: use "
-                "PPL-DL, or leave default_action out."
-            )
-        return super().fill_parameters(parameters)
-
     def fit_start(self, start: RuleSet) -> RuleSet:
         """Return the rules to begin with, or raise where they do not fit the parameters."""
         super().fit_start(start)

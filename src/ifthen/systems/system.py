@@ -119,6 +119,8 @@ class System(ABC):
     Parameters: ClassVar[type[Parameters]]
     starts_from: ClassVar[tuple[str, ...]] = ()
     """The kinds of rulesets that learning can begin with."""
+    has_order: ClassVar[bool] = False
+    """Whether the rules are a list, whose last one can be a task's default action."""
 
     def __init__(
         self,
@@ -130,6 +132,11 @@ class System(ABC):
         **parameters: Any,
     ) -> None:
         self._task = as_task(task)
+        if self._task.default_action is not None and not self.has_order:
+            raise ParameterError(
+                f"a default action is the last rule of a decision list, and {self.name}'s rules have no "
+                "order: use PPL-DL, or leave default_action out."
+            )
         self.seed = check_seed(seed)
         suited = {**preset(self.name, self.task, parameters, start is not None), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))

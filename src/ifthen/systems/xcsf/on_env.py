@@ -95,11 +95,6 @@ class EnvLearner(Learner[EnvTask]):
                 f"teletransport needs a task with a list of states; {task.name} is an environment, whose "
                 "episodes begin where it resets to. Leave it out."
             )
-        if task.default_action is not None:
-            raise ParameterError(
-                "a default action is the last rule of a decision list, and XCSF's rules have no order: use "
-                "PPL-DL, or leave default_action out."
-            )
         inputs, limit = len(task.features) + 1, parameters.pop_limit or 0
         numbers = 3 * inputs + (triangle(inputs) if parameters.prediction == "rls" else 0)
         size = (limit + 1) * (8 * numbers + RULE.itemsize) + CLOCK.itemsize
