@@ -21,7 +21,7 @@ from ifthen import (
     TabularTask,
     ladder,
 )
-from ifthen.simplify.lossless import BoxDraft, Intervals, ListedDraft
+from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import all_vectors, where_in_words
 from ifthen.simulate.table import policy_table
@@ -107,7 +107,7 @@ def test_lists_over_real_features_choose_the_same_in_every_cell(
 ) -> None:
     found = prune(ruleset, intervals=intervals)
     assert chosen(found.ruleset, real_points()) == chosen(ruleset, real_points())
-    assert found.proof == BoxDraft.proof
+    assert found.proof == BOX_BY_BOX
     assert chosen(prune(ruleset, to="list").ruleset, real_points()) == chosen(ruleset, real_points())
 
 
@@ -147,7 +147,7 @@ def test_long_lists_over_large_spaces_are_reasoned_about_box_by_box() -> None:
     halves = [[[0, 499], [0, 999]], [[500, 999], [0, 999]], [[3, 7], [2, 900]]]
     found = prune(DecisionList(halves, [1, 1, 0], wide, ACTIONS))
     assert str(found.ruleset) == "1. ALWAYS Down"
-    assert found.proof == BoxDraft.proof
+    assert found.proof == BOX_BY_BOX
     weights = [[0.0, 0.0, 0.0]] * 30
     many = StrengthRules([halves[0]] * 30, [0] * 30, wide, ACTIONS, weights, [0.0] * 30)
     with pytest.raises(RuleError, match="too many to look at"):
@@ -184,7 +184,7 @@ def test_a_change_is_taken_when_and_only_when_no_action_changes(
     box = np.array(
         [sorted(data.draw(st.tuples(*[st.integers(f.low, f.high)] * 2))) for f in ruleset.features]
     )
-    draft = ListedDraft(ruleset, POINTS)
+    draft = Draft(ruleset, POINTS)
     bounds = ruleset.bounds.copy()
     bounds[r] = box
     same = chosen(ruleset.with_bounds(bounds)) == chosen(ruleset)

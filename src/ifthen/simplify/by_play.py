@@ -29,16 +29,8 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
-from ifthen.simplify.ladder import one_rule_less
-from ifthen.simplify.lossless import (
-    ListedDraft,
-    as_list,
-    list_by_score,
-    lossless,
-    rules_left,
-    shorten,
-    with_condition,
-)
+from ifthen.simplify.ladder import one_rule_less, other_intervals
+from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
 from ifthen.simulate.environment import means
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import visited_states
@@ -116,9 +108,9 @@ def _down(
 
 def same_at(rules: RuleSet, points: NDArray[np.float64]) -> RuleSet:
     """Return the rules without what makes no difference at points `(n, features)`."""
-    draft = ListedDraft(rules, points)
+    draft = Draft(rules, points)
     shorten(draft, widen=True)
-    return with_otherwise(rules_left(draft))
+    return with_otherwise(draft.rules_left())
 
 
 NEAREST = 16
@@ -216,22 +208,14 @@ def with_otherwise(rules: RuleSet) -> RuleSet:
 
 def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:
     """Yield rulesets with one rule less: dropped or, in a decision list, made one with another."""
-    if len(rules) == 1:
-        return
-    if rules.ordered:
-        yield from map(with_otherwise, one_rule_less(as_list(rules)))
-        return
-    for r in range(len(rules)):
-        yield rules.subset([q for q in range(len(rules)) if q != r])
+    return map(with_otherwise, one_rule_less(rules)) if len(rules) > 1 else iter(())
 
 
 def a_condition_less(rules: RuleSet) -> Iterator[RuleSet]:
     """Yield rulesets in which one interval ends, at one side or both, at the edge of its feature."""
-    edges = np.stack(lows_and_highs(rules.features), axis=1)
-    for r, (d, edge) in itertools.product(range(len(rules)), enumerate(edges)):
-        moved = {tuple(edge), (edge[0], rules.bounds[r, d, 1]), (rules.bounds[r, d, 0], edge[1])}
-        for pair in sorted(moved - {tuple(rules.bounds[r, d])}):
-            yield with_condition(rules, (r, d), pair)
+    return other_intervals(
+        rules, lambda low, high, edge: {(edge.low, edge.high), (edge.low, high), (low, edge.high)}
+    )
 
 
 MOST_DIGITS = 17

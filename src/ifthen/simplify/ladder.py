@@ -19,8 +19,8 @@ from ifthen.digits import plural
 from ifthen.errors import ParameterError
 from ifthen.parallel import checked_threads
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
-from ifthen.simplify.lossless import decision_list_of, hull_of, with_condition
+from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.simplify.lossless import Rules, decision_list_of, hull_of, with_condition
 from ifthen.simulate.scope import AnyTask, ruleset_of, tabular
 from ifthen.simulate.table import optimal_performance, policy_table
 from ifthen.tasks.solve import exact_performances
@@ -29,6 +29,9 @@ from ifthen.tasks.table import TabularTask
 if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
+
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -97,14 +100,9 @@ class Ladder:
         """Return one row per rung."""
         import polars
 
-        return polars.DataFrame(
-            {
-                "rules": [len(rung.ruleset) for rung in self.rungs],
-                "performance": [rung.performance for rung in self.rungs],
-                "fraction": [rung.fraction for rung in self.rungs],
-                "states_changed": [rung.changed for rung in self.rungs],
-            }
-        )
+        names = "rules", "performance", "fraction", "states_changed"
+        rows = [(len(rung.ruleset), rung.performance, rung.fraction, rung.changed) for rung in self.rungs]
+        return polars.DataFrame(rows, schema=names, orient="row")
 
     def __str__(self) -> str:
         lines = [f"{self.before} rules on {self.task}; the optimum is {self.optimum:.4f}"]
@@ -116,10 +114,31 @@ class Ladder:
         return "\n".join(lines)
 
     def figure(self) -> Figure:
-        """Draw performance against the number of rules."""
-        from ifthen.explanation.pictures.charts import ladder_figure
+        """Draw the exact performance of every rung, of the policy as it was given and of an optimal one."""
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
 
-        return ladder_figure(self)
+        from ifthen.figure_style import BLUE, COLUMN_WIDTH, GREY, MEDIUM, ORANGE, SMALL, bare
+
+        figure = Figure(figsize=(1.4 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
+        axes = figure.subplots()
+        axes.axhline(self.optimum, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.annotate(
+            "optimum", (1, self.optimum), (-2, 2), ("axes fraction", "data"), "offset points", ha="right",
+            va="bottom", fontsize=SMALL, color="0.35",
+        )  # fmt: skip
+        rules, values = zip(*((len(rung.ruleset), rung.performance) for rung in self.rungs), strict=True)
+        axes.plot(rules, values, color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="fewer rules")
+        given: dict[str, Any] = {"color": ORANGE, "marker": "D", "markersize": 5, "linestyle": "none"}
+        axes.plot([self.before], [self.performance], label=f"as given ({self.before} rules)", **given)
+        axes.set_xlabel("rules", fontsize=MEDIUM)
+        axes.set_ylabel("exact performance", fontsize=MEDIUM)
+        axes.set_title(self.task, loc="left", fontsize=MEDIUM, parse_math=False)
+        axes.legend(loc="lower right", frameon=False, fontsize=SMALL)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.margins(y=0.12)
+        bare(axes)
+        return figure
 
 
 def ladder(
@@ -199,20 +218,29 @@ class Measure:
         return Rung(rules, performance, fraction, int((table[0] != self.given).sum()))
 
 
-def one_rule_less(rules: DecisionList) -> Iterator[DecisionList]:
-    """Yield every list in which a rule is dropped, or made one with another for the same action.
+def one_rule_less(rules: Rules) -> Iterator[Rules]:
+    """Yield the rules without each in turn and, of a decision list, with two for the same action as one.
 
-    Where the last rule is dropped and it matched everything, the one before it comes to match everything.
+    Where the last rule of a list is dropped and it matched everything, the one before it comes to do so.
     """
     n, whole = len(rules), np.stack(lows_and_highs(rules.features), axis=1)
-    catch_all = bool((rules.bounds[-1] == whole).all())
+    catch_all = rules.ordered and bool((rules.bounds[-1] == whole).all())
     for r in range(n):
         fewer = rules.subset(np.delete(np.arange(n), r))
         yield with_condition(fewer, -1, whole) if catch_all and r == n - 1 else fewer
-    for i, j in itertools.permutations(range(n), 2):
+    for i, j in itertools.permutations(range(n if rules.ordered else 0), 2):
         if rules.actions[i] == rules.actions[j]:
             merged = with_condition(rules, i, hull_of(rules.bounds[[i, j]]))
             yield merged.subset(np.delete(np.arange(n), j))
+
+
+def other_intervals(rules: Rules, wanted: Callable[[float, float, Feature], set[Ends]]) -> Iterator[Rules]:
+    """Yield the rules with one interval changed to each that is wanted in place of its ends and feature."""
+    for r, (d, feature) in itertools.product(range(len(rules)), enumerate(rules.features)):
+        low, high = rules.bounds[r, d].tolist()
+        for first, last in sorted(wanted(low, high, feature) - {(low, high)}):
+            if feature.low <= first <= last <= feature.high:
+                yield with_condition(rules, (r, d), (first, last))
 
 
 def polished(rules: DecisionList, measure: Measure) -> DecisionList:
@@ -233,9 +261,9 @@ def small_changes(rules: DecisionList) -> Iterator[DecisionList]:
             actions = rules.actions.copy()
             actions[r] = action
             yield DecisionList(rules.bounds, actions, rules.features, rules.action_names)
-    for r, (d, feature) in itertools.product(range(len(rules)), enumerate(rules.features)):
-        low, high = rules.bounds[r, d].tolist()
-        ends = {(low + step, high) for step in (-1, 1)} | {(low, high + step) for step in (-1, 1)}
-        for first, last in sorted(ends | {(feature.low, high), (low, feature.high)}):
-            if feature.low <= first <= last <= feature.high and (first, last) != (low, high):
-                yield with_condition(rules, (r, d), (first, last))
+
+    def moved(low: float, high: float, edge: Feature) -> set[Ends]:
+        ends = {(low - 1, high), (low + 1, high), (low, high - 1), (low, high + 1)}
+        return ends | {(edge.low, high), (low, edge.high)}
+
+    yield from other_intervals(rules, moved)

@@ -9,10 +9,10 @@ as the search can make it.
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from ifthen.simulate.scope import AnyTask, listed, table_of
 
 Intervals = Literal["short", "tight", "keep"]
 Rules = TypeVar("Rules", bound=RuleSet)
+BOX_BY_BOX, AT_EVERY_POINT = "proved box by box", "checked at every one"
 
 
 class Lossless(NamedTuple):
@@ -61,7 +62,8 @@ def lossless(ruleset: RuleSet, task: AnyTask | None = None, intervals: Intervals
     removed, merged = shorten(draft, widen=intervals == "short")
     if intervals != "keep":
         trim_intervals(draft, edges=intervals == "tight")
-    return Lossless(rules_left(draft), len(given) - len(ruleset) + removed, merged, draft.proof)
+    proof = BOX_BY_BOX if draft.points is None else AT_EVERY_POINT
+    return Lossless(draft.rules_left(), len(given) - len(ruleset) + removed, merged, proof)
 
 
 def shorten(draft: Draft, widen: bool) -> tuple[int, int]:
@@ -127,28 +129,25 @@ def widen_intervals(draft: Draft) -> None:
 def trim_intervals(draft: Draft, edges: bool) -> None:
     """Move bounds inwards as far as that makes no difference; those at a feature's edge only if `edges`."""
     lows, highs = lows_and_highs(draft.ruleset.features)
-    for d, (low, high) in enumerate(zip(lows, highs, strict=True)):
+    for d, outer in enumerate(zip(lows, highs, strict=True)):
         steps = draft.steps(d)
-        for r in np.flatnonzero(draft.kept).tolist():
-            if edges or draft.bounds[r, d, 0] != low:
-                inner = steps[(steps > draft.bounds[r, d, 0]) & (steps <= draft.bounds[r, d, 1])]
-                _move_far(draft, r, d, 0, inner)
-            if edges or draft.bounds[r, d, 1] != high:
-                inner = steps[(steps < draft.bounds[r, d, 1]) & (steps >= draft.bounds[r, d, 0])]
-                _move_far(draft, r, d, 1, inner[::-1])
+        for r, end in itertools.product(np.flatnonzero(draft.kept).tolist(), (0, 1)):
+            own = draft.bounds[r, d]
+            if edges or own[end] != outer[end]:
+                inner = steps[(steps >= own[0]) & (steps <= own[1]) & (steps != own[end])]
+                _move_far(draft, (r, d, end), inner[::-1] if end else inner)
 
 
-def _move_far(draft: Draft, rule: int, feature: int, end: int, values: NDArray[Any]) -> None:
+def _move_far(draft: Draft, where: tuple[int, int, int], values: NDArray[Any]) -> None:
     """Move a bound to the farthest of `values` at which nothing changes; behind one that fails, all do."""
-    first, last = 0, len(values)
-    while first < last:
-        middle = (first + last) // 2
+    rule, feature, end = where
+
+    def fails(value: Any) -> bool:
         box = draft.bounds[rule].copy()
-        box[feature, end] = values[middle]
-        if draft.attempt({rule: box}):
-            first = middle + 1
-        else:
-            last = middle
+        box[feature, end] = value
+        return not draft.attempt({rule: box})
+
+    bisect_left(values, True, key=fails)  # it asks for the middle value again and again
 
 
 Box = NDArray[Any]
@@ -159,38 +158,68 @@ MOST_LISTED = 20_000  # points; a list over more is reasoned about box by box
 MOST_MATCHES = 20_000_000  # points × rules of the other kinds, which have no boxes to reason about
 
 
-class Draft(ABC):
-    """Rules that are being simplified: every change is refused unless all actions stay."""
+class Draft:
+    """Rules that are being simplified: every change is refused unless all actions stay.
 
-    proof: ClassVar[str]
+    Args:
+        ruleset: the rules; without points a decision list.
+        points: where actions must stay, `(n, features)`; None for everywhere, which is proved box by box.
+    """
 
-    def __init__(self, ruleset: RuleSet) -> None:
-        self.ruleset, self.bounds = ruleset, ruleset.bounds.copy()
+    def __init__(self, ruleset: RuleSet, points: NDArray[np.float64] | None = None) -> None:
+        self.ruleset, self.bounds, self.points = ruleset, ruleset.bounds.copy(), points
         self.kept = np.ones(len(ruleset), dtype=np.bool_)
+        if points is not None:
+            self.matching = ruleset.matches(points)
+            self.actions, self.deciders = ruleset.decide(self.matching, points)
 
     def attempt(self, changes: Changes) -> bool:
-        """Take the changes if no action changes; return whether they were taken."""
+        """Take the changes if it is proved that no action changes; return whether they were taken."""
         kept, bounds = self.kept.copy(), self.bounds.copy()
         for r, box in changes.items():
             kept[r] = box is not None
             if box is not None:
                 bounds[r] = box
-        same = self._is_same(changes, kept, bounds)
+        if self.points is None:
+            # Only in the smallest box around all boxes that change can anything differ.
+            within = hull_of(np.concatenate([self.bounds[list(changes)], bounds[list(changes)]]))
+            after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
+            same = compare(self.rules_left(), after, within=within, budget=LOOKS_PER_STEP).equal is True
+        else:
+            same = self._same_at(self.points, list(changes), kept, bounds)
         if same:
             self.kept, self.bounds = kept, bounds
         return same
 
-    @abstractmethod
-    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
-        """Return whether it is proved that changes, to these rules and bounds, change no action."""
+    def _same_at(
+        self, points: NDArray[np.float64], rules: list[int], kept: NDArray[np.bool_], bounds: Box
+    ) -> bool:
+        """Ask the rules at every point whose match set changes with `rules`; note it where actions stay."""
+        places = points[:, None]
+        within = (bounds[rules, :, 0] <= places) & (places <= bounds[rules, :, 1])
+        columns = within.all(axis=2) & kept[rules]
+        at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
+        matching = self.matching[at]
+        matching[:, rules] = columns[at]
+        actions, deciders = self.ruleset.decide(matching, points[at])
+        if (actions != self.actions[at]).any():
+            return False
+        self.matching[at], self.deciders[at] = matching, deciders
+        return True
 
     def decided(self) -> NDArray[np.int64]:
         """Return how many points each rule decides, `(rules,)`; zeros where they cannot be counted."""
-        return np.zeros(len(self.kept), dtype=np.int64)
+        deciders = np.empty(0, dtype=np.int64) if self.points is None else self.deciders
+        return np.bincount(deciders[deciders >= 0], minlength=len(self.kept))
 
     def steps(self, feature: int) -> NDArray[Any]:
-        """Return the bounds worth trying for a feature, in increasing order."""
-        return np.unique(self.bounds[:, feature])
+        """Return the bounds worth trying for a feature, in increasing order: the values of the points."""
+        values = self.bounds[:, feature] if self.points is None else self.points[:, feature]
+        return np.unique(values).astype(self.bounds.dtype)
+
+    def rules_left(self) -> RuleSet:
+        """Return the rules that are left, with the conditions that they have come to."""
+        return self.ruleset.with_bounds(self.bounds).subset(np.flatnonzero(self.kept))
 
 
 def draft_of(ruleset: RuleSet, task: AnyTask | None) -> Draft:
@@ -198,68 +227,13 @@ def draft_of(ruleset: RuleSet, task: AnyTask | None) -> Draft:
     scope = listed(ruleset, task)
     most = MOST_LISTED if ruleset.ordered else MOST_MATCHES // len(ruleset)
     if scope is not None and (scope.unit == "decision state" or len(scope) <= most):
-        return ListedDraft(ruleset, scope.points)
+        return Draft(ruleset, scope.points)
     if ruleset.ordered:
-        return BoxDraft(ruleset)
+        return Draft(ruleset)
     raise RuleError(
         f"{ruleset!r} compares numbers that change from point to point, and its observations are too many to "
         "look at. Give the task whose states matter."
     )
-
-
-def rules_left(draft: Draft) -> RuleSet:
-    """Return the rules that are left, with the conditions that they have come to."""
-    return draft.ruleset.with_bounds(draft.bounds).subset(np.flatnonzero(draft.kept))
-
-
-class ListedDraft(Draft):
-    """Rules over points that can be listed.
-
-    Args:
-        ruleset: the rules.
-        points: where actions must stay, `(n, features)`.
-    """
-
-    proof = "checked at every one"
-
-    def __init__(self, ruleset: RuleSet, points: NDArray[np.float64]) -> None:
-        super().__init__(ruleset)
-        self.points, self.matching = points, ruleset.matches(points)
-        self.actions, self.deciders = ruleset.decide(self.matching, points)
-
-    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
-        """Ask the rules at every point whose match set changes."""
-        rules, points = list(changes), self.points[:, None]
-        within = (bounds[rules, :, 0] <= points) & (points <= bounds[rules, :, 1])
-        columns = within.all(axis=2) & kept[rules]
-        at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
-        matching = self.matching[at]
-        matching[:, rules] = columns[at]
-        actions, deciders = self.ruleset.decide(matching, self.points[at])
-        if (actions != self.actions[at]).any():
-            return False
-        self.matching[at], self.deciders[at] = matching, deciders
-        return True
-
-    def decided(self) -> NDArray[np.int64]:
-        """Return how many points each rule decides."""
-        return np.bincount(self.deciders[self.deciders >= 0], minlength=len(self.kept))
-
-    def steps(self, feature: int) -> NDArray[Any]:
-        """Return the values that the points have."""
-        return np.unique(self.points[:, feature]).astype(self.bounds.dtype)
-
-
-class BoxDraft(Draft):
-    """A decision list over a space whose points cannot be listed."""
-
-    proof = "proved box by box"
-
-    def _is_same(self, changes: Changes, kept: NDArray[np.bool_], bounds: Box) -> bool:
-        """Compare the lists in the smallest box around all boxes that change."""
-        within = hull_of(np.concatenate([self.bounds[list(changes)], bounds[list(changes)]]))
-        after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
-        return compare(rules_left(self), after, within=within, budget=LOOKS_PER_STEP).equal is True
 
 
 def list_by_score(ruleset: RuleSet) -> DecisionList | None:

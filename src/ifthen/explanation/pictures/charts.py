@@ -1,10 +1,9 @@
-"""Charts: how much each rule decides, an episode over time, and performance against the number of rules."""
+"""Charts: how much each rule decides, and an episode over time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -20,13 +19,10 @@ from ifthen.explanation.pictures.board import TITLE, add_panel, key_below, key_h
 from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.slices import action_colour
 from ifthen.explanation.trace import trace
-from ifthen.figure_style import BLUE, COLUMN_WIDTH, GREY, MEDIUM, ORANGE, SMALL, bare
+from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, bare
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import scope_of, table_of
 from ifthen.tasks.task import Task
-
-if TYPE_CHECKING:
-    from ifthen.simplify.ladder import Ladder
 
 BARS = 40
 """At most this many rules get bars."""
@@ -177,28 +173,3 @@ def _draw_strip(
     axes.set_ylim(0, 1)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-
-
-def ladder_figure(ladder: Ladder) -> Figure:
-    """Draw the exact performance of every rung, of the policy as it was given and of an optimal one."""
-    figure = Figure(figsize=(1.4 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
-    axes = figure.subplots()
-    rules = [len(rung.ruleset) for rung in ladder.rungs]
-    values = [rung.performance for rung in ladder.rungs]
-    axes.axhline(ladder.optimum, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
-    axes.annotate(
-        "optimum", (1, ladder.optimum), (-2, 2), ("axes fraction", "data"), "offset points", ha="right",
-        va="bottom", fontsize=SMALL, color="0.35",
-    )  # fmt: skip
-    axes.plot(rules, values, color=BLUE, marker="o", markersize=3.5, linewidth=1.2, label="fewer rules")
-    given: dict[str, Any] = {"color": ORANGE, "marker": "D", "markersize": 5, "linestyle": "none"}
-    label = f"as given ({ladder.before} rules)"
-    axes.plot([ladder.before], [ladder.performance], label=label, **given)
-    axes.set_xlabel("rules", fontsize=MEDIUM)
-    axes.set_ylabel("exact performance", fontsize=MEDIUM)
-    axes.set_title(ladder.task, loc="left", fontsize=MEDIUM, parse_math=False)
-    axes.legend(loc="lower right", frameon=False, fontsize=SMALL)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.margins(y=0.12)
-    bare(axes)
-    return figure
