@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
@@ -47,20 +47,15 @@ class Bits(NamedTuple):
         """Whether some states must stay unmatched, so that the last rule cannot match everywhere."""
         return bool(self.silent.any())
 
+    @property
+    def whole(self) -> Ints:
+        """The box that holds everything, `(features, 2)`."""
+        return np.stack([np.zeros_like(self.sizes), self.sizes - 1], axis=-1)
 
-def checked_table(states: ArrayLike, allowed: ArrayLike) -> tuple[NDArray[np.float64], Mask]:
-    """Return states `(D, features)` and allowed actions `(D, A)` as arrays, or raise."""
-    points, table = np.asarray(states), np.asarray(allowed)
-    if points.ndim != 2 or points.dtype.kind not in "iuf" or not points.size or not np.isfinite(points).all():
-        raise RuleError(f"states must be finite numbers of shape (D, features), not {states!r}.")
-    if table.dtype != np.bool_ or table.ndim != 2 or len(table) != len(points):
-        raise RuleError(
-            f"allowed actions must be truth values of shape ({len(points)}, A), one row for each state, "
-            f"not {table.dtype} of {table.shape}."
-        )
-    if not table.any():
-        raise RuleError("no action is allowed in any state: there is nothing that a rule could say.")
-    return points.astype(np.float64), table
+    def held(self, box: Ints) -> Mask:
+        """Return which states lie inside a box `(features, 2)`, `(D,)`."""
+        inside: Mask = ((self.ranks >= box[:, 0]) & (self.ranks <= box[:, 1])).all(axis=1)
+        return inside
 
 
 def merged(points: NDArray[np.float64], table: Mask) -> tuple[NDArray[np.float64], Mask, Ints]:
@@ -130,18 +125,18 @@ def states_inside(box: Ints, up_to: Words, out: Words) -> None:
 
 
 @lean_kernel
-def fewest_wrong(allowed: Words, inside: Words, left: Words) -> tuple[int, int]:
-    """Return how many states of `inside` and `left` the best action is wrong for, and that action."""
-    fewest, best = NO_LIMIT, 0
+def fewest_wrong(allowed: Words, inside: Words, left: Words) -> int:
+    """Return how many states of `inside` and `left` the best action is wrong for."""
+    fewest = NO_LIMIT
     for a in range(len(allowed)):
         wrong = 0
         for word in range(len(left)):
             wrong += count_bits(inside[word] & left[word] & ~allowed[a, word])
         if wrong < fewest:
-            fewest, best = wrong, a
+            fewest = wrong
             if wrong == 0:
                 break
-    return fewest, best
+    return fewest
 
 
 MOST_SEEDS = 64

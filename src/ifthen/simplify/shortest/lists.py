@@ -9,30 +9,22 @@ timed: the same seed gives the same list on every machine.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ifthen.checks import one_of
 from ifthen.digits import plural
-from ifthen.errors import RuleError, TaskError
+from ifthen.errors import TaskError
 from ifthen.randomness import check_seed, stream
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
-from ifthen.simplify.shortest.bits import (
-    Bits,
-    Ints,
-    Mask,
-    bits_of,
-    checked_table,
-    greedy_list,
-    merged,
-    unpacked,
-)
-from ifthen.simplify.shortest.proof import Bound, decided, lower_bound, with_rule_for_all
+from ifthen.simplify.shortest.bits import Bits, Ints, Mask, bits_of, greedy_list, merged, unpacked
+from ifthen.simplify.shortest.proof import Bound, decided, lower_bound
 from ifthen.simplify.shortest.search import improved
 from ifthen.simulate.scope import tabular
 from ifthen.tasks.solve import value_iteration
@@ -114,6 +106,7 @@ def shortest_decision_list(
         seed: of the search.
         progress: called after each round of the search.
     """
+    one_of("effort", effort, get_args(Effort))
     return shortest_list(*optimal_table(task), task.features, task.action_names, effort, seed, progress)
 
 
@@ -130,8 +123,8 @@ def optimal_table(task: TabularTask) -> tuple[NDArray[np.float64], Mask]:
 
 
 def shortest_list(
-    states: ArrayLike,
-    allowed: ArrayLike,
+    states: NDArray[np.float64],
+    allowed: Mask,
     features: Sequence[Feature],
     action_names: Sequence[str],
     effort: Effort = "normal",
@@ -149,21 +142,7 @@ def shortest_list(
         seed: of the search.
         progress: called after each round of the search.
     """
-    one_of("effort", effort, get_args(Effort))
-    points, table = checked_table(states, allowed)
-    if points.shape[1] != len(features) or table.shape[1] != len(action_names):
-        raise RuleError(
-            f"states and allowed actions must have {len(features)} and {len(action_names)} columns, one for "
-            f"each feature and action, not {points.shape[1]} and {table.shape[1]}."
-        )
-    for column, feature in zip(points.T, features, strict=True):
-        outside = (column < feature.low) | (column > feature.high)
-        if outside.any():
-            raise RuleError(
-                f"{feature.name} of a state must be from {feature.low} to {feature.high}, "
-                f"not {column[outside][0]:g}."
-            )
-    points, table, numbers = merged(points, table)
+    points, table, numbers = merged(states, allowed)
     bits, work = bits_of(points, table), WORK[effort]
     boxes, bound = _search(bits, work, check_seed(seed), progress)
     bounds, actions = readable_rules(bits, boxes)
@@ -199,22 +178,18 @@ def readable_rules(bits: Bits, boxes: Ints) -> tuple[Ints, Ints]:
     Each box is trimmed to the states that it decides, then an interval is left open, or at one end, wherever
     the action is allowed in every state that is decided now and was left to later rules before.
     """
-    size, ranks, tops = len(bits.ranks), bits.ranks, bits.sizes - 1
-    allowed = unpacked(bits.allowed, size)
-    whole = np.stack([np.zeros_like(tops), tops], axis=-1)
-    listed = boxes if bits.open_ended else with_rule_for_all(bits, boxes)
-    left, kept = np.ones(size, dtype=np.bool_), []
-    for box, action in zip(listed, decided(bits, boxes)[0].tolist(), strict=True):
-        inside = left & ((ranks >= box[:, 0]) & (ranks <= box[:, 1])).all(axis=1)
-        if not inside.any():
+    allowed, whole = unpacked(bits.allowed, len(bits.ranks)), bits.whole
+    left, kept = np.ones(len(bits.ranks), dtype=np.bool_), []
+    for box, action in zip(*decided(bits, boxes)[:2], strict=True):
+        own = bits.ranks[left & bits.held(box)]
+        if not len(own):
             continue
-        trimmed = np.stack([ranks[inside].min(axis=0), ranks[inside].max(axis=0)], axis=-1)
-        for d, ends in [(d, ends) for ends in ((0, 1), (0,), (1,)) for d in range(len(tops))]:
+        trimmed = np.stack([own.min(axis=0), own.max(axis=0)], axis=-1)
+        for ends, d in itertools.product((slice(0, 2), 0, 1), range(len(whole))):
             wider = trimmed.copy()
-            wider[d, list(ends)] = whole[d, list(ends)]
-            inside = left & ((ranks >= wider[:, 0]) & (ranks <= wider[:, 1])).all(axis=1)
-            if allowed[action, inside].all():
+            wider[d, ends] = whole[d, ends]
+            if allowed[action, left & bits.held(wider)].all():
                 trimmed = wider
-        left &= ~((ranks >= trimmed[:, 0]) & (ranks <= trimmed[:, 1])).all(axis=1)
+        left &= ~bits.held(trimmed)
         kept.append((trimmed, action))
     return np.array([box for box, _ in kept]), np.array([action for _, action in kept])

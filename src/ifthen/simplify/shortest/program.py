@@ -18,17 +18,17 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ifthen.checks import real_number, whole_number
+from ifthen.checks import real_number
 from ifthen.errors import ParameterError
-from ifthen.simplify.shortest.bits import checked_table, merged
+from ifthen.simplify.shortest.bits import Mask, merged
 
 MOST_VARIABLES = 200_000
 INFEASIBLE = 2  # scipy's status
 
 
-def list_exists(states: ArrayLike, allowed: ArrayLike, rules: int, seconds: float = 60.0) -> bool | None:
+def list_exists(states: NDArray[np.float64], allowed: Mask, rules: int, seconds: float = 60.0) -> bool | None:
     """Return whether some decision list of `rules` rules gives an allowed action in every state.
 
     Args:
@@ -46,16 +46,15 @@ def list_exists(states: ArrayLike, allowed: ArrayLike, rules: int, seconds: floa
         milp,
     )
 
-    places = whole_number("rules", rules, 1, 10_000)
     limit = real_number("seconds", seconds, 0, 1e9)
-    points, table, _ = merged(*checked_table(states, allowed))
+    points, table, _ = merged(states, allowed)
     inside = distinct_boxes(points)
-    if places * inside.shape[0] * table.shape[1] > MOST_VARIABLES:
+    if rules * inside.shape[0] * table.shape[1] > MOST_VARIABLES:
         raise ParameterError(
-            f"{len(points)} states are too many for an integer program of {places} rules: leave it out, the "
+            f"{len(points)} states are too many for an integer program of {rules} rules: leave it out, the "
             "search proves a lower bound too."
         )
-    matrix, least, most, highest = _program(inside, table, places)
+    matrix, least, most, highest = _program(inside, table, rules)
     found = milp(
         np.zeros(matrix.shape[1]),
         constraints=LinearConstraint(matrix, least, most),
@@ -68,7 +67,7 @@ def list_exists(states: ArrayLike, allowed: ArrayLike, rules: int, seconds: floa
     return True if found.x is not None else None
 
 
-def distinct_boxes(points: NDArray[np.float64]) -> NDArray[np.bool_]:
+def distinct_boxes(points: NDArray[np.float64]) -> Mask:
     """Return every set of states that is all that some box holds, `(boxes, D)`, each once and none empty."""
     sides = []
     for column in points.T:
@@ -76,12 +75,12 @@ def distinct_boxes(points: NDArray[np.float64]) -> NDArray[np.bool_]:
         pairs = itertools.combinations_with_replacement(range(len(values)), 2)
         sides.append([(column >= values[low]) & (column <= values[high]) for low, high in pairs])
     boxes = np.array([np.logical_and.reduce(box) for box in itertools.product(*sides)])
-    sets: NDArray[np.bool_] = np.unique(boxes[boxes.any(axis=1)], axis=0)
+    sets: Mask = np.unique(boxes[boxes.any(axis=1)], axis=0)
     return sets
 
 
 def _program(
-    inside: NDArray[np.bool_], allowed: NDArray[np.bool_], places: int
+    inside: Mask, allowed: Mask, places: int
 ) -> tuple[Any, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the constraints: matrix, smallest and largest values, and the variables' largest values.
 

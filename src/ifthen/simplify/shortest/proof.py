@@ -44,34 +44,26 @@ class Bound(NamedTuple):
     """The boxes of a list shorter than the one known before, where one turned up."""
 
 
-def decided(bits: Bits, boxes: Ints, first: Mask | None = None) -> tuple[Ints, Mask]:
+def decided(bits: Bits, boxes: Ints, first: Mask | None = None) -> tuple[Ints, Ints, Mask]:
     """Return what a list of boxes does when every rule has its best action.
 
     Actions are right in as many of the states `first` `(D,)` as can be, then in as many of all.
 
     Returns:
-        The actions, `(n,)`, one more for the rule behind the boxes where every state has an allowed action;
-        and the states `(D,)` in which the action is not allowed, or in which one is missing.
+        The boxes, one more behind them that holds everything where every state has an allowed action; the
+        actions; and the states `(D,)` in which the action is not allowed, or in which one is missing.
     """
-    size, ranks = len(bits.ranks), bits.ranks
+    size = len(bits.ranks)
     allowed, silent = unpacked(bits.allowed, size), unpacked(bits.silent, size)
     weights = 1 + (size + 1) * (np.zeros(size, dtype=np.int64) if first is None else first.astype(np.int64))
-    deciders, actions = np.full(size, -1), []
-    rules = boxes if silent.any() else with_rule_for_all(bits, boxes)
-    for place, box in enumerate(rules):
-        inside = ((ranks >= box[:, 0]) & (ranks <= box[:, 1])).all(axis=1) & (deciders < 0)
-        deciders[inside] = place
+    rules = boxes if silent.any() else np.concatenate([boxes, bits.whole[None]])
+    left, actions, right = np.ones(size, dtype=np.bool_), [], silent.copy()
+    for box in rules:
+        inside = bits.held(box) & left
         actions.append(int(((allowed & inside) * weights).sum(axis=1).argmax()))
-    chosen = np.array(actions, dtype=np.int64)
-    taken = np.append(chosen, 0)[deciders]
-    right = np.where(deciders < 0, silent, allowed[taken, np.arange(size)])
-    return chosen, ~right
-
-
-def with_rule_for_all(bits: Bits, boxes: Ints) -> Ints:
-    """Return the boxes and one more that holds everything."""
-    whole = np.stack([np.zeros_like(bits.sizes), bits.sizes - 1], axis=-1)
-    return np.concatenate([boxes, whole[None]])
+        left &= ~inside
+        right[inside] = allowed[actions[-1], inside]
+    return rules, np.array(actions, dtype=np.int64), ~right
 
 
 def lower_bound(bits: Bits, most: int, work: int, seed: int) -> Bound:
@@ -117,8 +109,8 @@ class _Proof:
             if boxes is None:
                 return None
             if self.bits.open_ended and not some.open_ended:
-                boxes = with_rule_for_all(self.bits, boxes)
-            _, wrong = decided(self.bits, boxes, chosen)
+                boxes = np.concatenate([boxes, self.bits.whole[None]])
+            _, _, wrong = decided(self.bits, boxes, chosen)
             if not wrong.any():
                 return boxes
             self.tally += wrong

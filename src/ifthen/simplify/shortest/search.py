@@ -79,14 +79,14 @@ def price(bits: Bits, open_ended: bool, list_: Candidate, first: int, length: in
     for place in range(first, length):
         rule = list_.order[place]
         inside, left = list_.masks[rule], list_.left[place]
-        cost += fewest_wrong(bits.allowed, inside, left)[0]
+        cost += fewest_wrong(bits.allowed, inside, left)
         if cost > limit:
             return cost
         for word in range(len(left)):
             list_.left[place + 1, word] = left[word] & ~inside[word]
         list_.costs[place + 1] = cost
     if not open_ended:
-        return cost + fewest_wrong(bits.allowed, bits.everything, list_.left[length])[0]
+        return cost + fewest_wrong(bits.allowed, bits.everything, list_.left[length])
     for word in range(len(bits.silent)):
         cost += count_bits(list_.left[length, word] & ~bits.silent[word])
     return cost
