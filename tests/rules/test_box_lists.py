@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, RuleError, StrengthRules
+from ifthen import DecisionList, Feature
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.lists import Difference, Reach, compare, first_match, overlaps
 from tests import naive_explain
@@ -166,21 +166,8 @@ def test_overlaps_are_all_pairs_that_meet_and_disagree(drawn: tuple[DecisionList
         if ruleset.actions[i] != ruleset.actions[j] and (matching[:, i] & matching[:, j]).any()
     }
     found = overlaps(ruleset)
-    assert {(each.first, each.second) for each in found} == expected
-    assert len(found) == len(expected)
-    for each in found:
-        assert ruleset.matches(each.witness)[[each.first, each.second]].all()
-        common = matching[:, each.first] & matching[:, each.second]
-        assert [lies_in(point, each.box) for point in points] == common.tolist()
-
-
-def test_only_decision_lists_over_the_same_features_and_actions_are_looked_at() -> None:
-    features, whole = (Feature("x", 0, 5), Feature("y", 0, 1, "real")), [[[0, 5], [0, 1]]]
-    ruleset = DecisionList(whole, [0], features, ACTIONS)
-    strong = StrengthRules(whole, [0], features, ACTIONS, [[0, 0, 0]], [0], 1.0)
-    with pytest.raises(RuleError, match="decision list"):
-        first_match(strong)
-    with pytest.raises(RuleError, match="decision lists"):
-        compare(ruleset, strong)
-    with pytest.raises(RuleError, match="same features"):
-        compare(ruleset, DecisionList(whole, [0], features, ("Left",)))
+    assert set(found) == expected
+    for pair, region in found.items():
+        assert ruleset.matches(region.witness)[list(pair)].all()
+        common = matching[:, pair].all(axis=1)
+        assert [lies_in(point, region.box) for point in points] == common.tolist()

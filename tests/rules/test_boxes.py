@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import Feature, ParameterError
+from ifthen import Feature
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.search import Log, keep_cell
 from ifthen.rules.boxes.space import Interval, RankSpace, between, box_in_words
@@ -187,11 +187,6 @@ def test_nothing_covers_nothing_and_the_whole_is_the_hole() -> None:
     found = coverage(np.empty((0, 2, 2)), features)
     assert (found.complete, found.uncovered_share, found.holes[0].share) == (False, 1.0, 1.0)
     assert box_in_words(found.holes[0].box, features) == "everywhere"
-
-
-def test_a_budget_must_be_a_whole_number() -> None:
-    with pytest.raises(ParameterError, match="whole number"):
-        coverage([[[0, 5]]], (Feature("x", 0, 5),), budget=0)
 
 
 def test_many_rules_in_many_dimensions_are_decided() -> None:

@@ -177,20 +177,20 @@ def no_conflicts(case: Case) -> Result:
 
 def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str]:
     """Return the number of conflicts of the first rules, the pairs, and what the biggest two share."""
-    counted = [pair for pair in overlaps(ruleset) if pair.second < rules]
-    found = sorted(counted, key=lambda pair: (-pair.share, pair.first, pair.second))
+    counted = [each for each in overlaps(ruleset).items() if each[0][1] < rules]
+    found = sorted(counted, key=lambda each: (-each[1].share, each[0]))
     pairs: Pairs = [
         {
-            "rules": [pair.first, pair.second],
-            "share": pair.share,
-            "box": box_in_words(pair.box, ruleset.features),
-            "witness": values_by_name(ruleset.features, pair.witness),
+            "rules": list(pair),
+            "share": region.share,
+            "box": box_in_words(region.box, ruleset.features),
+            "witness": values_by_name(ruleset.features, region.witness),
         }
-        for pair in found[:LISTED]
+        for pair, region in found[:LISTED]
     ]
     if not pairs:
         return 0, [], ""
-    share = share_in_words(found[0].share) if found[0].share else "an edge without volume"
+    share = share_in_words(pairs[0]["share"]) if pairs[0]["share"] else "an edge without volume"
     example = vector_in_words(pairs[0]["witness"], ruleset.features)
     return len(found), pairs, f"{share} of the space, such as {example}"
 

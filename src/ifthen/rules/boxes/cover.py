@@ -12,29 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ifthen.checks import whole_number
 from ifthen.jit import kernel
-from ifthen.rules.boxes.search import BUDGET, MOST_BUDGET, uncovered
-from ifthen.rules.boxes.space import Box, Ints, Point, RankSpace, share_of
+from ifthen.rules.boxes.search import BUDGET, uncovered
+from ifthen.rules.boxes.space import Ints, RankSpace, Region
 from ifthen.rules.feature import Feature
 
 SPARE = 4
 """Pieces kept for each hole wanted: several can lie in the same hole."""
-
-
-@dataclass(frozen=True)
-class Hole:
-    """A box that no rule meets.
-
-    Args:
-        box: its intervals; it cannot be made longer in any direction without meeting a rule.
-        witness: a point in it.
-        share: its share of what was looked at; 0 where it is flat along a real feature.
-    """
-
-    box: Box
-    witness: Point
-    share: float
 
 
 @dataclass(frozen=True)
@@ -44,7 +28,8 @@ class Coverage:
     Args:
         complete: True: proven that every point lies in a box. False: `holes` shows one that does not.
             None: the search gave up before it found a hole.
-        holes: large ones, at most `limit`, the largest first. They may overlap.
+        holes: boxes that no rule meets, as long as they can be in every direction; large ones, at most
+            `limit`, the largest first. They may overlap.
         uncovered_share: share of the space in no box, of all that was decided; rounded as floats are.
         decided_share: share of the space that was decided; 1 unless the search gave up.
         nodes: cells looked at.
@@ -52,7 +37,7 @@ class Coverage:
     """
 
     complete: bool | None
-    holes: tuple[Hole, ...]
+    holes: tuple[Region, ...]
     uncovered_share: float
     decided_share: float
     nodes: int
@@ -76,7 +61,6 @@ def coverage(
         budget: looks at cells and rules in them before giving up.
         limit: how many holes to keep, at least 1.
     """
-    budget = whole_number("budget", budget, 1, MOST_BUDGET)
     boxes = np.asarray(bounds, dtype=np.float64)
     space = RankSpace(features, boxes, within)
     rules = space.ranks(boxes)
@@ -84,7 +68,7 @@ def coverage(
     complete = False if found.number else None if found.gave_up else True
     return Coverage(
         complete,
-        tuple(largest_holes(space, rules, found.kept)[:limit]),
+        _largest_holes(space, rules, found.kept)[:limit],
         min(1.0, found.different),
         max(0.0, 1.0 - found.undecided),
         found.nodes,
@@ -92,15 +76,13 @@ def coverage(
     )
 
 
-def largest_holes(space: RankSpace, rules: Ints, pieces: Ints) -> list[Hole]:
+def _largest_holes(space: RankSpace, rules: Ints, pieces: Ints) -> tuple[Region, ...]:
     """Return the holes in which pieces `(n, features, 2)` lie, as long as they can be, the largest first."""
     holes = {}
-    for piece in pieces:
-        hole = piece.copy()
+    for hole in pieces.copy():
         widen(rules, space.whole(), hole)
-        share = share_of(hole, space.scale)
-        holes[hole.tobytes()] = Hole(space.box(hole), space.witness(hole), share)
-    return sorted(holes.values(), key=lambda hole: -hole.share)
+        holes[hole.tobytes()] = space.region(hole)
+    return tuple(sorted(holes.values(), key=lambda hole: -hole.share))
 
 
 @kernel

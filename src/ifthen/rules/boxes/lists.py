@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ifthen.checks import whole_number
-from ifthen.errors import RuleError
-from ifthen.rules.boxes.search import BUDGET, MOST_BUDGET, differences, uncovered
-from ifthen.rules.boxes.space import Box, Floats, Ints, Point, RankSpace, overlap, share_of
+from ifthen.rules.boxes.search import BUDGET, differences, uncovered
+from ifthen.rules.boxes.space import Floats, Ints, Point, RankSpace, Region, overlap, share_of
 from ifthen.rules.comparison import Scoring
 from ifthen.rules.ruleset import RuleSet
 
@@ -48,10 +46,7 @@ def first_match(ruleset: RuleSet, *, budget: int = BUDGET) -> list[Reach]:
         budget: looks at cells and rules in them before giving up, over all rules; what the search for one
             rule leaves, those for later rules can use.
     """
-    rest = whole_number("budget", budget, 1, MOST_BUDGET)
-    if not ruleset.ordered:
-        raise RuleError(f"rules decide one after another in a decision list only, not in {ruleset!r}.")
-    bounds = ruleset.bounds.astype(np.float64)
+    bounds, rest = ruleset.bounds.astype(np.float64), budget
     space = RankSpace(ruleset.features, bounds)
     boxes, reaches = space.ranks(bounds), []
     for r in range(len(boxes)):
@@ -92,42 +87,20 @@ def _shadow(
     return tuple(sorted(needed)), looks
 
 
-@dataclass(frozen=True)
-class Overlap:
-    """Two rules that meet and advocate different actions.
+def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
+    """Return all pairs of rules with different actions whose boxes meet, and where both match.
 
-    Args:
-        first: the number, from 0, of the earlier rule.
-        second: that of the later one. In a decision list it decides nowhere in the box.
-        box: where both match.
-        witness: a point where both match.
-        share: share of the space that the box takes.
-    """
-
-    first: int
-    second: int
-    box: Box
-    witness: Point
-    share: float
-
-
-def overlaps(ruleset: RuleSet) -> list[Overlap]:
-    """Return all pairs of rules with different actions whose boxes meet.
-
-    Args:
-        ruleset: a ruleset of any kind.
+    In a decision list the second rule of a pair decides nowhere in that region.
     """
     bounds = ruleset.bounds.astype(np.float64)
     space = RankSpace(ruleset.features, bounds)
-    boxes, found = space.ranks(bounds), []
-    for first in range(len(boxes) - 1):
-        low = np.maximum(boxes[first, :, 0], boxes[first + 1 :, :, 0])
-        high = np.minimum(boxes[first, :, 1], boxes[first + 1 :, :, 1])
-        meets = (low <= high).all(axis=1) & (ruleset.actions[first + 1 :] != ruleset.actions[first])
-        for i in np.flatnonzero(meets).tolist():
-            common = np.stack([low[i], high[i]], axis=-1)
-            share = share_of(common, space.scale)
-            found.append(Overlap(first, first + 1 + i, space.box(common), space.witness(common), share))
+    boxes, found = space.ranks(bounds), {}
+    for first, box in enumerate(boxes[:-1]):
+        later = boxes[first + 1 :]
+        common = np.stack([np.maximum(box, later)[..., 0], np.minimum(box, later)[..., 1]], axis=-1)
+        meets = (common[..., 0] <= common[..., 1]).all(axis=1)
+        for i in np.flatnonzero(meets & (ruleset.actions[first + 1 :] != ruleset.actions[first])).tolist():
+            found[first, first + 1 + i] = space.region(common[i])
     return found
 
 
@@ -156,15 +129,6 @@ def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: 
         within: look only at this box, `(features, 2)`.
         budget: looks at cells and rules in them before giving up.
     """
-    budget = whole_number("budget", budget, 1, MOST_BUDGET)
-    for each in (a, b):
-        if not each.ordered:
-            raise RuleError(f"only decision lists can be compared box by box, not {each!r}.")
-    if a.features != b.features or a.action_names != b.action_names:
-        raise RuleError(
-            "decision lists can be compared only over the same features and actions, "
-            f"not {a!r} ({', '.join(a.action_names)}) and {b!r} ({', '.join(b.action_names)})."
-        )
     bounds = np.concatenate([a.bounds, b.bounds]).astype(np.float64)
     space = RankSpace(a.features, bounds, within)
     actions = np.concatenate([a.actions, b.actions])

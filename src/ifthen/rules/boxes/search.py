@@ -33,7 +33,6 @@ from ifthen.rules.ruleset import NULL_ACTION
 
 BUDGET = 40_000_000
 """The looks that a search has before it gives up, one at each cell and one at each rule there: seconds."""
-MOST_BUDGET = 2**62
 
 
 class Log(NamedTuple):

@@ -132,6 +132,17 @@ class Scale(NamedTuple):
     """`(features,)`: the length of each axis."""
 
 
+class Region(NamedTuple):
+    """A box of interest."""
+
+    box: Box
+    """Its intervals."""
+    witness: Point
+    """A point in it."""
+    share: float
+    """Its share of what was looked at; 0 where it is flat along a real feature."""
+
+
 class RankSpace:
     """A bounded space cut at the edges of boxes.
 
@@ -186,6 +197,10 @@ class RankSpace:
     def box(self, ranks: Ints) -> Box:
         """Return a box of ranks `(features, 2)` in the features' own numbers."""
         return tuple(axis.interval(*pair) for axis, pair in zip(self.axes, ranks.tolist(), strict=True))
+
+    def region(self, ranks: Ints) -> Region:
+        """Return a box of ranks `(features, 2)` with a point in it and its share of the space."""
+        return Region(self.box(ranks), self.witness(ranks), share_of(ranks, self.scale))
 
     def witness(self, ranks: Ints) -> Point:
         """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell."""
