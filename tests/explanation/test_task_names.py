@@ -11,6 +11,7 @@ from gymnasium.wrappers import TransformReward
 
 from ifthen import DecisionList, EnvTask, RuleSet, env_task, frozen_lake, task_by_name
 from ifthen.errors import TaskError
+from ifthen.explanation.read import known_task
 from ifthen.exports import export, schema
 from ifthen.exports.data import written_name
 from ifthen.rules.text.document import RulesText
@@ -72,7 +73,7 @@ def test_a_task_with_settings_of_its_own_is_called_what_no_name_makes(
         named = data["task"]
     else:
         read = RulesText(written)
-        assert read.ruleset(None, None) == always(task)
+        assert read.ruleset(None, None, None, known_task) == always(task)
         named = read.task
     assert named == f"CartPole-v1 with other {other}"
     with pytest.raises(TaskError, match="unknown task"):

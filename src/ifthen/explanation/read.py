@@ -47,7 +47,7 @@ def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, s
             )
         read = RulesText(text)
         features, actions = (None, None) if task is None else (task.features, task.action_names)
-        return read.ruleset(features, actions, look_up=known_task), read.task
+        return read.ruleset(features, actions, None, known_task), read.task
     except (RuleError, OverflowError) as problem:
         raise RuleError(f"{path}: {problem}") from None
 

@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError, nearest
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
 
 def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     """Return `values` as 32-bit integers, or raise if any is not a whole number in that range."""
@@ -26,7 +30,7 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     return exact
 
 
-def real_numbers(values: ArrayLike, what: str) -> NDArray[np.float64]:
+def real_numbers(values: ArrayLike, what: str) -> Floats:
     """Return `values` as finite floats, without −0.0, or raise if they are none."""
     try:
         array = np.asarray(values, dtype=np.float64) + 0.0
@@ -73,7 +77,7 @@ def checked_actions(actions: ArrayLike, rules: int, names: Sequence[str]) -> NDA
     return array
 
 
-def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) -> NDArray[np.float64]:
+def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) -> Floats:
     """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""
     try:
         batch = np.atleast_2d(np.asarray(observation, dtype=np.float64))
@@ -101,9 +105,7 @@ def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) 
     return batch
 
 
-def finite_column(
-    values: ArrayLike, shape: tuple[int, ...], what: str, least: float = -np.inf
-) -> NDArray[np.float64]:
+def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str, least: float = -np.inf) -> Floats:
     """Return a frozen float column of a shape, or raise if it has another, is not finite or too small."""
     try:
         array = np.asarray(values, dtype=np.float64)

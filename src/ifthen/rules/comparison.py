@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ifthen.rules.arrays import Floats
 
 FEWEST_DIGITS, MOST_DIGITS = 3, 17  # 17 decimal digits tell any two floats apart
 
@@ -87,23 +88,17 @@ class Scoring(NamedTuple):
     average is taken. Of equals, the lowest action index wins.
     """
 
-    constants: NDArray[np.float64]
+    constants: Floats
     """`(rules,)`."""
-    slopes: NDArray[np.float64]
+    slopes: Floats
     """`(rules, features)`."""
-    deductions: NDArray[np.float64]
+    deductions: Floats
     """`(rules,)`, not negative."""
-    votes: NDArray[np.float64] | None = None
+    votes: Floats | None = None
     """`(rules,)`, positive; None where one rule decides alone."""
 
     @classmethod
-    def of(
-        cls,
-        weights: NDArray[np.float64],
-        x0: float,
-        deductions: NDArray[np.float64],
-        votes: NDArray[np.float64] | None = None,
-    ) -> Self:
+    def of(cls, weights: Floats, x0: float, deductions: Floats, votes: Floats | None = None) -> Self:
         """Return the scores of rules that predict w·x, given w, `(rules, features + 1)`, and x0."""
         with np.errstate(over="ignore"):  # what cannot be multiplied is infinite
             return cls(weights[:, 0] * x0, weights[:, 1:], deductions, votes)

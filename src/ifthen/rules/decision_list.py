@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.comparison import Comparison, Lost
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
@@ -25,20 +25,16 @@ class DecisionList(RuleSet):
     wins = "comes first"
     overlap = "Overlaps are normal in a decision list: the earlier rule goes first."
 
-    def decide(
-        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return the action and the number of the first matching rule, −1 where none matches."""
         deciders = np.where(matching.any(axis=1), matching.argmax(axis=1), -1)
         return np.where(deciders >= 0, self.actions[deciders], NULL_ACTION), deciders
 
-    def beats(
-        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which matching rules come before `rule`."""
         return matching & (np.arange(len(self)) < rule)
 
-    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+    def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say that the first rule decides and the others come after it."""
         which = "first" if len(matching) > 1 else "only one"
         after = f"comes after rule {winner + 1}"

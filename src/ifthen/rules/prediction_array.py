@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
-from ifthen.rules.arrays import finite_column
+from ifthen.rules.arrays import Floats, Ints, Mask, finite_column
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -81,9 +81,7 @@ class PredictionArrayRules(RuleSet):
         self.experience = finite_column(experience, (len(self),), "experience", least=0)
         self.x0 = float(finite_column(x0, (), "x0"))
 
-    def decide(
-        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return the best action and the fittest rule that advocates it, both −1 where no rule matches."""
         arrays = self._arrays(matching, observations)
         nothing = np.isnan(arrays).all(axis=1)
@@ -92,7 +90,7 @@ class PredictionArrayRules(RuleSet):
         deciders = np.where(advocates, self.fitness, -1.0).argmax(axis=1)
         return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
 
-    def best_actions(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    def best_actions(self, points: Floats) -> Ints:
         """Return what `choose` would, but without the rules that decide, in one compiled call.
 
         Args:
@@ -104,7 +102,7 @@ class PredictionArrayRules(RuleSet):
         best_actions(*own, np.ascontiguousarray(points), sums, out)
         return out
 
-    def prediction_array(self, observation: ArrayLike) -> NDArray[np.float64]:
+    def prediction_array(self, observation: ArrayLike) -> Floats:
         """Return the predicted payoff of every action, NaN where no rule advocates it.
 
         Args:
@@ -114,7 +112,7 @@ class PredictionArrayRules(RuleSet):
         arrays = self._arrays(self.matches(batch), batch)
         return arrays if np.ndim(observation) == 2 else arrays[0]
 
-    def _arrays(self, matching: NDArray[np.bool_], observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _arrays(self, matching: Mask, observations: Floats) -> Floats:
         out = np.empty((len(observations), len(self.action_names)))
         axes = tuple(range(len(self.features)))
         prediction_arrays(
@@ -122,7 +120,7 @@ class PredictionArrayRules(RuleSet):
         )
         return out
 
-    def predictions(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predictions(self, observations: Floats) -> Floats:
         """Return every rule's prediction `(n, rules)` at observations `(n, features)`, matching or not."""
         out = np.empty((len(observations), len(self)))
         no_variance = np.column_stack([self.weights, np.zeros(len(self))])
@@ -134,9 +132,7 @@ class PredictionArrayRules(RuleSet):
         """Predicted payoffs, averaged by fitness."""
         return Scoring.of(self.weights, self.x0, np.zeros(len(self)), self.fitness)
 
-    def beats(
-        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which matching rules speak for a better action than `rule`, or are fitter for the same."""
         actions, own = self.actions, int(self.actions[rule])
         arrays = self._arrays(matching, observations)
@@ -144,10 +140,10 @@ class PredictionArrayRules(RuleSet):
         better = (payoffs > mine) | ((payoffs == mine) & (actions < own))
         tied = (self.fitness == self.fitness[rule]) & (np.arange(len(self)) < rule)
         fitter = (actions == own) & ((self.fitness > self.fitness[rule]) | tied)
-        found: NDArray[np.bool_] = matching & (better | fitter)
+        found: Mask = matching & (better | fitter)
         return found
 
-    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+    def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say what the matching rules predict: the action predicted to pay most is taken."""
         names, own, actions = self.action_names, int(self.actions[winner]), self.actions
         array, predicted = self.prediction_array(point)[0], self.predictions(point)[0]
@@ -174,7 +170,7 @@ class PredictionArrayRules(RuleSet):
         fit = f"less fit: {less} < {more}" if less != more else f"equally fit ({more})"
         return f"speaks for the same action, {fit}"
 
-    def rule_weights(self) -> NDArray[np.float64]:
+    def rule_weights(self) -> Floats:
         """Return each rule's fitness, `(rules,)`."""
         return self.fitness
 
@@ -186,7 +182,7 @@ class PredictionArrayRules(RuleSet):
         return f"{low:.2f}…{high:.2f} ± {self.errors[rule]:.2f}"
 
 
-def _vote_reason(names: tuple[str, ...], array: NDArray[np.float64], advocated: list[int]) -> str:
+def _vote_reason(names: tuple[str, ...], array: Floats, advocated: list[int]) -> str:
     """Return why the action is taken; `advocated` are the actions with votes, the best first."""
     first, *rest = advocated
     if not rest:
@@ -209,14 +205,14 @@ def _vote_lost(name: str, payoff: float, best: float) -> str:
 
 @kernel
 def prediction_arrays(
-    matching: NDArray[np.bool_],
+    matching: Mask,
     actions: NDArray[np.int32],
-    fitness: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    fitness: Floats,
+    weights: Floats,
     x0: float,
-    points: NDArray[np.float64],
+    points: Floats,
     axes: tuple[int, ...],
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     """Write the prediction array of every point, `(points, A)`, NaN where no rule advocates an action."""
     totals = np.empty(out.shape[1])
@@ -235,12 +231,12 @@ def prediction_arrays(
 def best_actions(
     bounds: NDArray[Any],
     actions: NDArray[np.int32],
-    fitness: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    fitness: Floats,
+    weights: Floats,
     x0: float,
-    points: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    out: NDArray[np.int64],
+    points: Floats,
+    sums: Floats,
+    out: Ints,
 ) -> None:
     """Write the best action at every point `(n,)`, −1 where no rule matches; `sums` is scratch of `(2, A)`.
 

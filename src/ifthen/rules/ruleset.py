@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError, nearest
 from ifthen.rules import box
 from ifthen.rules.arrays import (
+    Floats,
+    Ints,
+    Mask,
     checked_actions,
     checked_bounds,
     checked_observations,
@@ -70,11 +73,7 @@ class RuleSet(ABC):
         RuleSet.kinds[cls.kind] = cls
 
     def __init__(
-        self,
-        bounds: ArrayLike,
-        actions: ArrayLike,
-        features: Sequence[Feature],
-        action_names: Sequence[str],
+        self, bounds: ArrayLike, actions: ArrayLike, features: Sequence[Feature], action_names: Sequence[str]
     ) -> None:
         self.features = tuple(features)
         if not all(isinstance(feature, Feature) for feature in self.features):
@@ -94,7 +93,7 @@ class RuleSet(ABC):
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
 
-    def choose(self, observations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def choose(self, observations: ArrayLike) -> tuple[Ints, Ints]:
         """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
 
         Both are −1 where no rule matches.
@@ -103,15 +102,11 @@ class RuleSet(ABC):
         return self.decide(self._matching(batch), batch)
 
     @abstractmethod
-    def decide(
-        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return what `choose` would if the rules `(n, rules)` marked in `matching` were those that match."""
 
     @abstractmethod
-    def beats(
-        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which of the rules marked in `matching` beat `rule` at each observation: `(n, rules)`."""
 
     @property
@@ -119,7 +114,7 @@ class RuleSet(ABC):
         """The numbers that rules compare, for code in any language; None where the order of rules decides."""
         return None
 
-    def best_actions(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    def best_actions(self, points: Floats) -> Ints:
         """Return the actions `(n,)` that `choose` gives, without the rules that decide.
 
         Args:
@@ -135,7 +130,7 @@ class RuleSet(ABC):
         return None if winner < 0 else self._compared(np.flatnonzero(matching[0]), winner, point)
 
     @abstractmethod
-    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+    def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say how matching rules, by number, compared at a point `(1, features)` where `winner` decides."""
 
     def predict(self, observation: ArrayLike) -> Any:
@@ -146,17 +141,17 @@ class RuleSet(ABC):
         actions, _ = self.choose(observation)
         return actions if np.ndim(observation) == 2 else int(actions[0])
 
-    def matches(self, observation: ArrayLike) -> NDArray[np.bool_]:
+    def matches(self, observation: ArrayLike) -> Mask:
         """Return which rules match: `(rules,)` for one observation, `(n, rules)` for a batch."""
         out = self._matching(self.checked_observations(observation))
         return out if np.ndim(observation) == 2 else out[0]
 
-    def _matching(self, batch: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _matching(self, batch: Floats) -> Mask:
         out = np.empty((len(batch), len(self)), dtype=np.bool_)
         box.matches(self.bounds, batch, out)
         return out
 
-    def checked_observations(self, observation: ArrayLike) -> NDArray[np.float64]:
+    def checked_observations(self, observation: ArrayLike) -> Floats:
         """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""
         return checked_observations(observation, self.features)
 
@@ -229,11 +224,11 @@ class RuleSet(ABC):
         """Return what a reader should know of rule number `rule` besides; `notes_title` says what it is."""
         return ""
 
-    def rule_weights(self) -> NDArray[np.float64] | None:
+    def rule_weights(self) -> Floats | None:
         """Return each rule's weight beside others, `(rules,)`; `weight_name` says what it is."""
         return None
 
-    def extra_columns(self) -> dict[str, NDArray[np.float64]]:
+    def extra_columns(self) -> dict[str, Floats]:
         """Return what each rule carries besides, by the names in `own_columns`: arrays `(rules, …)`."""
         return {name: getattr(self, attribute) for name, attribute in self.own_columns.items()}
 

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
-from ifthen.rules.arrays import finite_column
+from ifthen.rules.arrays import Floats, Ints, Mask, finite_column
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -67,9 +67,7 @@ class StrengthRules(RuleSet):
             raise RuleError("variances must not be negative.")
         self.x0 = float(finite_column(x0, (), "x0"))
 
-    def decide(
-        self, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return the action and the number of the strongest matching rule, −1 where none matches."""
         strengths = np.where(matching, self.strengths(observations), -math.inf)
         winners = matching & (strengths == strengths.max(axis=1, keepdims=True))
@@ -78,7 +76,7 @@ class StrengthRules(RuleSet):
         nothing = ~matching.any(axis=1)
         return np.where(nothing, NULL_ACTION, actions), np.where(nothing, -1, deciders)
 
-    def strengths(self, observations: NDArray[np.float64]) -> NDArray[np.float64]:
+    def strengths(self, observations: Floats) -> Floats:
         """Return every rule's strength `(n, rules)` at observations `(n, features)`, matching or not."""
         out = np.empty((len(observations), len(self)))
         learnt = np.column_stack([self.weights, self.variances])
@@ -90,18 +88,16 @@ class StrengthRules(RuleSet):
         """Strengths: w·x less the deviation."""
         return Scoring.of(self.weights, self.x0, np.sqrt(self.variances))
 
-    def beats(
-        self, rule: int, matching: NDArray[np.bool_], observations: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which matching rules are stronger, or as strong with a lower action or number."""
         strengths, actions = self.strengths(observations), self.actions
         earlier = (actions == actions[rule]) & (np.arange(len(self)) < rule)
         own = strengths[:, [rule]]
         tied = (strengths == own) & ((actions < actions[rule]) | earlier)
-        found: NDArray[np.bool_] = matching & ((strengths > own) | tied)
+        found: Mask = matching & ((strengths > own) | tied)
         return found
 
-    def _compared(self, matching: NDArray[np.int64], winner: int, point: NDArray[np.float64]) -> Comparison:
+    def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say how strong the matching rules are: the strongest decides, of equals the lowest action."""
         strengths, actions = self.strengths(point)[0], self.actions
         ranking = matching[np.lexsort((matching, actions[matching], -strengths[matching]))].tolist()
@@ -136,7 +132,7 @@ class StrengthRules(RuleSet):
             return f"{both}, and speak for the same action"
         return f"{both}: with equal strength, the lower action index wins, {own} before {rival.action}"
 
-    def rule_weights(self) -> NDArray[np.float64]:
+    def rule_weights(self) -> Floats:
         """Return each rule's strength at the centre of its box, `(rules,)`."""
         return np.diagonal(self.strengths(self.bounds.mean(axis=2)))
 
@@ -148,14 +144,7 @@ class StrengthRules(RuleSet):
 
 
 @kernel
-def prediction(
-    learnt: NDArray[np.float64],
-    r: int,
-    x0: float,
-    points: NDArray[np.float64],
-    s: int,
-    axes: tuple[int, ...],
-) -> float:
+def prediction(learnt: Floats, r: int, x0: float, points: Floats, s: int, axes: tuple[int, ...]) -> float:
     """Return w·x for rule r at state s; `learnt` is that of one individual, as in all that follows."""
     total: float = learnt[r, 0] * x0
     for d in range(len(axes)):
@@ -164,13 +153,7 @@ def prediction(
 
 
 @kernel
-def strengths_at(
-    learnt: NDArray[np.float64],
-    x0: float,
-    points: NDArray[np.float64],
-    axes: tuple[int, ...],
-    out: NDArray[np.float64],
-) -> None:
+def strengths_at(learnt: Floats, x0: float, points: Floats, axes: tuple[int, ...], out: Floats) -> None:
     """Write the strength of every rule at every point: `(points, rules)`."""
     for s in range(points.shape[0]):
         for r in range(learnt.shape[0]):

@@ -21,9 +21,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import stacked
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
@@ -45,7 +45,7 @@ class NothingToPruneError(RuleError):
 
 
 def pruned_by_play(
-    given: RuleSet, task: EnvTask, seeds: NDArray[np.int64], threads: int, loss: float, progress: Progress
+    given: RuleSet, task: EnvTask, seeds: Ints, threads: int, loss: float, progress: Progress
 ) -> RuleSet:
     """Return fewer and shorter rules that play as well, or nearly so.
 
@@ -106,7 +106,7 @@ def _down(
     return rules
 
 
-def same_at(rules: RuleSet, points: NDArray[np.float64]) -> RuleSet:
+def same_at(rules: RuleSet, points: Floats) -> RuleSet:
     """Return the rules without what makes no difference at points `(n, features)`."""
     draft = Draft(rules, points)
     shorten(draft, widen=True)
@@ -133,12 +133,12 @@ class Contest:
         least: the lowest performance that a candidate may have.
     """
 
-    def __init__(self, task: EnvTask, seeds: NDArray[np.int64], threads: int, least: float = -np.inf) -> None:
+    def __init__(self, task: EnvTask, seeds: Ints, threads: int, least: float = -np.inf) -> None:
         self.task, self.seeds, self.least = task, seeds, least
         self.simulator = environment_simulator(task, threads)
         self._known: dict[tuple[bytes, int], float] = {}
 
-    def performances(self, rulesets: Sequence[RuleSet], seeds: int | None = None) -> NDArray[np.float64]:
+    def performances(self, rulesets: Sequence[RuleSet], seeds: int | None = None) -> Floats:
         """Return the mean returns `(n,)` from the first `seeds` seeds, or all; the floor for failures."""
         rules, k = stacked(rulesets), len(self.seeds) if seeds is None else seeds
         keys = [(key, k) for key in rules.digests()]
@@ -149,9 +149,7 @@ class Contest:
             self._known |= dict(zip(fresh, found.performance.tolist(), strict=True))
         return np.array([self._known[key] for key in keys])
 
-    def best(
-        self, rulesets: Iterable[RuleSet], rules: RuleSet, visited: NDArray[np.float64]
-    ) -> RuleSet | None:
+    def best(self, rulesets: Iterable[RuleSet], rules: RuleSet, visited: Floats) -> RuleSet | None:
         """Return the one that plays best, the shortest among equals; None where all are below the least.
 
         Args:
@@ -169,9 +167,7 @@ class Contest:
         order = np.lexsort((*sizes.T[::-1], -found))
         return candidates[order[0]] if self.is_enough(found[order[0]]) else None
 
-    def _promising(
-        self, candidates: list[RuleSet], rules: RuleSet, visited: NDArray[np.float64]
-    ) -> list[RuleSet]:
+    def _promising(self, candidates: list[RuleSet], rules: RuleSet, visited: Floats) -> list[RuleSet]:
         """Return the few candidates that are worth playing from all seeds."""
         if len(candidates) > FINALISTS:
             points = visited[:: len(visited) // LOOKS + 1]

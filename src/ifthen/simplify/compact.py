@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from ifthen.checks import real_number
 from ifthen.errors import RuleError, TaskError
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import policy_table
 from ifthen.tasks.table import TabularTask
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Compaction = Literal["greedy", "gnmc"]
 MOST_MATCHES = 10_000_000
 """The largest number of points times rules that is looked at together."""

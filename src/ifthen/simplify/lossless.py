@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.boxes.lists import compare, order_by_score
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import lows_and_highs
@@ -166,7 +167,7 @@ class Draft:
         points: where actions must stay, `(n, features)`; None for everywhere, which is proved box by box.
     """
 
-    def __init__(self, ruleset: RuleSet, points: NDArray[np.float64] | None = None) -> None:
+    def __init__(self, ruleset: RuleSet, points: Floats | None = None) -> None:
         self.ruleset, self.bounds, self.points = ruleset, ruleset.bounds.copy(), points
         self.kept = np.ones(len(ruleset), dtype=np.bool_)
         if points is not None:
@@ -191,9 +192,7 @@ class Draft:
             self.kept, self.bounds = kept, bounds
         return same
 
-    def _same_at(
-        self, points: NDArray[np.float64], rules: list[int], kept: NDArray[np.bool_], bounds: Box
-    ) -> bool:
+    def _same_at(self, points: Floats, rules: list[int], kept: Mask, bounds: Box) -> bool:
         """Ask the rules at every point whose match set changes with `rules`; note it where actions stay."""
         places = points[:, None]
         within = (bounds[rules, :, 0] <= places) & (places <= bounds[rules, :, 1])
@@ -207,7 +206,7 @@ class Draft:
         self.matching[at], self.deciders[at] = matching, deciders
         return True
 
-    def decided(self) -> NDArray[np.int64]:
+    def decided(self) -> Ints:
         """Return how many points each rule decides, `(rules,)`; zeros where they cannot be counted."""
         deciders = np.empty(0, dtype=np.int64) if self.points is None else self.deciders
         return np.bincount(deciders[deciders >= 0], minlength=len(self.kept))

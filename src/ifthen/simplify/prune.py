@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
 from ifthen.parallel import checked_threads
+from ifthen.rules.arrays import Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.by_play import Progress, pruned_by_play, size_of
 from ifthen.simplify.compact import Compaction, compact
@@ -56,7 +57,7 @@ class PruneResult:
     performance: float | None = None
     performance_given: float | None = None
     failed_given: bool | None = None
-    seeds: NDArray[np.int64] | None = None
+    seeds: Ints | None = None
 
     def __str__(self) -> str:
         return self.words
@@ -165,7 +166,7 @@ def _check_options(
         raise ParameterError("polish tunes the rules of the ladder: give rules or performance with it.")
 
 
-def _pruning_seeds(task: EnvTask, episodes: int | None, seeds: ArrayLike | None) -> NDArray[np.int64]:
+def _pruning_seeds(task: EnvTask, episodes: int | None, seeds: ArrayLike | None) -> Ints:
     """Return the reset seeds to prune on."""
     if seeds is None:
         return np.concatenate([task.z, task.pruning(100 if episodes is None else episodes)])
@@ -175,7 +176,7 @@ def _pruning_seeds(task: EnvTask, episodes: int | None, seeds: ArrayLike | None)
 
 
 def _by_play(
-    ruleset: RuleSet, task: EnvTask, loss: float, seeds: NDArray[np.int64], threads: int, progress: Progress
+    ruleset: RuleSet, task: EnvTask, loss: float, seeds: Ints, threads: int, progress: Progress
 ) -> PruneResult:
     """Prune by playing, and measure both rulesets on the same seeds."""
     rules = pruned_by_play(ruleset, task, seeds, threads, loss, progress)

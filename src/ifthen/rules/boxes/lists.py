@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.search import BUDGET, differences, uncovered
-from ifthen.rules.boxes.space import Floats, Ints, Point, RankSpace, Region, overlap, share_of
+from ifthen.rules.boxes.space import Ints, Point, RankSpace, Region, overlap, share_of
 from ifthen.rules.comparison import Scoring
 from ifthen.rules.ruleset import RuleSet
 
@@ -70,7 +71,7 @@ def _reach(space: RankSpace, boxes: Ints, r: int, budget: int) -> tuple[Reach, i
 
 
 def _shadow(
-    space: RankSpace, boxes: Ints, cell: Ints, used: NDArray[np.bool_], budget: int
+    space: RankSpace, boxes: Ints, cell: Ints, used: Mask, budget: int
 ) -> tuple[tuple[int, ...], int]:
     """Return rules that cover a cell, as few as the budget can prove, and the looks that took.
 
@@ -172,7 +173,7 @@ def order_by_score(ruleset: RuleSet) -> list[int] | None:
     return order
 
 
-def _precedence(ruleset: RuleSet) -> NDArray[np.bool_] | None:
+def _precedence(ruleset: RuleSet) -> Mask | None:
     """Return which rules must come before which, `(rules, rules)`; None where that differs between points."""
     scoring, bounds = ruleset.scoring, ruleset.bounds.astype(np.float64)
     if scoring is None or scoring.votes is not None:

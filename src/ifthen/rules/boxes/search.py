@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.space import (
-    Floats,
     Ints,
     RankSpace,
     Scale,
@@ -42,7 +42,7 @@ class Log(NamedTuple):
     """`(k, features, 2)`: the largest cells where the lists differ."""
     shares: Floats
     """`(k,)`: their shares of the space."""
-    used: NDArray[np.bool_]
+    used: Mask
     """`(rules,)`: which rules contained a cell in which the lists do the same."""
     counts: NDArray[np.int64]
     """`(5,)`: cells looked at, cells that differ, cells kept, cells left, and looks."""
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
     kept: Ints
     """`(k, features, 2)`: the largest cells where the lists differ."""
-    used: NDArray[np.bool_]
+    used: Mask
     """`(rules,)`: rules that contained a cell: where two lists do not differ, these decide."""
     number: int
     """How many cells differ."""

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import Feature, number_in_words
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 """Ranks, numbers of rules, and actions."""
 Point = tuple[int | float, ...]
@@ -170,7 +170,7 @@ class RankSpace:
             totals[d] = axis.to[-1] - axis.from_[0]
         self.scale = Scale(starts, ends, totals)
 
-    def _clipped(self, bounds: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def _clipped(self, bounds: Floats) -> tuple[Floats, Mask]:
         """Return boxes cut off at `within`, and which of them have anything in it."""
         clipped = np.sort(bounds, axis=-1) + 0.0  # no -0.0
         for d, feature in enumerate(self.features):
@@ -178,7 +178,7 @@ class RankSpace:
                 clipped[:, d, 0], clipped[:, d, 1] = np.ceil(clipped[:, d, 0]), np.floor(clipped[:, d, 1])
         np.maximum(clipped[..., 0], self.within[:, 0], out=clipped[..., 0])
         np.minimum(clipped[..., 1], self.within[:, 1], out=clipped[..., 1])
-        meets: NDArray[np.bool_] = np.all(clipped[..., 0] <= clipped[..., 1], axis=1)
+        meets: Mask = np.all(clipped[..., 0] <= clipped[..., 1], axis=1)
         return clipped, meets
 
     def ranks(self, bounds: Floats) -> Ints:

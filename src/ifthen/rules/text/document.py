@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ifthen.errors import RuleError, nearest
 from ifthen.rules.feature import Feature
@@ -40,46 +40,6 @@ IN_HEAD = "write for example {!r} in the head, or give a task."
 MOST_MISTAKES = 5
 
 
-class Named(Protocol):
-    """Features and actions with names, such as a task."""
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """Name and range of each feature."""
-
-    @property
-    def action_names(self) -> tuple[str, ...]:
-        """One name per action."""
-
-
-def unknown_task(name: str) -> Named:
-    """Raise: without knowledge of tasks none has a known name."""
-    raise RuleError(f"unknown task {name[:60]!r}.")
-
-
-class Mistakes:
-    """The mistakes found so far, each with its line, to be raised together."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[int, str]] = []
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def note(self, line: int, problem: RuleError) -> None:
-        """Keep a mistake on a line, numbered from 1."""
-        self._found.append((line, str(problem)))
-
-    def raise_any(self, at_least: int = 1) -> None:
-        """Raise the mistakes in the order of the lines, where there are `at_least` that many."""
-        lines = [f"line {number}: {problem}" for number, problem in sorted(self._found)]
-        if len(lines) < at_least:
-            return
-        stopped = ", and reading stopped there" if len(lines) >= MOST_MISTAKES else ""
-        told = [f"{len(lines)} mistakes{stopped}:", *(f"  {line}" for line in lines)]
-        raise RuleError("\n".join(told) if len(lines) > 1 else lines[0])
-
-
 class RulesText:
     """What the text says before its rules, and the lines of its rules."""
 
@@ -97,7 +57,7 @@ class RulesText:
         self._seen: set[str] = set()
         self._lines: list[tuple[int, str]] = []
         self._rules_began = self._names_unsure = False
-        self._mistakes = Mistakes()
+        self._mistakes: dict[int, str] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if len(line) > LINE_LIMIT:
                 raise RuleError(
@@ -105,7 +65,7 @@ class RulesText:
                 )
             if not IGNORED.fullmatch(line):
                 self._take(number, without_comment(line))
-                self._mistakes.raise_any(MOST_MISTAKES)
+                self._raise_mistakes(MOST_MISTAKES)
 
     def _take(self, number: int, line: str) -> None:
         """Take in one line, of the head or of the rules."""
@@ -119,8 +79,17 @@ class RulesText:
         try:
             self._read(number, key, found[2], found[4].strip())
         except RuleError as problem:
-            self._mistakes.note(number, problem)
+            self._mistakes[number] = str(problem)
             self._names_unsure = self._names_unsure or key not in ("kind", *SETTINGS)
+
+    def _raise_mistakes(self, at_least: int = 1) -> None:
+        """Raise the mistakes in the order of their lines, where there are `at_least` that many."""
+        lines = [f"line {number}: {problem}" for number, problem in sorted(self._mistakes.items())]
+        if len(lines) < at_least:
+            return
+        stopped = ", and reading stopped there" if len(lines) >= MOST_MISTAKES else ""
+        told = [f"{len(lines)} mistakes{stopped}:", *(f"  {line}" for line in lines)]
+        raise RuleError("\n".join(told) if len(lines) > 1 else lines[0])
 
     def _read(self, number: int, key: str, name: str | None, value: str) -> None:
         """Take in one line of the head."""
@@ -150,8 +119,8 @@ class RulesText:
         self,
         features: Sequence[Feature] | None,
         action_names: Sequence[str] | None,
-        kind: str | None = None,
-        look_up: Callable[[str], Named] = unknown_task,
+        kind: str | None,
+        look_up: Callable[[str], Any],
     ) -> RuleSet:
         """Return the ruleset.
 
@@ -159,10 +128,11 @@ class RulesText:
             features: of the rules, where the head does not give them.
             action_names: of the rules, where the head does not give them.
             kind: of the ruleset; a decision list where neither this nor the head says.
-            look_up: returns the task of a name, for features and actions that are still missing, or raises.
+            look_up: returns the task of a name, for features and action names that are still missing, or
+                raises.
         """
         if self._names_unsure or not self._lines:
-            self._mistakes.raise_any()  # else every rule could look wrong
+            self._raise_mistakes()  # else every rule could look wrong
         name = _agreed("kind", self.kind, kind and _known_kind(kind)) or DecisionList.kind
         own_features, own_actions = self._named(features, action_names, look_up)
         if not self._lines:
@@ -184,16 +154,16 @@ class RulesText:
                 carried = _carried(rule, kind, len(features)) if kind_is_sure else {}
                 rules.append({"if": condition, "then": actions[rule.action], **carried})
             except RuleError as problem:
-                self._mistakes.note(number, problem)
-            self._mistakes.raise_any(MOST_MISTAKES)
-        self._mistakes.raise_any()
+                self._mistakes[number] = str(problem)
+            self._raise_mistakes(MOST_MISTAKES)
+        self._raise_mistakes()
         return rules
 
     def _named(
         self,
         features: Sequence[Feature] | None,
         action_names: Sequence[str] | None,
-        look_up: Callable[[str], Named],
+        look_up: Callable[[str], Any],
     ) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
         """Return features and actions: those of the head or given, or else those of the task in the head."""
         own_features = _agreed("features", tuple(self.features) or None, features and tuple(features))

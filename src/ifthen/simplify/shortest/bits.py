@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
+from ifthen.rules.arrays import Ints, Mask
 from ifthen.rules.box import ONE, WORD, ZERO, words_for
 
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
 """Sets of states, one bit for each."""
 PAIRS, FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
@@ -54,11 +53,10 @@ class Bits(NamedTuple):
 
     def held(self, box: Ints) -> Mask:
         """Return which states lie inside a box `(features, 2)`, `(D,)`."""
-        inside: Mask = ((self.ranks >= box[:, 0]) & (self.ranks <= box[:, 1])).all(axis=1)
-        return inside
+        return np.asarray(((self.ranks >= box[:, 0]) & (self.ranks <= box[:, 1])).all(axis=1))
 
 
-def merged(points: NDArray[np.float64], table: Mask) -> tuple[NDArray[np.float64], Mask, Ints]:
+def merged(points: NDArray[Any], table: Mask) -> tuple[NDArray[Any], Mask, Ints]:
     """Return the states that differ, what is allowed in all that look like them, and the first of each."""
     different, first, group = np.unique(points, axis=0, return_index=True, return_inverse=True)
     together = np.ones((len(different), table.shape[1]), dtype=np.bool_)

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Ints
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
-from ifthen.simplify.shortest.bits import Bits, Ints, Words, bits_of, unpacked
+from ifthen.simplify.shortest.bits import Bits, Words, bits_of, unpacked
 
 MOST_BOXES = 20_000
 MOST_FACTS = 1 << 17

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,10 @@ from ifthen.checks import one_of
 from ifthen.digits import plural
 from ifthen.errors import TaskError
 from ifthen.randomness import check_seed, stream
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
-from ifthen.simplify.shortest.bits import Bits, Ints, Mask, bits_of, greedy_list, merged, unpacked
+from ifthen.simplify.shortest.bits import Bits, bits_of, greedy_list, merged, unpacked
 from ifthen.simplify.shortest.proof import Bound, decided, lower_bound
 from ifthen.simplify.shortest.search import improved
 from ifthen.simulate.scope import tabular
@@ -110,7 +111,7 @@ def shortest_decision_list(
     return shortest_list(*optimal_table(task), task.features, task.action_names, effort, seed, progress)
 
 
-def optimal_table(task: TabularTask) -> tuple[NDArray[np.float64], Mask]:
+def optimal_table(task: TabularTask) -> tuple[Floats, Mask]:
     """Return the decision states of a task, `(D, features)`, and the optimal actions in each, `(D, A)`."""
     tabular(task, "a list of optimal actions")
     if task.gamma == 1:
@@ -123,7 +124,7 @@ def optimal_table(task: TabularTask) -> tuple[NDArray[np.float64], Mask]:
 
 
 def shortest_list(
-    states: NDArray[np.float64],
+    states: NDArray[Any],
     allowed: Mask,
     features: Sequence[Feature],
     action_names: Sequence[str],
@@ -185,7 +186,7 @@ def readable_rules(bits: Bits, boxes: Ints) -> tuple[Ints, Ints]:
         if not len(own):
             continue
         trimmed = np.stack([own.min(axis=0), own.max(axis=0)], axis=-1)
-        for ends, d in itertools.product((slice(0, 2), 0, 1), range(len(whole))):
+        for ends, d in itertools.product(([0, 1], [0], [1]), range(len(whole))):
             wider = trimmed.copy()
             wider[d, ends] = whole[d, ends]
             if allowed[action, left & bits.held(wider)].all():

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from ifthen.checks import real_number
 from ifthen.errors import ParameterError
-from ifthen.simplify.shortest.bits import Mask, merged
+from ifthen.rules.arrays import Floats, Mask
+from ifthen.simplify.shortest.bits import merged
 
 MOST_VARIABLES = 200_000
 INFEASIBLE = 2  # scipy's status
 
 
-def list_exists(states: NDArray[np.float64], allowed: Mask, rules: int, seconds: float = 60.0) -> bool | None:
+def list_exists(states: NDArray[Any], allowed: Mask, rules: int, seconds: float = 60.0) -> bool | None:
     """Return whether some decision list of `rules` rules gives an allowed action in every state.
 
     Args:
@@ -67,7 +68,7 @@ def list_exists(states: NDArray[np.float64], allowed: Mask, rules: int, seconds:
     return True if found.x is not None else None
 
 
-def distinct_boxes(points: NDArray[np.float64]) -> Mask:
+def distinct_boxes(points: Floats) -> Mask:
     """Return every set of states that is all that some box holds, `(boxes, D)`, each once and none empty."""
     sides = []
     for column in points.T:
@@ -79,9 +80,7 @@ def distinct_boxes(points: NDArray[np.float64]) -> Mask:
     return sets
 
 
-def _program(
-    inside: Mask, allowed: Mask, places: int
-) -> tuple[Any, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _program(inside: Mask, allowed: Mask, places: int) -> tuple[Any, Floats, Floats, Floats]:
     """Return the constraints: matrix, smallest and largest values, and the variables' largest values.
 
     Variables are those of each place in turn: x, box by box with all actions, then u of every state.

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ifthen.randomness import stream
+from ifthen.rules.arrays import Ints, Mask
 from ifthen.rules.box import WORD
-from ifthen.simplify.shortest.bits import Bits, Ints, Mask, Words, greedy_list, packed, unpacked
+from ifthen.simplify.shortest.bits import Bits, Words, greedy_list, packed, unpacked
 from ifthen.simplify.shortest.facts import (
     IMPOSSIBLE,
     OUT_OF_BUDGET,

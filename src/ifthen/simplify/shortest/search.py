@@ -17,7 +17,8 @@ import numpy as np
 
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, uniform
-from ifthen.simplify.shortest.bits import NO_LIMIT, Bits, Ints, Words, count_bits, fewest_wrong, states_inside
+from ifthen.rules.arrays import Ints
+from ifthen.simplify.shortest.bits import NO_LIMIT, Bits, Words, count_bits, fewest_wrong, states_inside
 
 HOT, COLD = 0.18, 0.08
 """Temperatures: one wrong state more is accepted once in 260 moves at first, once in 270,000 at last."""
