@@ -30,21 +30,28 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     return exact
 
 
-def real_numbers(values: ArrayLike, what: str) -> Floats:
-    """Return `values` as finite floats, without −0.0, or raise if they are none."""
+def real_numbers(
+    values: ArrayLike, what: str, shape: tuple[int, ...] | None = None, least: float = -np.inf
+) -> Floats:
+    """Return `values` as finite floats, or raise if they are none, have another shape or are too small."""
+    how = "in one rectangular array" if shape is None else f"of shape {shape}"
     try:
-        array = np.asarray(values, dtype=np.float64) + 0.0
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers in one rectangular array, not {values!r}.") from None
+        raise RuleError(f"{what} must be numbers {how}, not {values!r}.") from None
+    if shape is not None and array.shape != shape:
+        raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
     if not np.isfinite(array).all():
         raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
-    return array
+    if (array < least).any():
+        raise RuleError(f"{what} must be at least {least}, not {array.min():g}.")
+    return frozen(array)
 
 
 def checked_bounds(bounds: ArrayLike, features: tuple[Feature, ...]) -> NDArray[Any]:
     """Return conditions `(rules, features, 2)` inside the features' ranges, or raise naming the rule."""
-    numbers = whole_numbers if bounds_type(features) is np.int32 else real_numbers
-    array: NDArray[Any] = numbers(bounds, "bounds")
+    whole, what = bounds_type(features) is np.int32, "bounds"
+    array = whole_numbers(bounds, what) if whole else real_numbers(bounds, what) + 0.0  # no -0.0
     if array.ndim != 3 or array.shape[1:] != (len(features), 2) or len(array) == 0:
         raise RuleError(
             f"bounds must have shape (rules, {len(features)}, 2) with at least one rule, not {array.shape}."
@@ -103,21 +110,6 @@ def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) 
             f"{feature.name} of an observation must be from {feature.low} to {feature.high}, not {value:g}."
         )
     return batch
-
-
-def finite_column(values: ArrayLike, shape: tuple[int, ...], what: str, least: float = -np.inf) -> Floats:
-    """Return a frozen float column of a shape, or raise if it has another, is not finite or too small."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers of shape {shape}, not {values!r}.") from None
-    if array.shape != shape:
-        raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
-    if not np.isfinite(array).all():
-        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
-    if (array < least).any():
-        raise RuleError(f"{what} must be at least {least}, not {array.min():g}.")
-    return frozen(array)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:

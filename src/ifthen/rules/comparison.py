@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from ifthen.rules.arrays import Floats
 
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+
 FEWEST_DIGITS, MOST_DIGITS = 3, 17  # 17 decimal digits tell any two floats apart
-
-
-class Speakers(Protocol):
-    """Rules that can be put into words: a RuleSet."""
-
-    def rule_in_words(self, rule: int) -> str:
-        """Return a rule: IF … THEN … ."""
-
-    def action_of(self, rule: int) -> str:
-        """Return the name of a rule's action."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,7 @@ class Lost:
     rule: int
     score: float | None
     why: str
-    ruleset: Speakers = field(repr=False, compare=False)
+    ruleset: RuleSet = field(repr=False, compare=False)
 
     @property
     def words(self) -> str:

@@ -10,14 +10,7 @@ from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
 class DecisionList(RuleSet):
-    """Rules in order; the first whose condition matches decides.
-
-    Args:
-        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
-        actions: the actions, `(rules,)`, as indices into `action_names`.
-        features: name and range of each feature.
-        action_names: one name per action of the task.
-    """
+    """Rules in order; the first whose condition matches decides. Arguments are those of `RuleSet`."""
 
     kind = "decision-list"
     how = "The first rule that matches decides."

@@ -99,8 +99,8 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
         plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        own = {"unit": self.unit} if self.unit else {}
-        return {**plain, **own, "clips": True} if self.clips else {**plain, **own}
+        own = {"unit": self.unit, "clips": self.clips}
+        return plain | {name: value for name, value in own.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
@@ -109,8 +109,7 @@ class Feature:
             raise RuleError(
                 f"a feature needs name, kind, low and high, and may have unit and clips, not {data!r}."
             )
-        own = data.get("unit", ""), data.get("clips", False)
-        return cls(data["name"], data["low"], data["high"], data["kind"], *own)
+        return cls(**data)
 
 
 def number_in_words(value: float) -> str:

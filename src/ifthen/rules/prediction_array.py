@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
-from ifthen.rules.arrays import Floats, Ints, Mask, finite_column
+from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -25,11 +25,7 @@ from ifthen.rules.strength import prediction, strengths_at
 class PredictionArrayRules(RuleSet):
     """Overlapping rules without order that predict payoffs; the action predicted to pay most is taken.
 
-    Args:
-        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
-        actions: the actions, `(rules,)`, as indices into `action_names`.
-        features: name and range of each feature.
-        action_names: one name per action of the task.
+    Args, besides those of `RuleSet`:
         weights: w of each rule, `(rules, features + 1)`, the weight of x0 first.
         fitness: the weight of each rule's vote, `(rules,)`, positive.
         errors: mean error of each rule's predictions, `(rules,)`, not negative.
@@ -72,14 +68,14 @@ class PredictionArrayRules(RuleSet):
         x0: float = 10.0,
     ) -> None:
         super().__init__(bounds, actions, features, action_names)
-        self.weights = finite_column(weights, (len(self), len(self.features) + 1), "weights")
-        self.fitness = finite_column(fitness, (len(self),), "fitness")
+        self.weights = real_numbers(weights, "weights", (len(self), len(self.features) + 1))
+        self.fitness = real_numbers(fitness, "fitness", (len(self),))
         if (self.fitness <= 0).any():
             raise RuleError("fitness must be positive.")
-        self.errors = finite_column(errors, (len(self),), "errors", least=0)
-        self.numerosity = finite_column(numerosity, (len(self),), "numerosity", least=1)
-        self.experience = finite_column(experience, (len(self),), "experience", least=0)
-        self.x0 = float(finite_column(x0, (), "x0"))
+        self.errors = real_numbers(errors, "errors", (len(self),), least=0)
+        self.numerosity = real_numbers(numerosity, "numerosity", (len(self),), least=1)
+        self.experience = real_numbers(experience, "experience", (len(self),), least=0)
+        self.x0 = float(real_numbers(x0, "x0", ()))
 
     def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return the best action and the fittest rule that advocates it, both −1 where no rule matches."""

@@ -258,21 +258,26 @@ class RuleSet(ABC):
         }
 
     @staticmethod
+    def of_kind(name: Any) -> type[RuleSet]:
+        """Return the kind of rulesets of a name, or raise with the nearest one."""
+        import ifthen.rules.kinds  # noqa: F401  # the kinds of rulesets register themselves there
+
+        if not isinstance(name, str) or name not in RuleSet.kinds:
+            told = name[:60] if isinstance(name, str) else name
+            raise RuleError(f"unknown kind of ruleset {told!r}.{nearest(str(told), RuleSet.kinds)}")
+        return RuleSet.kinds[name]
+
+    @staticmethod
     def from_dict(data: Mapping[str, Any]) -> RuleSet:
         """Build a ruleset from `to_dict`'s plain data.
 
         A feature left out of a rule is unrestricted. Data may also name a task, which is not looked up.
         """
-        import ifthen.rules.kinds  # noqa: F401  # the kinds of rulesets register themselves there
-
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise RuleError(f"a ruleset must be an object with format {FORMAT!r}, as to_dict gives it.")
         if data.get("version") != VERSION:
             raise RuleError(f"the ruleset has version {data.get('version')!r}; this ifthen reads {VERSION}.")
-        name = data.get("kind")
-        if not isinstance(name, str) or name not in RuleSet.kinds:
-            raise RuleError(f"unknown kind of ruleset {name!r}.{nearest(str(name), RuleSet.kinds)}")
-        kind = RuleSet.kinds[name]
+        kind = RuleSet.of_kind(data.get("kind"))
         own = ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings)
         refuse_unknown("the ruleset", data, own)
         try:
@@ -283,7 +288,7 @@ class RuleSet(ABC):
             settings = (data[name] for name in kind.own_settings)
             return kind(*rules, features, action_names, *columns, *settings)
         except KeyError as missing:
-            raise RuleError(f"a ruleset of kind {name!r} needs {missing}.") from None
+            raise RuleError(f"a ruleset of kind {kind.kind!r} needs {missing}.") from None
         except (TypeError, AttributeError) as wrong:
             raise RuleError(f"a ruleset must be plain data as to_dict gives it: {wrong}.") from None
 

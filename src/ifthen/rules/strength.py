@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
-from ifthen.rules.arrays import Floats, Ints, Mask, finite_column
+from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -28,11 +28,7 @@ from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 class StrengthRules(RuleSet):
     """Overlapping rules without order; the strongest one that matches decides.
 
-    Args:
-        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
-        actions: the actions, `(rules,)`, as indices into `action_names`.
-        features: name and range of each feature.
-        action_names: one name per action of the task.
+    Args, besides those of `RuleSet`:
         weights: w of each rule, `(rules, features + 1)`, the weight of x0 first.
         variances: var of each rule, `(rules,)`, not negative.
         x0: the constant put before the state.
@@ -61,11 +57,11 @@ class StrengthRules(RuleSet):
         x0: float = 10.0,
     ) -> None:
         super().__init__(bounds, actions, features, action_names)
-        self.weights = finite_column(weights, (len(self), len(self.features) + 1), "weights")
-        self.variances = finite_column(variances, (len(self),), "variances")
+        self.weights = real_numbers(weights, "weights", (len(self), len(self.features) + 1))
+        self.variances = real_numbers(variances, "variances", (len(self),))
         if (self.variances < 0).any():
             raise RuleError("variances must not be negative.")
-        self.x0 = float(finite_column(x0, (), "x0"))
+        self.x0 = float(real_numbers(x0, "x0", ()))
 
     def decide(self, matching: Mask, observations: Floats) -> tuple[Ints, Ints]:
         """Return the action and the number of the strongest matching rule, −1 where none matches."""

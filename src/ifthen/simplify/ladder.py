@@ -25,6 +25,7 @@ from ifthen.simulate.scope import AnyTask, ruleset_of, tabular
 from ifthen.simulate.table import optimal_performance, policy_table
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.table import TabularTask
+from ifthen.text_table import fitting_rows
 
 if TYPE_CHECKING:
     import polars
@@ -105,13 +106,12 @@ class Ladder:
         return polars.DataFrame(rows, schema=names, orient="row")
 
     def __str__(self) -> str:
-        lines = [f"{self.before} rules on {self.task}; the optimum is {self.optimum:.4f}"]
-        lines.append(f"{'rules':>5}  {'performance':>11}  {'of optimum':>10}  {'states changed':>14}")
+        rows = [("rules", "performance", "of optimum", "states changed")]
         for rung in self.rungs:
             share = "–" if np.isnan(rung.fraction) else f"{rung.fraction:.1%}"
-            numbers = f"{rung.performance:>11.4f}  {share:>10}  {rung.changed:>14}"
-            lines.append(f"{len(rung.ruleset):>5}  {numbers}")
-        return "\n".join(lines)
+            rows.append((str(len(rung.ruleset)), f"{rung.performance:.4f}", share, str(rung.changed)))
+        title = f"{self.before} rules on {self.task}; the optimum is {self.optimum:.4f}"
+        return "\n".join([title, *fitting_rows(rows, "rrrr", 80)])
 
     def figure(self) -> Figure:
         """Draw the exact performance of every rung, of the policy as it was given and of an optimal one."""

@@ -101,7 +101,7 @@ class RulesText:
         if name is not None:
             self.features.append(feature_in(name, value))
         elif key == "kind":
-            self.kind = _known_kind(value.lower())
+            self.kind = RuleSet.of_kind(value.lower()).kind
         elif key == "task":
             self.task, self._task_line = names_in(value)[0], number
         elif key == "actions":
@@ -133,7 +133,7 @@ class RulesText:
         """
         if self._names_unsure or not self._lines:
             self._raise_mistakes()  # else every rule could look wrong
-        name = _agreed("kind", self.kind, kind and _known_kind(kind)) or DecisionList.kind
+        name = _agreed("kind", self.kind, kind and RuleSet.of_kind(kind).kind) or DecisionList.kind
         own_features, own_actions = self._named(features, action_names, look_up)
         if not self._lines:
             raise RuleError("there is no rule: write lines such as 'IF x <= 3 THEN Left'.")
@@ -200,13 +200,6 @@ def _carried(rule: ReadRule, kind: type[RuleSet], features: int) -> dict[str, An
             )
         carries[name] = numbers if name == "weights" else numbers[0]
     return carries
-
-
-def _known_kind(name: str) -> str:
-    """Return the name of a kind of ruleset, or raise with the nearest one."""
-    if name not in RuleSet.kinds:
-        raise RuleError(f"unknown kind of ruleset {name[:60]!r}.{nearest(name[:60], RuleSet.kinds)}")
-    return name
 
 
 def _agreed(what: str, written: Any, given: Any) -> Any:

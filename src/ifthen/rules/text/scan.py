@@ -98,12 +98,8 @@ class Names:
     def __init__(self, names: Sequence[str], what: str) -> None:
         self.names, self.what = tuple(names), what
         self._lengths = sorted({len(name) for name in self.names}, reverse=True)
-        self._numbers: dict[str, int] = {}
-        self._folded: dict[tuple[int, str], int] = {}
         self._lower: dict[str, list[int]] = {}
         for number, name in enumerate(self.names):
-            self._numbers.setdefault(name, number)
-            self._folded.setdefault((len(name), name.lower()), number)
             self._lower.setdefault(name.lower(), []).append(number)
 
     def __getitem__(self, number: int) -> str:
@@ -120,20 +116,22 @@ class Names:
             piece, end = text[start : start + length], start + length
             if len(piece) < length or not _ends_word(text, end):
                 continue
-            if piece in self._numbers:
-                return self._numbers[piece], end
-            number = self._folded.get((length, piece.lower()))
-            loose = loose or (None if number is None else (number, end))
+            like = [number for number in self._like(piece) if len(self.names[number]) == length]
+            if like and self.names[like[0]] == piece:
+                return like[0], end
+            loose = loose or ((like[0], end) if like else None)
         return loose
 
     def find(self, name: str) -> int:
         """Return a name's number, in any case where that is unambiguous, or raise with the nearest one."""
-        if name in self._numbers:
-            return self._numbers[name]
-        folded = self._lower.get(name.lower(), [])
-        if len(folded) == 1:
-            return folded[0]
+        like = self._like(name)
+        if like and (len(like) == 1 or self.names[like[0]] == name):
+            return like[0]
         raise RuleError(f"unknown {self.what} {name[:60]!r}.{nearest(name[:60], self.names)}")
+
+    def _like(self, name: str) -> list[int]:
+        """Return the numbers of the names that are the same in any case; first those as written."""
+        return sorted(self._lower.get(name.lower(), ()), key=lambda number: self.names[number] != name)
 
 
 def _ends_word(text: str, end: int) -> bool:
