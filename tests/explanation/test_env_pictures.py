@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from ifthen import DecisionList, Feature, ParameterError, RuleSet, TaskError, write_pictures
 from ifthen.explanation.pictures.charts import episode_figure, usage_figure
 from ifthen.explanation.pictures.grid_figures import rule_colour
-from ifthen.explanation.pictures.planes import chosen_pairs, importance
-from ifthen.explanation.pictures.regions import regions, rule_borders
+from ifthen.explanation.pictures.planes import chosen_pairs, importance, regions, rule_borders
 from ifthen.explanation.pictures.slices import action_colour, slice_figure
 from ifthen.explanation.trace import trace
 from ifthen.simulate.scope import Scope, median_point, visited_states

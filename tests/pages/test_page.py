@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ifthen import PPLDL, PPLST, System, frozen_lake
-from ifthen.pages import report_page
+from ifthen.pages.report import report_page
 from ifthen.runs.learning_curve import learning_curve
 from tests.tables import table_named
 

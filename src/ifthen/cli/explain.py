@@ -100,8 +100,9 @@ def _explain_all(
     if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
         from ifthen.pages.folder import explain_to
 
+        policies = [(each.name, each.ruleset) for each in (policy, other) if each is not None]
         with err.status("drawing"):
-            page = explain_to(folder, policy, found, other, steps)
+            page = explain_to(folder, policies, policy.task, found, steps)
     out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
     out.print()
     out.print(found.to_text(out.width))

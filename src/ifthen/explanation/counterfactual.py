@@ -4,7 +4,7 @@ Distance is the sum over features of |change| / (high − low) of the feature. A
 distance the one that changes fewer features is nearest, then the one whose values come first in
 lexicographic order. Distances are compared as fractions, so that a tie is a tie.
 
-Where the states can be listed, they are looked at in order of distance. Elsewhere decision lists can be
+Where the states can be listed, all are looked at. Elsewhere decision lists can be
 answered, over real features too. A list chooses another action than a in each box of another action, less
 the earlier boxes of action a. The nearest point of a box is unique; where an earlier box holds it, the box is
 cut into the pieces around that one, and the piece with the nearest point is looked at next.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import BLOCK, Number, all_vectors, choose_at, points_of, values_by_name
-from ifthen.tasks.table import TabularTask
+from ifthen.simulate.scope import Number, Scope, choose_at, values_by_name
 
 LISTED = 200_000
 """The largest space whose vectors are listed."""
@@ -73,33 +72,6 @@ class Counterfactual:
         return {**vars(self), "observation": dict(self.observation), "changes": changes}
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """The states a counterfactual may be.
-
-    Args:
-        points: the states, `(n, features)`; None where they cannot be listed.
-        choose: gives the actions of the states with these numbers.
-        name: the states in words.
-    """
-
-    points: NDArray[np.float64] | None
-    choose: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-    name: str
-
-
-def domain_of(ruleset: RuleSet, task: TabularTask | None) -> Domain:
-    """Return the decision states of the task or, without one, the whole space where it can be listed."""
-    if task is None:
-        points = all_vectors(ruleset.features, LISTED)
-        grid = np.empty((0, len(ruleset.features))) if points is None else points
-        return Domain(points, lambda states: ruleset.choose(grid[states])[0], "states")
-    points = points_of(ruleset, task)
-    assert points is not None
-    actions, _ = ruleset.choose(points)
-    return Domain(points, lambda states: actions[states], f"decision states of {task.name}")
-
-
 def distance(features: Sequence[Feature], a: Sequence[float], b: Sequence[float]) -> Fraction:
     """Return the distance of two points, exactly."""
     terms = (
@@ -120,7 +92,7 @@ def rank(features: Sequence[Feature], start: Sequence[float], point: Sequence[fl
 
 
 def counterfactual(
-    ruleset: RuleSet, start: Sequence[float], action: int, domain: Domain
+    ruleset: RuleSet, start: Sequence[float], action: int, states: Scope | None, name: str = "states"
 ) -> tuple[Counterfactual | None, str]:
     """Return the nearest state with another action than `action`, and why there is none, or perhaps a nearer.
 
@@ -128,11 +100,11 @@ def counterfactual(
         ruleset: the rules.
         start: the observation, `(features,)`.
         action: what is chosen there, −1 for none.
-        domain: the states to look at.
+        states: the states to look at; None where they cannot be listed.
+        name: the states in words.
     """
-    found, note = None, f"all {domain.name} get the same answer"
-    if domain.points is not None:
-        found = nearest_listed(ruleset, start, action, domain)
+    if states is not None:
+        found, note = nearest_listed(start, action, states), f"all {name} get the same answer"
     elif ruleset.ordered:
         found, note = nearest_in_list(ruleset, start, action)
     else:
@@ -155,27 +127,15 @@ def described(ruleset: RuleSet, start: Sequence[float], point: Sequence[float]) 
     )
 
 
-def nearest_listed(
-    ruleset: RuleSet, start: Sequence[float], action: int, domain: Domain
-) -> list[float] | None:
-    """Return the nearest of the domain's states whose action differs, None where all have this one."""
-    features, points = ruleset.features, domain.points
-    assert points is not None
+def nearest_listed(start: Sequence[float], action: int, states: Scope) -> list[float] | None:
+    """Return the nearest of the states whose action differs, None where all have this one."""
+    features, points = states.ruleset.features, states.points[states.actions != action]
+    if not len(points):
+        return None
     spans = np.array([float(f.high) - float(f.low) or 1.0 for f in features])
     distances = (np.abs(points - np.asarray(start)) / spans).sum(axis=1)
-    order = np.argsort(distances, kind="stable")
-    first, size = 0, max(1, BLOCK // len(ruleset))
-    while first < len(order):
-        block = order[first : first + size]
-        differ = block[domain.choose(block) != action]
-        if len(differ):
-            limit = distances[differ[0]] * (1 + NEAR)
-            tied = order[first : np.searchsorted(distances[order], limit, side="right")]
-            tied = tied[domain.choose(tied) != action]
-            near: list[list[float]] = points[tied].tolist()
-            return min(near, key=lambda point: rank(features, start, point))
-        first += size
-    return None
+    near: list[list[float]] = points[distances <= distances.min() * (1 + NEAR)].tolist()
+    return min(near, key=lambda point: rank(features, start, point))
 
 
 def nearest_in_list(

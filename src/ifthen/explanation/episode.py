@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     import polars
 
 Ending = Literal["goal", "hole", "ended", "terminated", "truncated", "stopped", "no rule"]
+ENDINGS: dict[Ending, str] = {
+    "goal": "reached the goal",
+    "hole": "fell into a hole",
+    "ended": "ended",
+    "terminated": "ended by the environment",
+    "truncated": "truncated",
+    "stopped": "stopped",
+    "no rule": "no rule matches",
+}
 OWN_COLUMNS = ("step", "rule", "words", "action", "reward", "slipped", "return_so_far")
 SHOWN_FIRST, SHOWN_LAST = 20, 5
 """The text shows this many rows at the beginning and at the end of a long episode."""

@@ -135,8 +135,14 @@ class Reading:
         """
         ordered = self.ruleset.ordered
         rules = self.rules if everything or ordered else self._worth_showing
+        then = {True: "THEN ", False: "     "}
         cells = [
-            [str(rule.number), rule.head, *[_then(rule)] * ordered, *self._measures(rule).values()]
+            [
+                str(rule.number),
+                rule.head,
+                *[then[rule.head.startswith("IF ")] + rule.action] * ordered,
+                *self._measures(rule).values(),
+            ]
             for rule in rules
         ]
         measures = self._headers[3:]
@@ -185,7 +191,7 @@ class Reading:
                 str(rule.number),
                 latex_condition(self.ruleset, rule.rule) or rule.head.lower(),
                 latex_text(rule.action),
-                *(latex_measure(cell) for cell in self._measures(rule).values()),
+                *(latex_text(re.sub(r"-(?=\d)", "−", cell)) for cell in self._measures(rule).values()),
             ]
             for rule in self.rules
         ]
@@ -221,15 +227,6 @@ class Reading:
     @property
     def _align(self) -> str:
         return "rll" + "r" * (len(self._headers) - 3)
-
-
-def _then(rule: ShownRule) -> str:
-    return f"THEN {rule.action}" if rule.head.startswith("IF ") else f"     {rule.action}"
-
-
-def latex_measure(text: str) -> str:
-    """Return numbers in words, such as "-0.5 ± 0.1", for LaTeX, each minus as a sign and no hyphen."""
-    return latex_text(re.sub(r"-(?=\d)", "−", text))
 
 
 def latex_condition(ruleset: RuleSet, rule: int) -> str:

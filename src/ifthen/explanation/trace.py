@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.checks import whole_number
 from ifthen.digits import counted
 from ifthen.errors import ParameterError, TaskError
-from ifthen.explanation.episode import Ending, Step, Trace
+from ifthen.explanation.episode import ENDINGS, Ending, Step, Trace
 from ifthen.randomness import below, check_seed, stream
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import task_of
@@ -66,17 +66,14 @@ def trace(
             )
         number = seed if episode is None else int(own.z[episode])
         return trace_of(recorded_episodes(policy, own, [number])[0], policy, own, episode, number, limit)
-    found = _on_table(policy, tabular(own, "a trace"), start, seed, episode)
-    return trace_of(found, policy, own, episode, None, limit)
-
-
-def _on_table(policy: Any, task: TabularTask, start: Start, seed: int, episode: int | None) -> Trajectory:
-    """Return a training episode of a table, or another one with its own noise."""
+    table = tabular(own, "a trace")
     if episode is not None:
-        return recorded_episodes(policy, task, [episode])[0]
-    drawn = task.initial_states[below(stream(seed, "trace start"), 0, len(task.initial_states))]
-    state = int(drawn) if start is None else start_state(task, start)
-    return replay(task, policy_table(policy, task), state, stream(seed, "trace"), 0)
+        found = recorded_episodes(policy, table, [episode])[0]
+    else:
+        drawn = table.initial_states[below(stream(seed, "trace start"), 0, len(table.initial_states))]
+        state = int(drawn) if start is None else start_state(table, start)
+        found = replay(table, policy_table(policy, table), state, stream(seed, "trace"), 0)
+    return trace_of(found, policy, own, episode, None, limit)
 
 
 def trace_of(
@@ -140,15 +137,12 @@ def ending_of(found: Trajectory, task: Task, steps: int) -> Ending:
 
 def ending_in_words(ending: Ending, steps: tuple[Step, ...], total: float, t_max: int) -> str:
     """Return how an episode ended as a sentence."""
-    reached = len(steps) >= t_max
+    reached = f"truncated, t_max = {t_max:,} is reached"
     said = {
-        "goal": "reached the goal",
-        "hole": "fell into a hole",
+        **ENDINGS,
         "ended": f"ended with reward {steps[-1].reward:g}" if steps else "",
         "terminated": "the environment ended the episode",
-        "truncated": f"truncated, t_max = {t_max:,} is reached"
-        if reached
-        else "truncated by the environment",
+        "truncated": reached if len(steps) >= t_max else "truncated by the environment",
         "stopped": "stopped, the episode goes on",
         "no rule": "no rule matches, nothing can be done",
     }

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
-from ifthen.explanation.counterfactual import Counterfactual, counterfactual, domain_of
+from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
 from ifthen.explanation.standing import Ground, Standing
 from ifthen.rules.comparison import Comparison, Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import AnyTask, Number, ruleset_of, table_of, values_by_name
+from ifthen.simulate.scope import AnyTask, Number, listed, ruleset_of, table_of, values_by_name
 from ifthen.tasks.task import Task
 
 SHOWN = 5
@@ -187,12 +187,13 @@ def explain_all(policy: Any, points: ArrayLike, task: AnyTask | None = None) -> 
     batch = checked_points(rules, points)
     given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
     table = table_of(rules, task)
-    domain, ground = domain_of(rules, table), None if table is None else Ground(table)
+    states, ground = listed(rules, task, LISTED), None if table is None else Ground(table)
+    name = "states" if table is None else f"decision states of {table.name}"
     explanations = []
     for point, said in zip(batch, given.tolist(), strict=True):
         found, values = rules.comparison(point), point.tolist()
         action = NULL_ACTION if found is None else int(rules.actions[found.rule])
-        other, note = counterfactual(rules, values, action, domain)
+        other, note = counterfactual(rules, values, action, states, name)
         explanations.append(
             Explanation(
                 ruleset=rules,

@@ -7,7 +7,7 @@ that decides most first, and in a group by the share of states that they decide,
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
     where = where_in_words(ruleset, task) if scope is None else scope.words
     if task is not None and scope is not None and not scope.complete:
         where = f"{where} of {task.name}"
-    decided, weights = _decided(ruleset, scope), ruleset.rule_weights()
+    (shares, never, uncovered_share), weights = _decided(ruleset, scope), ruleset.rule_weights()
     order = reading_order(ruleset, scope, weights)
     groups = np.cumsum(np.diff(ruleset.actions[order], prepend=ruleset.actions[order[0]]) != 0)
     rules = tuple(
@@ -60,33 +60,22 @@ def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
             notes=ruleset.rule_notes(r),
             weight=None if weights is None else float(weights[r]),
             decides=None if scope is None else int(scope.counts[r]),
-            share=decided.shares[r],
+            share=shares[r],
             group=int(group),
-            never=decided.never[r],
+            never=never[r],
         )
         for r, group in zip(order.tolist(), groups, strict=True)
     )
     total = None if scope is None else len(scope)
     uncovered = None if scope is None else len(scope) - int(scope.counts.sum())
-    return Reading(ruleset, rules, total, uncovered, where, decided.uncovered)
+    return Reading(ruleset, rules, total, uncovered, where, uncovered_share)
 
 
-class _Decided(NamedTuple):
-    """How much each rule decides, as far as it is known."""
-
-    shares: list[float | None]
-    """The share of the states, or of the space where these cannot be listed."""
-    never: list[bool]
-    """Whether the rule is proven to decide nowhere."""
-    uncovered: float | None
-    """The share in which no rule matches."""
-
-
-def _decided(ruleset: RuleSet, scope: Scope | None) -> _Decided:
-    """Return how much each rule decides in a scope or, without one, in the whole space.
+def _decided(ruleset: RuleSet, scope: Scope | None) -> tuple[list[float | None], list[bool], float | None]:
+    """Return each rule's share of a scope or of the whole space, which never decide, and the uncovered share.
 
     States that were not visited, and spaces that cannot be listed, are reasoned about box by box where the
-    first rule decides.
+    first rule decides. What is not known is None, and a rule only never decides where that is proven.
     """
     shares: list[float | None] = [None] * len(ruleset)
     never, uncovered = [False] * len(ruleset), None
@@ -94,7 +83,7 @@ def _decided(ruleset: RuleSet, scope: Scope | None) -> _Decided:
         idle = scope.counts == 0
         shares, uncovered = scope.shares.tolist(), 1 - int(scope.counts.sum()) / len(scope)
         if scope.complete or not idle.any():
-            return _Decided(shares, idle.tolist(), uncovered)
+            return shares, idle.tolist(), uncovered
     if ruleset.ordered:
         found = first_match(ruleset)
         never = [rule.decides is False for rule in found]
@@ -104,7 +93,7 @@ def _decided(ruleset: RuleSet, scope: Scope | None) -> _Decided:
             uncovered = None if rest.gave_up else rest.uncovered_share
             if rest.complete is False and uncovered == 0:
                 uncovered = sys.float_info.min  # a gap that is flat along a real feature has no share
-    return _Decided(shares, never, uncovered)
+    return shares, never, uncovered
 
 
 def reading_order(

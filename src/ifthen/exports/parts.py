@@ -92,11 +92,11 @@ def decision_list(ruleset: RuleSet, task: AnyTask | None) -> RuleSet:
     return decision_list_of(ruleset, task)[0]
 
 
-def rendered(template: str, **values: Any) -> str:
-    """Return a file from a template of this folder; what is put into DMN, which is XML, is escaped."""
+def rendered(template: str, folder: str = "exports", **values: Any) -> str:
+    """Return a file from a template of one of our folders; what is put into DMN and HTML is escaped."""
     environment = Environment(
-        loader=PackageLoader("ifthen", "exports"),
-        autoescape=template.endswith(".dmn.j2"),
+        loader=PackageLoader("ifthen", folder),
+        autoescape=template.endswith((".dmn.j2", ".html.j2")),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

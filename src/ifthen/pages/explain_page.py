@@ -15,9 +15,13 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from typing import Any
 
+from markupsafe import Markup
+
 from ifthen.errors import ParameterError
+from ifthen.exports.parts import rendered
 from ifthen.pages.states import StatePart
 from ifthen.pages.tables import fact_rows, ladder_rows, number, verified
 from ifthen.pages.visits import VisitPart
@@ -30,7 +34,7 @@ from ifthen.tasks.task import Task
 from ifthen.verification.findings import Finding
 from ifthen.verification.report import Verification
 
-TEMPLATE, STYLES = "explain.html.j2", ("base.css", "explain.css")
+STYLES = ("base.css", "explain.css")
 SCRIPTS = (
     "tools.js",
     "choosing.js",
@@ -78,7 +82,7 @@ def explain_page(
     shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
     columns = part.columns(policies)
     findings = () if verification is None else verification.findings
-    return rendered(
+    return _rendered(
         page_data(list(zip(policies, shown, strict=True)), found, part, findings),
         title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
         lead=part.lead,
@@ -173,32 +177,23 @@ def finding_data(finding: Finding, task: Task) -> dict[str, Any]:
     }
 
 
-def rendered(data: dict[str, Any], **values: Any) -> str:
+def _rendered(data: dict[str, Any], **values: Any) -> str:
     """Return the template filled in with the data, the style, the scripts and other values."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
-    loader = PackageLoader("ifthen", "pages")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     style, script = (
-        "".join(loader.get_source(environment, name)[0] for name in files) for files in (STYLES, SCRIPTS)
+        "".join(resources.files("ifthen.pages").joinpath(name).read_text("utf-8") for name in files)
+        for files in (STYLES, SCRIPTS)
     )
-    return environment.get_template(TEMPLATE).render(
-        data=Markup(as_json(data)),  # it cannot end its element: see as_json
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return rendered(
+        "explain.html.j2",
+        "pages",
+        data=Markup(text.replace("<", "\\u003c")),  # whatever the texts are, none can end its element
         style=Markup(style),  # this and the script are files of this package
         style_hash=content_hash(style),
         script=Markup(script),
         script_hash=content_hash(script),
         **values,
     )
-
-
-def as_json(data: Any) -> str:
-    """Return data as JSON that cannot end the element it stands in, whatever its texts are."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
 
 
 def content_hash(text: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ifthen.errors import OutputError
 from ifthen.explanation.words import read_rules
@@ -25,22 +26,6 @@ FILES = (
 )
 
 
-class Named(Protocol):
-    """A policy under a name."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def ruleset(self) -> RuleSet:
-        """Its rules."""
-
-    @property
-    def task(self) -> Task | None:
-        """The task it is for, where that is known."""
-
-
 def check_folder(folder: Path) -> None:
     """Raise unless a folder can be made or written to there."""
     if folder.exists() and not folder.is_dir():
@@ -49,19 +34,19 @@ def check_folder(folder: Path) -> None:
 
 def explain_to(
     folder: Path,
-    policy: Named,
+    policies: Sequence[tuple[str, RuleSet]],
+    task: Task | None,
     verification: Verification,
-    other: Named | None = None,
     ladder: Ladder | None = None,
 ) -> Path | None:
     """Write the page, the rules in words, the verification, pictures and, with a task, an episode.
 
     Args:
         folder: where to; made if need be. Older files of the same names are replaced.
-        policy: the policy to explain.
-        verification: its verification.
-        other: a second policy to lay beside it on the page.
-        ladder: the policy with fewer rules.
+        policies: the policy to explain, with its name, and perhaps a second one to lay beside it on the page.
+        task: the task they are for, where it is known.
+        verification: of the first policy.
+        ladder: the first policy with fewer rules.
 
     Returns:
         The page; None without a task, and where the task has too many states.
@@ -69,12 +54,13 @@ def explain_to(
     from ifthen.explanation.pictures.write import write_pictures
     from ifthen.explanation.trace import trace
     from ifthen.figure_style import write_as
+    from ifthen.pages.explain_page import explain_page, part_of
 
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for old in [folder / name for name in FILES] + list((folder / PICTURES).glob("*.*")):
         old.unlink(missing_ok=True)  # a file of an older policy must not stay beside those of this one
-    ruleset, task = policy.ruleset, policy.task
+    names, (ruleset, *others) = zip(*policies, strict=True)
     reading = read_rules(ruleset, task)
     write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else written_name(task)))
     write_text(folder / "rules.md", reading.to_markdown())
@@ -90,23 +76,11 @@ def explain_to(
         write_text(folder / "ladder.csv", ladder.to_table().write_csv())
         for form in ("png", "pdf", "svg"):
             write_as(folder / PICTURES / "ladder", ladder.figure(), form)
-    return _write_page(folder, policy, verification, other, ladder)
-
-
-def _write_page(
-    folder: Path, policy: Named, verification: Verification, other: Named | None, ladder: Ladder | None
-) -> Path | None:
-    """Write the page where the task is known."""
-    from ifthen.pages.explain_page import explain_page, part_of
-
-    if policy.task is None or not part_of(policy.task).fits:
+    if task is None or not part_of(task).fits:
         return None
-    names = (policy.name, "" if other is None else other.name)
-    if names[0] == names[1]:
-        names = (f"{names[0]} (A)", f"{names[1]} (B)")
-    second = None if other is None else other.ruleset
-    page = explain_page(
-        policy.ruleset, policy.task, second, names=names, verification=verification, ladder=ladder
-    )
+    if names[0] in names[1:]:
+        names = (f"{names[0]} (A)", f"{names[0]} (B)")
+    other, called = others[0] if others else None, (*names, "")[:2]
+    page = explain_page(ruleset, task, other, names=called, verification=verification, ladder=ladder)
     write_text(folder / PAGE, page)
     return folder / PAGE

@@ -6,13 +6,13 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ifthen.digits import in_units
 from ifthen.explanation.pictures.write import policy_picture
 from ifthen.explanation.words import read_rules
+from ifthen.exports.parts import rendered
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluations
@@ -42,10 +42,9 @@ def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> 
     task, ruleset, title = system.task, system.ruleset, system.ruleset.notes_title
     found = evaluations(ruleset, task, system.parameters.noise, system.threads)
     picture, scope = policy_picture(ruleset, task), scope_of(ruleset, task)
-    environment = Environment(
-        loader=PackageLoader("ifthen", "pages"), autoescape=True, undefined=StrictUndefined
-    )
-    return environment.get_template("report.html.j2").render(
+    return rendered(
+        "report.html.j2",
+        "pages",
         system=system,
         task=task,
         command=command,

@@ -9,7 +9,7 @@ from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.words import readable
 from ifthen.exports.data import to_json, written_name
 from ifthen.figure_style import write_png
-from ifthen.pages import report_page
+from ifthen.pages.report import report_page
 from ifthen.rules.text.write import rules_text
 from ifthen.runs import folder as files
 from ifthen.runs.folder import RunFolder

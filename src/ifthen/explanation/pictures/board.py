@@ -19,7 +19,7 @@ from matplotlib.patches import Circle, Ellipse, Patch, Polygon
 from matplotlib.textpath import text_to_path
 
 from ifthen.explanation.pictures.grid import letters, on_grid
-from ifthen.explanation.pictures.regions import rule_borders
+from ifthen.explanation.pictures.planes import rule_borders
 from ifthen.figure_style import MEDIUM, SMALL, bare_grid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.table import TabularTask

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ifthen.explanation.episode import ENDINGS
 from ifthen.explanation.measures import Usage, usage
 from ifthen.explanation.pictures.board import TITLE, add_panel, key_below, key_height, put_title, text_width
 from ifthen.explanation.pictures.grid_figures import rule_colour
@@ -33,14 +34,6 @@ WIDE, HIGH, STRIP, ROOM, UNDER_STRIPS = 4.6, 0.5, 0.14, 0.1, 0.4
 """In inches: a line's panel, its height, the height of a strip, the gap between panels, the room below."""
 LISTED = 16
 """The legend names rules only where at most this many decide."""
-ENDED = {
-    "terminated": "ended by the environment",
-    "truncated": "truncated",
-    "no rule": "no rule matches",
-    "goal": "reached the goal",
-    "hole": "fell into a hole",
-    "ended": "ended",
-}
 
 
 def usage_figure(ruleset: RuleSet, task: Task) -> Figure:
@@ -131,7 +124,7 @@ def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
     _draw_strip(panels[-1], rules, rule_colour, "rules")
     panels[-1].tick_params(labelbottom=True)
     panels[-1].set_xlabel("step", fontsize=SMALL, labelpad=1)
-    heading = f"episode {episode + 1} of z: return {found.total:.4g}, {ENDED[found.ending]}"
+    heading = f"episode {episode + 1} of z: return {found.total:.4g}, {ENDINGS[found.ending]}"
     figure.text(left / width, 1 - 0.18 / height, heading, fontsize=MEDIUM, parse_math=False)
     key_below(figure, keys)
     return figure

@@ -1,18 +1,23 @@
 """Planes through the space of features: which two features are drawn, and where the others are fixed.
 
 Those features are drawn that matter: the action changes where they take another value that occurs too.
+
+A plane has regions, in each of which one rule decides. Between the ends of intervals nothing changes in a
+decision list, so that its regions are exact. Rules that are weighed against each other share regions along
+slanted lines: these are followed on a fine grid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, choose_at, median_point
 
@@ -24,6 +29,16 @@ SAMPLES, MATCHES = (20, 1000), 2e8
 """The least and the largest number of states looked at; between these, about this many intervals are."""
 FEW = 1e-3
 """The weight of restrictions beside changed actions: they only break ties."""
+FINE = 160
+"""A real feature is cut into at least this many parts where regions may be slanted."""
+MOST_VALUES = 300
+"""Whole-number features with at most this many values have one cell per value."""
+MANY_RULES = 80
+"""The ends of intervals are cut at only where at most this many rules compare numbers."""
+LEAST_AREA, MARGIN = 0.004, 0.025
+"""As shares of the picture: a smaller region gets no number; a number stands this far from the edges."""
+
+Edges = NDArray[np.float64]
 
 
 def fixed_values(
@@ -113,3 +128,112 @@ def importance(ruleset: RuleSet, scope: Scope) -> NDArray[np.float64]:
     left_out = np.where(highs > lows, 1 - (most - least) / widths, 0.0)
     found: NDArray[np.float64] = changed + FEW * ((scope.shares + FEW / len(ruleset)) @ left_out)
     return found
+
+
+class Regions(NamedTuple):
+    """A plane cut into cells, in each of which one rule decides."""
+
+    across: Edges
+    """`(columns + 1,)`: edges of cells,"""
+    down: Edges
+    """`(rows + 1,)`."""
+    deciders: NDArray[np.int64]
+    """`(rows, columns)`: the rule that decides, −1 for none."""
+    points: NDArray[np.float64]
+    """`(rows · columns, features)`: a point in the middle of every cell, row by row."""
+
+    def runs(self) -> list[tuple[int, NDArray[np.float64]]]:
+        """Return neighbouring cells of a row with the same rule as one rectangle `(4, 2)`, with the rule."""
+        found = []
+        for y, row in enumerate(self.deciders):
+            starts = np.flatnonzero(np.diff(row, prepend=row[0] - 1))
+            for first, last in zip(starts, [*starts[1:], len(row)], strict=True):
+                found.append((int(row[first]), self.box(y, int(first), int(last))))
+        return found
+
+    def box(self, row: int, first: int, last: int) -> NDArray[np.float64]:
+        """Return the corners of the cells of a row from column `first` up to column `last`, `(4, 2)`."""
+        left, right, low, high = self.across[first], self.across[last], self.down[row], self.down[row + 1]
+        return np.array([(left, low), (right, low), (right, high), (left, high)])
+
+    def places(self) -> dict[int, tuple[float, float]]:
+        """Return for every rule with enough room where its number is best written.
+
+        That is in the cell of its own that is nearest to the middle of them all.
+        """
+        both = self.across, self.down
+        x, y = ((edges - edges[0]) / (edges[-1] - edges[0]) for edges in both)
+        areas, found = np.outer(np.diff(y), np.diff(x)), {}
+        for rule in np.unique(self.deciders).tolist():
+            rows, columns = own = np.nonzero(self.deciders == rule)
+            if areas[own].sum() < LEAST_AREA:
+                continue
+            near, away = [], []
+            for edges, cells in ((x, columns), (y, rows)):
+                low, high = edges[cells], edges[cells + 1]
+                middle = np.average((low + high) / 2, weights=areas[own])
+                room = np.minimum(MARGIN, (high - low) / 2)
+                near.append(np.clip(middle, low + room, high - room))
+                away.append(near[-1] - middle)
+            best = int(np.argmin(np.hypot(*away)))
+            at = (
+                edges[0] + place[best] * (edges[-1] - edges[0])
+                for edges, place in zip(both, near, strict=True)
+            )
+            found[rule] = float(next(at)), float(next(at))
+        return found
+
+
+def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[NDArray[np.float64]]:
+    """Return the lines between cells in which different rules decide, each `(2, 2)`.
+
+    Args:
+        across: the edges of the columns, `(columns + 1,)`.
+        down: the edges of the rows, `(rows + 1,)`.
+        deciders: the rule of every cell, `(rows, columns)`; cells with NaN have no borders.
+    """
+    found = []
+    for r, c in np.argwhere(np.nan_to_num(np.diff(deciders, axis=1))).tolist():
+        found.append(np.array([(across[c + 1], down[r]), (across[c + 1], down[r + 1])]))
+    for r, c in np.argwhere(np.nan_to_num(np.diff(deciders, axis=0))).tolist():
+        found.append(np.array([(across[c], down[r + 1]), (across[c + 1], down[r + 1])]))
+    return found
+
+
+def regions(ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]) -> Regions:
+    """Return where which rule decides over two features, or one.
+
+    Args:
+        ruleset: the rules.
+        pair: the numbers of the features, the horizontal one first; one number gives a single row.
+        fixed: the value of every feature, `(features,)`; those of the pair do not matter.
+    """
+    others = [d for d in range(len(ruleset.features)) if d not in pair]
+    lows, highs = ruleset.bounds[:, others, 0], ruleset.bounds[:, others, 1]
+    reaching = ruleset.bounds[((lows <= fixed[others]) & (fixed[others] <= highs)).all(axis=1)]
+    sides = [_edges(ruleset.features[d], reaching[:, d], ruleset.ordered) for d in pair]
+    across, down = sides if len(pair) == 2 else (sides[0], np.array([0.0, 1.0]))
+    columns, rows = len(across) - 1, len(down) - 1
+    points = np.tile(fixed, (rows * columns, 1))
+    points[:, pair[0]] = np.tile(_middles(ruleset.features[pair[0]], across), rows)
+    if len(pair) == 2:
+        points[:, pair[1]] = np.repeat(_middles(ruleset.features[pair[1]], down), columns)
+    return Regions(across, down, choose_at(ruleset, points)[1].reshape(rows, columns), points)
+
+
+def _edges(feature: Feature, bounds: NDArray[np.float64], exact: bool) -> Edges:
+    """Return where cells begin and end along a feature."""
+    if feature.low == feature.high or (feature.is_integer and feature.width <= MOST_VALUES):
+        return np.arange(feature.low, feature.high + 2) - 0.5
+    parts = [np.array([feature.low, feature.high], dtype=np.float64)]
+    if exact or len(bounds) <= MANY_RULES:
+        parts.append(bounds.ravel())
+    if not exact:
+        parts.append(np.linspace(feature.low, feature.high, FINE + 1))
+    return np.unique(np.concatenate(parts))
+
+
+def _middles(feature: Feature, edges: Edges) -> NDArray[np.float64]:
+    """Return a value inside every cell."""
+    middles: NDArray[np.float64] = edges[:-1] / 2 + edges[1:] / 2
+    return np.rint(middles) if feature.is_integer else middles

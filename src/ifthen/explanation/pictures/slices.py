@@ -22,8 +22,15 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ifthen.explanation.pictures.board import add_panel, key_below, key_height, mixed_with_white, text_width
-from ifthen.explanation.pictures.planes import DOWNWARDS, checked_axes, chosen_pairs, fixed_values
-from ifthen.explanation.pictures.regions import Regions, regions, rule_borders
+from ifthen.explanation.pictures.planes import (
+    DOWNWARDS,
+    Regions,
+    checked_axes,
+    chosen_pairs,
+    fixed_values,
+    regions,
+    rule_borders,
+)
 from ifthen.figure_style import MEDIUM, SMALL
 from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
 from ifthen.rules.ruleset import RuleSet

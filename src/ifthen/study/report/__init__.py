@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from ifthen.digits import mean_and_sd
 from ifthen.figure_style import COLOURS
-from ifthen.pages import inline_svg
+from ifthen.pages.report import inline_svg
 from ifthen.study.figures.density import Densities, density_figure, largest_density
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.histories import UNSEEN
