@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import explain
 from ifthen.pages.explain_page import explain_page
+from ifthen.simplify.ladder import Ladder, Rung
 from ifthen.verification import verify
 from ifthen.verification.properties import PROPERTIES
 from tests.browser import needs_browser, opened
@@ -245,8 +246,6 @@ def test_what_cannot_be_shown_is_refused_with_a_reason() -> None:
         explain_page(rules, TASK, rules, names=("one", ""))
     with pytest.raises(ParameterError, match="seed"):
         explain_page(rules, TASK, seed=-1)
-    with pytest.raises(ParameterError, match="rules, performance and fraction"):
-        explain_page(rules, TASK, ladder=[{"rules": 3}])
 
 
 def test_a_single_policy_needs_no_second_name() -> None:
@@ -255,8 +254,8 @@ def test_a_single_policy_needs_no_second_name() -> None:
     assert data_of(explain_page(rules, TASK))["policies"][0]["name"] == "this policy"
 
 
-def test_an_empty_ladder_is_left_out() -> None:
-    page = explain_page(some_rules("decision-list", TASK), TASK, ladder=[])
+def test_without_a_ladder_none_is_drawn() -> None:
+    page = explain_page(some_rules("decision-list", TASK), TASK)
     assert "With fewer rules" not in page
 
 
@@ -565,8 +564,10 @@ def test_findings_light_their_rules_and_witness_and_the_ladder_is_drawn(tmp_path
     number, finding = next(
         (i, f) for i, f in enumerate(verification.findings) if f.rules and f.witness is not None
     )
-    rows = [{"rules": n, "performance": n / 10, "fraction": n / 9} for n in (3, 2, 1)]
-    text = explain_page(rules, TASK, verification=verification, ladder=rows, title="</script><b>bold</b>")
+    lists = {n: cast(DecisionList, some_rules("decision-list", TASK, n)) for n in (3, 2, 1)}
+    rungs = tuple(Rung(shorter, n / 10, n / 9, 0) for n, shorter in lists.items())
+    ladder = Ladder(TASK.name, len(rules), 0.5, 0.9, rungs)
+    text = explain_page(rules, TASK, verification=verification, ladder=ladder, title="</script><b>bold</b>")
     with opened(written(tmp_path, text)) as page:
         assert page.inner_text("h1") == "</script><b>bold</b>"
         assert page.locator("h1 b").count() == 0

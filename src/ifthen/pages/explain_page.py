@@ -27,6 +27,7 @@ from ifthen.pages.tables import fact_rows, ladder_rows, number, verified
 from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import task_of
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.tasks.gym_task import EnvTask
@@ -54,7 +55,7 @@ def explain_page(
     title: str = "",
     names: tuple[str, str] = ("A", "B"),
     verification: Verification | None = None,
-    ladder: Any = None,
+    ladder: Ladder | None = None,
     seed: int = 0,
 ) -> str:
     """Return a page on which a policy can be read, questioned and stepped through; same input, same bytes.
@@ -66,7 +67,7 @@ def explain_page(
         title: the page's title; made from the task where it is "".
         names: the names of the policies; the second is used where `other` is given.
         verification: the verification of the first policy, to be listed.
-        ladder: the first policy with fewer rules: a Ladder, or rows with `rules`, `performance`, `fraction`.
+        ladder: the first policy with fewer rules.
         seed: which enumeration of the initial states the episodes of a table begin with.
     """
     policies = [ruleset_of(policy) for policy in (ruleset, other) if policy is not None]
@@ -78,24 +79,22 @@ def explain_page(
     part = part_of(found, seed)
     for policy in policies:
         part.check(policy)
-    rungs = ladder_rows(ladder)
     shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
-    columns = part.columns(policies)
+    facts = part.facts(policies)
+    columns, warnings = facts.pop("columns"), facts.pop("warnings")
     findings = () if verification is None else verification.findings
     return _rendered(
         page_data(list(zip(policies, shown, strict=True)), found, part, findings),
         title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
-        lead=part.lead,
         columns=[column.name for column in columns],
-        facts=fact_rows(columns, shown, [part.warning(policy) for policy in policies]),
+        facts=fact_rows(columns, shown, warnings),
         names=shown,
-        differing=part.differing(policies[0], policies[-1]),
         listed="points" in part.task_data(),
         grid=part.grid,
-        observed=part.observed(policies[0]),
         relative=any(column.name == "of the optimum" for column in columns),
+        **facts,
         **verified(verification),
-        ladder=rungs,
+        ladder=ladder_rows(ladder),
         made_by=", ".join(f"{name} {version}" for name, version in versions().items()),
     )
 
@@ -143,22 +142,22 @@ def page_data(
 
 def policy_data(ruleset: RuleSet, part: StatePart | VisitPart, name: str) -> dict[str, Any]:
     """Return everything that the page shows of a policy."""
-    shares, title = part.shares(ruleset), ruleset.notes_title
+    (where, shares), title = part.shares(ruleset), ruleset.notes_title
     notes = f"Beside a rule stands: {title[0].lower()}{title[1:]}. " if title else ""
     return {
         "name": name,
         "ordered": ruleset.ordered,
         "votes": ruleset.votes,
-        "how": f"{ruleset.how} {notes}{part.of_shares(ruleset)}",
+        "how": f"{ruleset.how} {notes}{where}",
         "noted": ruleset.notes_title,
         "rules": [
             {
                 "words": ruleset.rule_in_words(r),
                 "notes": ruleset.rule_notes(r),
-                "share": number(shares[r]),
-                "said": part.rule_said(ruleset, r),
+                "share": number(share),
+                "said": said,
             }
-            for r in range(len(ruleset))
+            for r, (share, said) in enumerate(shares)
         ],
         "bounds": ruleset.bounds.tolist(),
         "actions": ruleset.actions.tolist(),

@@ -10,19 +10,18 @@ of its neighbours, if actions are called after directions and all of these moves
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.digits import counted
 from ifthen.errors import TaskError
 from ifthen.explanation.measures import advantages, best_action_map, usage, visits
 from ifthen.explanation.pictures.grid import DIRECTIONS, has_grid, letters
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import Explanation, changed_value, explain_all
-from ifthen.pages.tables import Column, number, numbers
+from ifthen.pages.tables import ENDINGS, Column, number, numbers
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
@@ -43,13 +42,6 @@ MOST_STEPS = 60_000
 ACROSS_AND_DOWN: dict[tuple[str, ...], tuple[int, ...]] = {("row", "column"): (1, 0)}
 """The features of columns and rows, where these are not the first and the second feature."""
 NEVER = "never entered"
-ENDINGS = {
-    "goal": "It has reached the goal.",
-    "hole": "It has fallen into a hole.",
-    "ended": "The episode is over.",
-    "truncated": "The episode is cut here: it has reached the largest number of steps.",
-    "no rule": "No rule matches: nothing can be done.",
-}
 
 
 class StatePart:
@@ -69,8 +61,6 @@ class StatePart:
         self.places = np.argsort(self.states)
         """`(S,)`: the place of each state."""
         self.points: list[list[int]] = task.state_features[self.states].tolist()
-        self.usage = cache(lambda ruleset: usage(ruleset, task))
-        self.matching = cache(lambda ruleset: ruleset.matches(task.dynamics.points).sum(axis=0))
 
     @property
     def fits(self) -> bool:
@@ -86,63 +76,42 @@ class StatePart:
             )
         policy_table(ruleset, self.task)  # raises where the rules speak of other features or actions
 
-    @property
-    def lead(self) -> str:
-        """What the task is, and how policies are measured in it."""
-        task, starts = self.task, len(self.task.initial_states)
+    def facts(self, policies: list[RuleSet]) -> dict[str, Any]:
+        """Return what the top of the page says: what the task is, how good policies are, where they differ.
+
+        Nothing is `observed`: all values of all features are known beforehand.
+        """
+        task, starts, decisions = self.task, len(self.task.initial_states), len(self.task.decision_states)
         over = f", the mean over all {starts} initial states" if starts > 1 else " from the initial state"
-        return (
-            f"{task.name}: {len(task.decision_states)} states to decide in, actions "
-            f"{', '.join(task.action_names)}, γ = {task.gamma:g}. "
-            f"Performance is the exact expected return{over}."
-        )
-
-    def columns(self, policies: list[RuleSet]) -> list[Column]:
-        """Return the table at the top of the page."""
-        found = [evaluate(policy, self.task, "exact") for policy in policies]
-        deciders = [policy.choose(self.task.dynamics.points)[1] for policy in policies]
+        found = [evaluate(policy, task, "exact") for policy in policies]
+        deciders = [policy.choose(task.dynamics.points)[1] for policy in policies]
+        tables = [policy_table(policy, task) for policy in policies]
         fractions = [one.fraction for one in found]
-        relative = None not in fractions
-        best = optimal_performance(self.task)
-        return [
-            Column("performance", ".4f", [one.performance for one in found], best),
-            *([Column("of the optimum", ".1%", fractions, 1.0)] if relative else []),
-            Column("rules", "d", [len(policy) for policy in policies]),
-            Column("that decide", "d", [len(np.unique(rules[rules >= 0])) for rules in deciders]),
-            Column("states without a rule", "d", [int((rules < 0).sum()) for rules in deciders]),
+        return {
+            "lead": f"{task.name}: {decisions} states to decide in, actions {', '.join(task.action_names)}, "
+            f"γ = {task.gamma:g}. Performance is the exact expected return{over}.",
+            "columns": [
+                Column("performance", ".4f", [one.performance for one in found], optimal_performance(task)),
+                *([] if None in fractions else [Column("of the optimum", ".1%", fractions, 1.0)]),
+                Column("rules", "d", [len(policy) for policy in policies]),
+                Column("that decide", "d", [len(np.unique(rules[rules >= 0])) for rules in deciders]),
+                Column("states without a rule", "d", [int((rules < 0).sum()) for rules in deciders]),
+            ],
+            "warnings": ["can meet a state without a rule" if one.failed else "" for one in found],
+            "differing": f"{int((tables[0] != tables[-1]).sum())} of {decisions} states",
+            "observed": [],
+        }
+
+    def shares(self, ruleset: RuleSet) -> tuple[str, list[tuple[float, str]]]:
+        """Return what shares are of, and for every rule its share, and what it matches and decides."""
+        total, used = len(self.task.decision_states), usage(ruleset, self.task)
+        matching = ruleset.matches(self.task.dynamics.points).sum(axis=0)
+        said = [
+            f"It matches {matches} of {counted(total, 'state')} and decides {round(states * total)}: "
+            f"{states:.0%} of the states, {steps:.0%} of the steps."
+            for matches, states, steps in zip(matching, *used, strict=True)
         ]
-
-    def warning(self, ruleset: RuleSet) -> str:
-        """Return a warning beside the policy's name, or ""."""
-        return "can meet a state without a rule" if evaluate(ruleset, self.task, "exact").failed else ""
-
-    def differing(self, a: RuleSet, b: RuleSet) -> str:
-        """Return in which states two policies differ."""
-        differ = int((policy_table(a, self.task) != policy_table(b, self.task)).sum())
-        return f"{differ} of {len(self.task.decision_states)} states"
-
-    def observed(self, ruleset: RuleSet) -> list[dict[str, Any]]:
-        """Return nothing: all values of all features are known beforehand."""
-        return []
-
-    def shares(self, ruleset: RuleSet) -> NDArray[np.float64]:
-        """Return the share of the states that each rule decides, `(rules,)`."""
-        shares: NDArray[np.float64] = self.usage(ruleset).states
-        return shares
-
-    def of_shares(self, ruleset: RuleSet) -> str:
-        """Return a sentence on what shares are of."""
-        return f"Shares are of the {len(self.task.decision_states)} states."
-
-    def rule_said(self, ruleset: RuleSet, rule: int) -> str:
-        """Return in a sentence how much a rule matches and decides."""
-        total, used = len(self.task.decision_states), self.usage(ruleset)
-        states = f"{self.matching(ruleset)[rule]} of {total} state{'' if total == 1 else 's'}"
-        decides = round(used.states[rule] * total)
-        return (
-            f"It matches {states} and decides {decides}: {used.states[rule]:.0%} of the states, "
-            f"{used.steps[rule]:.0%} of the steps."
-        )
+        return f"Shares are of the {total} states.", list(zip(used.states.tolist(), said, strict=True))
 
     def task_data(self) -> dict[str, Any]:
         """Return every state, and what the cells of the grid are."""
@@ -186,9 +155,9 @@ class StatePart:
             actions: the action in every state, `(S,)`.
         """
         found: list[dict[str, Any]] = []
-        steps = 0
-        for number_ in self.episode_numbers():
-            played = self.episode(actions, number_)
+        steps, size = 0, len(self.task.initial_states)
+        for k in range(size * min(MOST_EPISODES, self.task.enumerations)):  # whole enumerations, one by one
+            played = self.episode(actions, (self.seed * size + k) % (self.task.enumerations * size))
             steps += len(played["path"])
             if found and steps > MOST_STEPS:
                 break
@@ -212,13 +181,6 @@ class StatePart:
             "ended": ENDINGS[played.ending],
             "over": "" if played.ending == "no rule" else played.ending,
         }
-
-    def episode_numbers(self) -> Iterator[int]:
-        """Yield the numbers of training episodes, one whole enumeration of the initial states at a time."""
-        size = len(self.task.initial_states)
-        for k in range(min(MOST_EPISODES, self.task.enumerations)):
-            first = (self.seed + k) % self.task.enumerations * size
-            yield from range(first, first + size)
 
 
 def why_data(ruleset: RuleSet, task: TabularTask) -> list[dict[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ifthen.errors import ParameterError
+from ifthen.explanation.episode import Ending
+from ifthen.simplify.ladder import Ladder
 from ifthen.verification.findings import Finding
 from ifthen.verification.report import LEGEND, Verification
 
@@ -14,6 +15,14 @@ URGENT = ("uncovered", "goal-unreachable", "loop", "bad-ending", "costly-step", 
 """Kinds of findings that come first; the others follow in the order in which they were found."""
 FOLDED = {"dead-rule": "rules never decide"}
 """Kinds with many similar findings: two or more of them are folded below one line."""
+ENDINGS: dict[Ending, str] = {
+    "goal": "It has reached the goal.",
+    "hole": "It has fallen into a hole.",
+    "ended": "The episode is over.",
+    "terminated": "The environment has ended the episode.",
+    "truncated": "The episode is cut here: it has reached the largest number of steps.",
+    "no rule": "No rule matches: nothing can be done.",
+}
 
 
 def number(value: float) -> float | None:
@@ -60,68 +69,42 @@ class Column(NamedTuple):
         return self.text(gained, "+") if gained else "0"
 
 
-class FactRow(NamedTuple):
-    """One row: the name of a policy, a warning beside it, and its numbers."""
+def fact_rows(
+    columns: list[Column], names: list[str], warnings: list[str]
+) -> list[tuple[str, str, list[str]]]:
+    """Return a row for each policy, one for their difference, and one for the optimum where it is known.
 
-    name: str
-    warning: str
-    texts: list[str]
-
-
-def fact_rows(columns: list[Column], names: list[str], warnings: list[str]) -> list[FactRow]:
-    """Return a row for each policy, one for their difference, and one for the optimum where it is known."""
+    A row is a name, a warning beside it, and numbers.
+    """
     rows = [
-        FactRow(name, warning, [column.text(column.values[i]) for column in columns])
+        (name, warning, [column.text(column.values[i]) for column in columns])
         for i, (name, warning) in enumerate(zip(names, warnings, strict=True))
     ]
     if len(names) == 2:
-        rows.append(FactRow("difference", "", [column.difference for column in columns]))
+        rows.append(("difference", "", [column.difference for column in columns]))
     if any(column.optimum is not None for column in columns):
         best = ["" if column.optimum is None else column.text(column.optimum) for column in columns]
-        rows.append(FactRow("optimum", "", best))
+        rows.append(("optimum", "", best))
     return rows
 
 
-def ladder_rows(ladder: Any) -> list[dict[str, Any]]:
-    """Return rungs as rows with `rules`, `performance`, `fraction` and a bar, the fewest rules first.
-
-    Args:
-        ladder: a Ladder, or rows with `rules`, `performance` and `fraction`; None for none.
-    """
-    rows: list[dict[str, Any]] = []
-    for rung in getattr(ladder, "rungs", ladder or ()):
-        row = rung if isinstance(rung, Mapping) else {**vars(rung), "rules": len(rung.ruleset)}
-        if not {"rules", "performance", "fraction"} <= set(row):
-            raise ParameterError(
-                f"a row of a ladder needs rules, performance and fraction, not {', '.join(map(str, row))}."
-            )
-        fraction = None if row["fraction"] is None else number(row["fraction"])
+def ladder_rows(ladder: Ladder | None) -> list[dict[str, Any]]:
+    """Return rungs as rows with `rules`, `performance`, `fraction` and a bar, the fewest rules first."""
+    rungs = () if ladder is None else ladder.rungs
+    ends = [0.0, *(rung.performance for rung in rungs)]
+    low, span, rows = min(ends), (max(ends) - min(ends)) or 1.0, []
+    for rung in rungs:
+        first, last = sorted((0.0, rung.performance))
         rows.append(
-            {"rules": int(row["rules"]), "performance": float(row["performance"]), "fraction": fraction}
+            {
+                "rules": len(rung.ruleset),
+                "performance": rung.performance,
+                "fraction": number(rung.fraction),
+                "from": round(100 * (first - low) / span, 1),  # this and the next in per cent of the width
+                "wide": round(100 * (last - first) / span, 1),
+            }
         )
-    ends = [0.0, *(row["performance"] for row in rows)]
-    low, span = min(ends), (max(ends) - min(ends)) or 1.0
-    for row in rows:  # from 0 to the performance, in per cent of the width
-        first, last = sorted((0.0, row["performance"]))
-        row["from"], row["wide"] = round(100 * (first - low) / span, 1), round(100 * (last - first) / span, 1)
     return sorted(rows, key=lambda row: row["rules"])
-
-
-class PropertyRow(NamedTuple):
-    """A property: its mark ("" for a number), how it looks, its name, and why in words."""
-
-    mark: str
-    look: str
-    name: str
-    why: str
-
-
-class Group(NamedTuple):
-    """Findings that stand together; `title` is "" where there is one. Each has its number in the report."""
-
-    title: str
-    severity: str
-    findings: tuple[tuple[int, Finding], ...]
 
 
 def verified(verification: Verification | None) -> dict[str, Any]:
@@ -129,28 +112,28 @@ def verified(verification: Verification | None) -> dict[str, Any]:
     if verification is None:
         return {"verification": None}
     looks, rows = {"✓": "passed", "✗": "failed"}, []
-    for name in verification.properties:
+    for name, why in verification.reasons.items():
         mark = verification.sign(name)
-        rows.append(PropertyRow(mark, looks.get(mark, "soft"), name, verification.reasons[name]))
+        rows.append((mark, looks.get(mark, "soft"), name, why))
     groups = finding_groups(verification)
     return {"verification": verification, "properties": rows, "groups": groups, "marks": LEGEND}
 
 
-def finding_groups(report: Verification) -> list[Group]:
-    """Return the findings, problems first, and of these the most urgent; many alike stand in one group."""
+def finding_groups(report: Verification) -> list[tuple[str, list[tuple[int, Finding]]]]:
+    """Return the findings with their numbers, problems first, and of these the most urgent.
+
+    Many alike stand in one group, which then has a title.
+    """
+
+    def rank(numbered: tuple[int, Finding]) -> tuple[bool, int]:
+        urgency = URGENT.index(numbered[1].kind) if numbered[1].kind in URGENT else len(URGENT)
+        return numbered[1].severity != "problem", urgency
+
     groups: dict[Any, list[tuple[int, Finding]]] = {}
-    for number_, finding in sorted(enumerate(report.findings), key=lambda pair: _rank(pair[1])):
+    for number_, finding in sorted(enumerate(report.findings), key=rank):
         key = (finding.kind, finding.severity) if finding.kind in FOLDED else number_
         groups.setdefault(key, []).append((number_, finding))
-    return [_group(alike) for alike in groups.values()]
-
-
-def _group(alike: list[tuple[int, Finding]]) -> Group:
-    finding = alike[0][1]
-    title = f"{len(alike)} {FOLDED[finding.kind]}" if len(alike) > 1 else ""
-    return Group(title, finding.severity, tuple(alike))
-
-
-def _rank(finding: Finding) -> tuple[bool, int]:
-    urgent = finding.kind in URGENT
-    return finding.severity != "problem", URGENT.index(finding.kind) if urgent else len(URGENT)
+    return [
+        (f"{len(alike)} {FOLDED[alike[0][1].kind]}" if len(alike) > 1 else "", alike)
+        for alike in groups.values()
+    ]

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.digits import counted
 from ifthen.explanation.pictures.planes import ranked
-from ifthen.pages.tables import Column, numbers
+from ifthen.explanation.trace import ending_of
+from ifthen.pages.tables import ENDINGS, Column, numbers
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import choose_at, median_point, recorded_episodes, visited_states
 from ifthen.simulate.simulator import checked_ruleset
-from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
+from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.gym_task import EnvTask
 
 MOST_EPISODES, MOST_STEPS, MOST_POINTS = 5, 1000, 1500
@@ -27,13 +29,6 @@ MOST_NUMBERS = 60_000
 """An episode, and the states visited, hold at most this many numbers."""
 UNSEEN = (100, 1000)
 """The least and the largest number of test episodes; between these, as many as there are for training."""
-ENDED = {
-    TERMINATED: "The environment has ended the episode.",
-    TRUNCATED: "The episode is cut here: it has reached the largest number of steps.",
-    NO_RULE: "No rule matches: nothing can be done.",
-}
-OVER = {TERMINATED: "terminated", TRUNCATED: "truncated", NO_RULE: ""}
-"""Why no action is asked for in an episode's last state; "" where an action is, but no rule matches."""
 CUT_EARLY = "The environment has cut the episode here."
 
 
@@ -49,57 +44,48 @@ class VisitPart:
     def __init__(self, task: EnvTask) -> None:
         self.task = task
         self.test_episodes = min(max(UNSEEN[0], len(task.z)), UNSEEN[1])
-        self.shares = cache(lambda ruleset: visited_states(ruleset, task).shares)
-        self.score = cache(lambda ruleset: evaluate(ruleset, task))
+        self.visited = cache(lambda ruleset: visited_states(ruleset, task))
 
     def check(self, ruleset: RuleSet) -> None:
         """Raise where a page cannot be made."""
         checked_ruleset(ruleset, self.task)
 
-    @property
-    def lead(self) -> str:
-        """What the task is, and how policies are measured in it."""
-        task, many = self.task, len(self.task.features)
+    def facts(self, policies: list[RuleSet]) -> dict[str, Any]:
+        """Return what the top of the page says: what the task is, how good policies are, where they differ.
+
+        What is `observed` are the values of every feature visited, and how often these were beyond its range.
+        """
+        task, visited = self.task, [self.visited(policy) for policy in policies]
+        found = [evaluate(policy, task) for policy in policies]
+        others = [evaluate(policy, task, seeds=task.unseen(self.test_episodes)) for policy in policies]
         returned = "return" if task.gamma == 1 else f"return, discounted with γ = {task.gamma:g},"
-        return (
-            f"{task.name}: {many} feature{'' if many == 1 else 's'}, actions {', '.join(task.action_names)}, "
-            f"at most {task.t_max:,} steps. Performance is the mean {returned} over {len(task.z):,} training "
-            f"episodes (z) from fixed reset seeds; unseen are {self.test_episodes:,} others."
-        )
+        differ = float((choose_at(policies[-1], visited[0].points)[0] != visited[0].actions).mean())
+        return {
+            "lead": f"{task.name}: {counted(len(task.features), 'feature')}, actions "
+            f"{', '.join(task.action_names)}, at most {task.t_max:,} steps. Performance is the mean "
+            f"{returned} over {len(task.z):,} training episodes (z) from fixed reset seeds; unseen are "
+            f"{self.test_episodes:,} others.",
+            "columns": [
+                Column("performance", ".4g", [one.performance for one in found]),
+                Column("± deviation", ".4g", [one.deviation for one in found], compared=False),
+                Column("least", ".4g", [one.least for one in found], compared=False),
+                Column("most", ".4g", [one.most for one in found], compared=False),
+                Column("unseen", ".4g", [one.performance for one in others]),
+                Column("rules", "d", [len(policy) for policy in policies]),
+                Column("that decide", "d", [int((met.counts > 0).sum()) for met in visited]),
+            ],
+            "warnings": [
+                f"meets states without a rule in {one.failed_share:.0%} of the episodes, so that its "
+                "performance is the floor"
+                if one.failed
+                else ""
+                for one in found
+            ],
+            "differing": f"{differ:.1%} of the states visited by the first",
+            "observed": self._observed(policies[0]),
+        }
 
-    def columns(self, policies: list[RuleSet]) -> list[Column]:
-        """Return the table at the top of the page."""
-        seeds = self.task.unseen(self.test_episodes)
-        found = [self.score(policy) for policy in policies]
-        others = [evaluate(policy, self.task, seeds=seeds) for policy in policies]
-        return [
-            Column("performance", ".4g", [one.performance for one in found]),
-            Column("± deviation", ".4g", [one.deviation for one in found], compared=False),
-            Column("least", ".4g", [one.least for one in found], compared=False),
-            Column("most", ".4g", [one.most for one in found], compared=False),
-            Column("unseen", ".4g", [one.performance for one in others]),
-            Column("rules", "d", [len(policy) for policy in policies]),
-            Column("that decide", "d", [int((self.shares(policy) > 0).sum()) for policy in policies]),
-        ]
-
-    def warning(self, ruleset: RuleSet) -> str:
-        """Return a warning beside the policy's name, or ""."""
-        found = self.score(ruleset)
-        if not found.failed:
-            return ""
-        return (
-            f"meets states without a rule in {found.failed_share:.0%} of the episodes, so that its "
-            "performance is the floor"
-        )
-
-    def differing(self, a: RuleSet, b: RuleSet) -> str:
-        """Return in which states two policies differ."""
-        met = visited_states(a, self.task)
-        share = float((choose_at(b, met.points)[0] != met.actions).mean())
-        return f"{share:.1%} of the states visited by the first"
-
-    def observed(self, ruleset: RuleSet) -> list[dict[str, Any]]:
-        """Return for every feature the values visited, and how often these were beyond its range."""
+    def _observed(self, ruleset: RuleSet) -> list[dict[str, Any]]:
         points = np.concatenate([episode.asked for episode in recorded_episodes(ruleset, self.task)])
         lows, highs = self.task.ranges
         beyond = ((points < lows) | (points > highs)).mean(axis=0)
@@ -114,17 +100,17 @@ class VisitPart:
             for d, feature in enumerate(self.task.features)
         ]
 
-    def of_shares(self, ruleset: RuleSet) -> str:
-        """Return a sentence on what shares are of."""
-        states = len(visited_states(ruleset, self.task).points)
-        return f"Shares are of the {states:,} states visited in training episodes."
-
-    def rule_said(self, ruleset: RuleSet, rule: int) -> str:
-        """Return in a sentence how much a rule decides."""
-        share = float(self.shares(ruleset)[rule])
-        if not share:
-            return "It decides in none of the states visited."
-        return f"It decides {'< 1%' if share < 0.01 else f'{share:.0%}'} of the states visited."
+    def shares(self, ruleset: RuleSet) -> tuple[str, list[tuple[float, str]]]:
+        """Return what shares are of, and for every rule its share, and in words how much it decides."""
+        met = self.visited(ruleset)
+        said = [
+            f"It decides {'< 1%' if share < 0.01 else f'{share:.0%}'} of the states visited."
+            if share
+            else "It decides in none of the states visited."
+            for share in met.shares
+        ]
+        where = f"Shares are of the {len(met):,} states visited in training episodes."
+        return where, list(zip(met.shares.tolist(), said, strict=True))
 
     def task_data(self) -> dict[str, Any]:
         """Return nothing more than every task has."""
@@ -132,7 +118,7 @@ class VisitPart:
 
     def policy_data(self, ruleset: RuleSet) -> dict[str, Any]:
         """Return what the rules go by, the features that matter most, states visited and episodes."""
-        met, scoring = visited_states(ruleset, self.task), ruleset.scoring
+        met, scoring = self.visited(ruleset), ruleset.scoring
         order = ranked(ruleset, met)
         sample = met.points[spread(len(met.points), self._room(MOST_POINTS))]
         return {
@@ -173,7 +159,7 @@ class VisitPart:
         points = np.vstack([episode.points, episode.last])
         rules = choose_at(ruleset, episode.points)[1] if n else np.zeros(0, dtype=np.int64)
         returns = self._returns(episode)
-        early = episode.ending == TRUNCATED and n < self.task.t_max
+        ending = ending_of(episode, self.task, n)
         return {
             "length": n,
             "times": [*kept.tolist(), n],
@@ -183,8 +169,8 @@ class VisitPart:
             "rewards": numbers(episode.rewards[kept]),
             "returns": numbers(returns[[*kept, n]]),
             "total": numbers(returns[-1:])[0],
-            "over": OVER[episode.ending],
-            "ended": CUT_EARLY if early else ENDED[episode.ending],
+            "over": "" if ending == "no rule" else ending,
+            "ended": CUT_EARLY if ending == "truncated" and n < self.task.t_max else ENDINGS[ending],
         }
 
     def _returns(self, episode: Trajectory) -> NDArray[np.float64]:
