@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
-from ifthen.exports.tree import DecisionTree, Leaf, Node
+from ifthen.exports.tree import DecisionTree, Node
 from tests.rulesets import ACTIONS, FEATURES, rules, rulesets
 
 MIXED = (
@@ -104,8 +104,8 @@ def tree_choices(tree: DecisionTree, observations: NDArray[Any]) -> NDArray[np.i
     pending: list[tuple[Node, NDArray[np.int64]]] = [(tree.root, np.arange(len(observations)))]
     while pending:
         node, rows = pending.pop()
-        if isinstance(node, Leaf):
-            out[rows] = node.action
+        if isinstance(node, int):
+            out[rows] = node
             continue
         values = observations[rows, node.feature]
         low = values < node.cut.value if node.cut.before else values <= node.cut.value

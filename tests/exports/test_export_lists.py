@@ -24,9 +24,9 @@ from ifthen import (
     TaskError,
 )
 from ifthen.exports import FORMATS, export
+from ifthen.exports.code import identifier, number_literal
 from ifthen.exports.dmn import NAMESPACE, action_order
 from ifthen.exports.parts import identifiers
-from ifthen.exports.sql import identifier, number_literal
 from ifthen.exports.tree import decision_tree
 from tests.explanation.policies import (
     MIXED,

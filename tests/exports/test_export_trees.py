@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules
 from ifthen.exports import export
 from ifthen.exports import tree as tree_module
-from ifthen.exports.tree import Cut, DecisionTree, Leaf, Split, decision_tree
+from ifthen.exports.tree import Cut, DecisionTree, Split, decision_tree
 from tests.explanation.policies import (
     INTEGER_RULES,
     MIXED,
@@ -96,15 +96,15 @@ def test_rules_whose_cells_are_too_many_to_list_make_a_tree() -> None:
 
 def test_one_question_is_enough_where_one_is() -> None:
     rules = DecisionList([[[0, 3]], [[0, 7]]], [1, 0], [Feature("x", 0, 7)], ["a", "b"])
-    assert decision_tree(rules).root == Split(0, Cut(3.0), Leaf(1), Leaf(0))
+    assert decision_tree(rules).root == Split(0, Cut(3.0), 1, 0)
     always = DecisionList([[[0, 7]]], [0], [Feature("x", 0, 7)], ["a"])
-    assert decision_tree(always).root == Leaf(0)
+    assert decision_tree(always).root == 0
 
 
 def test_an_interval_of_a_real_feature_is_cut_before_its_low_end_and_after_its_high_end() -> None:
     rules = DecisionList([[[0.25, 0.5]]], [0], [Feature("x", 0, 1, "real", "m")], ["a"])
     tree = decision_tree(rules)
-    assert sorted(tree.question(node) for node in questions(tree.root)) == ["x < 0.25 m", "x ≤ 0.5 m"]
+    assert sorted(tree.in_words(node) for node in questions(tree.root)) == ["x < 0.25 m", "x ≤ 0.5 m"]
 
 
 def questions(node: Any) -> list[Split]:

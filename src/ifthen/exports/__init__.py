@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, nearest
-from ifthen.exports.code import to_c, to_python
+from ifthen.exports.code import to_c, to_python, to_sql
 from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, written_name
-from ifthen.exports.diagrams import to_dot, to_mermaid
 from ifthen.exports.dmn import to_dmn, to_dmn_priority
-from ifthen.exports.sql import to_sql
+from ifthen.exports.tree import to_dot, to_mermaid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.write import rules_text
 from ifthen.simulate.scope import AnyTask, ruleset_of, table_of

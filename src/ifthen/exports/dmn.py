@@ -14,14 +14,7 @@ from decimal import Decimal
 import numpy as np
 
 from ifthen.digits import counted
-from ifthen.exports.parts import (
-    as_list_in_words,
-    decision_list,
-    equivalent,
-    identifiers,
-    rendered,
-    title,
-)
+from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, title
 from ifthen.exports.tree import Span, decision_tree
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -37,16 +30,15 @@ Row = tuple[Sequence[Span], int]
 
 def to_dmn(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return a table with hit policy FIRST, one row per rule."""
-    rules = decision_list(ruleset, task)
-    about = f"{title(ruleset, task)}: {as_list_in_words(rules, ruleset, task)}"
-    return _document(rules, "FIRST", _rows(rules), range(len(rules.action_names)), about)
+    rules, about = decision_list(ruleset, task)
+    order = range(len(rules.action_names))
+    return _document(rules, "FIRST", _rows(rules), order, f"{title(ruleset, task)}: {about}")
 
 
 def to_dmn_priority(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
-    rules = decision_list(ruleset, task)
-    order = action_order(rules)
-    rows, about = _rows(rules), as_list_in_words(rules, ruleset, task)
+    rules, about = decision_list(ruleset, task)
+    rows, order = _rows(rules), action_order(rules)
     if order is None:
         order = list(range(len(rules.action_names)))
         rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
@@ -91,17 +83,17 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
         namespace=NAMESPACE,
         about=about,
         policy=policy,
-        inputs=[_input(feature, name) for feature, name in zip(rules.features, names, strict=True)],
+        inputs=[
+            {
+                "name": name,
+                "label": _xml_text(f"{f.name} [{f.unit}]" if f.unit else f.name),
+                "allowed": "" if f.clips else f"[{_feel_number(f.low)}..{_feel_number(f.high)}]",
+            }
+            for f, name in zip(rules.features, names, strict=True)
+        ],
         outputs=", ".join(actions[a] for a in order),
         rows=[(list(map(_unary_test, rules.features, box)), actions[action]) for box, action in rows],
     )
-
-
-def _input(feature: Feature, name: str) -> dict[str, str]:
-    """Return an input column: its name in tests, its label, and the values that are allowed."""
-    unit = f" [{feature.unit}]" if feature.unit else ""
-    allowed = "" if feature.clips else f"[{_feel_number(feature.low)}..{_feel_number(feature.high)}]"
-    return {"name": name, "label": _xml_text(feature.name + unit), "allowed": allowed}
 
 
 def _unary_test(feature: Feature, span: Span) -> str:

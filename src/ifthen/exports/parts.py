@@ -55,13 +55,6 @@ def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
     return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
 
 
-def as_list_in_words(rules: RuleSet, ruleset: RuleSet, task: AnyTask | None) -> str:
-    """Return one line on the list that `decision_list` gave, and where it chooses as the ruleset does."""
-    if rules is ruleset:
-        return EXACT
-    return equivalent(f"decision list of {counted(len(rules), 'rule')}", ruleset, task)
-
-
 def rule_comment(ruleset: RuleSet, rule: int) -> str:
     """Return rule number `rule` (from 0) in words, for a comment in front of its code."""
     return one_line(f"{rule + 1}. {ruleset.rule_in_words(rule)}".replace("≤", "<=").replace("≥", ">="))
@@ -80,16 +73,17 @@ def ranges_in_words(ruleset: RuleSet) -> list[str]:
     ]
 
 
-def decision_list(ruleset: RuleSet, task: AnyTask | None) -> RuleSet:
-    """Return the ruleset as a decision list, for formats that cannot hold numbers of rules."""
+def decision_list(ruleset: RuleSet, task: AnyTask | None) -> tuple[RuleSet, str]:
+    """Return the ruleset as a decision list, for formats without numbers of rules, and one line on it."""
     if ruleset.ordered:
-        return ruleset
+        return ruleset, EXACT
     if not all(feature.is_integer for feature in ruleset.features):
         raise RuleError(
             f"it holds decision lists only, and {ruleset.kind!r} rules over real features have no equal one. "
             "Use 'python' or 'c', which compute the strengths, or 'json'."
         )
-    return decision_list_of(ruleset, task)[0]
+    rules, _ = decision_list_of(ruleset, task)
+    return rules, equivalent(f"decision list of {counted(len(rules), 'rule')}", ruleset, task)
 
 
 def rendered(template: str, folder: str = "exports", **values: Any) -> str:

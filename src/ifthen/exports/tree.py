@@ -1,21 +1,23 @@
 """A policy as a decision tree: questions about one feature at a time, such as "x ≤ 3?".
 
-A list is read from the top; a tree is read along one path, and draws well. The tree built here answers
-exactly what the ruleset does on its domain: the decision states of a task or, without one, the whole bounded
-feature space. It is grown greedily, by the question that leaves the least Gini impurity, so it is small
-but not provably the smallest.
+A list is read from the top; a tree is read along one path, and is drawn by Graphviz (DOT) or Mermaid. The tree
+built here answers exactly what the ruleset does on its domain: the decision states of a task or, without one,
+the whole bounded feature space. It is grown greedily, by the question that leaves the least Gini impurity, so
+it is small but not provably the smallest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.digits import counted
 from ifthen.errors import RuleError
+from ifthen.exports.parts import equivalent, rendered, title
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.simulate.scope import AnyTask, points_of, table_of
@@ -29,17 +31,6 @@ class Cut(NamedTuple):
 
     value: float
     before: bool = False
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """Where the questions end.
-
-    Args:
-        action: the action's number, −1 where no rule matches.
-    """
-
-    action: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,8 @@ class Split:
     no: Node
 
 
-Node = Leaf | Split
+Node = Split | int
+"""A question, or an action's number where the questions end; −1 where no rule matches."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +78,13 @@ class DecisionTree:
     features: tuple[Feature, ...]
     action_names: tuple[str, ...]
 
-    def question(self, node: Split) -> str:
-        """Return a question in words, such as "x ≤ 3"."""
+    def in_words(self, node: Node) -> str:
+        """Return a question in words, such as "x ≤ 3"; the name of an action; or "no rule"."""
+        if isinstance(node, int):
+            return "no rule" if node == NULL_ACTION else self.action_names[node]
         feature = self.features[node.feature]
         unit = f" {feature.unit}" if feature.unit else ""
         return f"{feature.name} {'<' if node.cut.before else '≤'} {number_in_words(node.cut.value)}{unit}"
-
-    def answer(self, leaf: Leaf) -> str:
-        """Return a leaf in words: the action's name, or "no rule"."""
-        return "no rule" if leaf.action == NULL_ACTION else self.action_names[leaf.action]
 
     def boxes(self) -> Iterator[tuple[tuple[Span, ...], int]]:
         """Yield every leaf's box and action; the boxes fill the feature space without overlapping."""
@@ -102,8 +92,8 @@ class DecisionTree:
         pending: list[tuple[Node, tuple[Span, ...]]] = [(self.root, everything)]
         while pending:
             node, box = pending.pop()
-            if isinstance(node, Leaf):
-                yield box, node.action
+            if isinstance(node, int):
+                yield box, node
                 continue
             d, (value, before) = node.feature, node.cut
             low = replace(box[d], high=value, high_open=before)
@@ -131,18 +121,13 @@ def decision_tree(ruleset: RuleSet, task: AnyTask | None = None) -> DecisionTree
         ruleset: any kind of ruleset; without a task, one that is no decision list needs integer features.
         task: its decision states are the domain; the whole bounded feature space where None.
     """
-    try:
-        return _grown(ruleset, task)
-    except RecursionError:
-        raise _unreadable() from None
-
-
-def _grown(ruleset: RuleSet, task: AnyTask | None) -> DecisionTree:
-    """Return the tree, grown on cells that are listed where that can be done."""
     listed = table_of(ruleset, task) is not None or not ruleset.ordered
     points = points_of(ruleset, task) if listed else None
     if points is not None:
-        axes = [_value_axis(np.unique(points[:, d])) for d in range(points.shape[1])]
+        # Each value is a stretch of its own, cut half-way between neighbours.
+        values = [np.unique(column) for column in points.T]
+        between = [np.floor((own[:-1] + own[1:]) / 2).tolist() for own in values]
+        axes = [Axis(own, tuple(map(Cut, cuts))) for own, cuts in zip(values, between, strict=True)]
     else:
         if not ruleset.ordered:
             raise RuleError(
@@ -150,19 +135,19 @@ def _grown(ruleset: RuleSet, task: AnyTask | None) -> DecisionTree:
                 "features with few values, or a task."
             )
         axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
-        if np.prod([float(len(axis.values)) for axis in axes]) > CELL_LIMIT:
-            return DecisionTree(_Grower(axes).by_rules(ruleset), ruleset.features, ruleset.action_names)
-        sides = np.meshgrid(*(axis.values for axis in axes), indexing="ij")
-        points = np.stack(sides, axis=-1).reshape(-1, len(axes))
-    actions, _ = ruleset.choose(points)
-    cells = np.column_stack([np.searchsorted(axis.values, points[:, d]) for d, axis in enumerate(axes)])
-    return DecisionTree(_Grower(axes).by_cells(cells, actions), ruleset.features, ruleset.action_names)
-
-
-def _value_axis(values: NDArray[np.float64]) -> Axis:
-    """Return whole numbers as an axis, each a stretch of its own, cut half-way between neighbours."""
-    between = np.floor((values[:-1] + values[1:]) / 2)
-    return Axis(values, tuple(Cut(value) for value in between.tolist()))
+        if np.prod([float(len(axis.values)) for axis in axes]) <= CELL_LIMIT:
+            sides = np.meshgrid(*(axis.values for axis in axes), indexing="ij")
+            points = np.stack(sides, axis=-1).reshape(-1, len(axes))
+    grower = _Grower(axes)
+    try:
+        if points is None:
+            root = grower.by_rules(ruleset)
+        else:
+            own = [np.searchsorted(axis.values, points[:, d]) for d, axis in enumerate(axes)]
+            root = grower.by_cells(np.column_stack(own), ruleset.choose(points)[0])
+    except RecursionError:
+        raise _unreadable() from None
+    return DecisionTree(root, ruleset.features, ruleset.action_names)
 
 
 def _edge_axis(feature: Feature, intervals: NDArray[Any]) -> Axis:
@@ -174,9 +159,8 @@ def _edge_axis(feature: Feature, intervals: NDArray[Any]) -> Axis:
     for cut in sorted(places, key=lambda cut: (cut.value, not cut.before)):
         follows = cut.value + 1 if feature.is_integer else float(np.nextafter(cut.value, np.inf))
         first = cut.value if cut.before else follows
-        if (
-            values[-1] < first <= feature.high
-        ):  # else no number lies on one of its sides, or it cuts nothing new
+        # Otherwise no number lies on one of its sides, or it cuts nothing new.
+        if values[-1] < first <= feature.high:
             values.append(first)
             cuts.append(cut)
     return Axis(np.array(values), tuple(cuts))
@@ -195,11 +179,11 @@ class _Grower:
     def __init__(self, axes: list[Axis]) -> None:
         self._axes, self._leaves = axes, 0
 
-    def _leaf(self, action: int) -> Leaf:
+    def _leaf(self, action: int) -> int:
         self._leaves += 1
         if self._leaves > LEAF_LIMIT:
             raise _unreadable()
-        return Leaf(action)
+        return action
 
     def by_cells(self, cells: NDArray[np.int64], actions: NDArray[np.int64]) -> Node:
         """Return a tree for cells `(n, features)`, given as numbers of stretches, with actions `(n,)`."""
@@ -248,7 +232,7 @@ class _Grower:
             return self._leaf(int(actions[0]))
         _, _, d, at = min(options)
         yes, no = (self._in_region(side, spans, actions) for side in _sides(region, d, at))
-        if isinstance(yes, Leaf) and yes == no:
+        if isinstance(yes, int) and yes == no:
             self._leaves -= 1
             return yes
         return Split(d, self._axes[d].cuts[at], yes, no)
@@ -281,3 +265,37 @@ def _reaching(region: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np
     covers = np.all((lows <= region[:, 0]) & (highs >= region[:, 1]), axis=1)
     last = int(covers.argmax()) + 1 if covers.any() else len(spans)
     return np.flatnonzero(meets[:last])
+
+
+def to_dot(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the tree for Graphviz: `dot -Tsvg`."""
+    return _drawn("policy.dot.j2", ruleset, task, lambda text: text.replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def to_mermaid(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the tree as a Mermaid flow chart, which many pages draw by themselves."""
+    return _drawn("policy.mmd.j2", ruleset, task, _mermaid_text)
+
+
+def _mermaid_text(text: str) -> str:
+    """Return text for a quoted label: all but plain characters by their numbers, so that none is a mark."""
+    return "".join(c if c.isalnum() or c in " .,-+=≤" else f"#{ord(c)};" for c in text)
+
+
+def _drawn(template: str, ruleset: RuleSet, task: AnyTask | None, label: Callable[[str], str]) -> str:
+    """Return the tree, "yes" to the left, a question before what follows it; labels stand in one line."""
+    tree = decision_tree(ruleset, task)
+    nodes: list[tuple[str, bool]] = []
+    edges: list[tuple[int, int, str]] = []
+    pending: list[tuple[Node, int, str]] = [(tree.root, -1, "")]
+    while pending:
+        node, parent, word = pending.pop()
+        number = len(nodes)
+        nodes.append((label(" ".join(tree.in_words(node).splitlines())), isinstance(node, int)))
+        if parent >= 0:
+            edges.append((parent, number, word))
+        if isinstance(node, Split):
+            pending += [(node.no, number, "no"), (node.yes, number, "yes")]
+    form = f"decision tree of {counted(len(edges) // 2, 'question')}"
+    about = title(ruleset, task), equivalent(form, ruleset, task)
+    return rendered(template, about=about, nodes=nodes, edges=edges)
