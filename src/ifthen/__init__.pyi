@@ -18,7 +18,6 @@ from ifthen.errors import ParameterError as ParameterError
 from ifthen.errors import RuleError as RuleError
 from ifthen.errors import TaskError as TaskError
 from ifthen.explanation.diff import diff as diff
-from ifthen.explanation.episode import Trace as Trace
 from ifthen.explanation.measures import BestActionMap as BestActionMap
 from ifthen.explanation.measures import best_action_map as best_action_map
 from ifthen.explanation.pictures.write import write_pictures as write_pictures
@@ -26,6 +25,7 @@ from ifthen.explanation.policy_diff import PolicyDiff as PolicyDiff
 from ifthen.explanation.read import parse_rules as parse_rules
 from ifthen.explanation.read import read_ruleset as read_ruleset
 from ifthen.explanation.reading import Reading as Reading
+from ifthen.explanation.trace import Trace as Trace
 from ifthen.explanation.trace import trace as trace
 from ifthen.explanation.why import Explanation as Explanation
 from ifthen.pages.explain_page import explain_page as explain_page
@@ -66,6 +66,6 @@ from ifthen.verification import Verification as Verification
 from ifthen.verification import verify as verify
 
 __version__: str
+from ifthen.explanation.reading import read_rules as read_rules
 from ifthen.explanation.why import explain as explain
-from ifthen.explanation.words import read_rules as read_rules
 from ifthen.exports import export as export

@@ -15,7 +15,7 @@ import pytest
 
 from ifthen import RuleSet, __version__, load, prune, read_ruleset
 from ifthen.cli.terminal import MOST_RULES
-from ifthen.explanation.words import readable
+from ifthen.explanation.reading import readable
 from ifthen.runs import folder as files
 from tests.commands import Finished, Runner, start_command
 

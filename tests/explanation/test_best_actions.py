@@ -24,7 +24,7 @@ from ifthen import (
     frozen_lake,
     prune,
 )
-from ifthen.explanation.words import LONGEST_READING, readable
+from ifthen.explanation.reading import LONGEST_READING, readable
 from ifthen.tasks.table import TabularTask
 from tests import naive
 from tests.rulesets import voting_rules

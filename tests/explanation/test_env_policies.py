@@ -25,8 +25,8 @@ from ifthen import (
     shortest_decision_list,
     verify,
 )
+from ifthen.explanation.reading import read_rules, readable
 from ifthen.explanation.why import explain
-from ifthen.explanation.words import read_rules, readable
 from ifthen.exports import FORMATS, export
 from ifthen.simulate.scope import points_of, tabular, visited_states
 from ifthen.verification.properties import grounds, names_for

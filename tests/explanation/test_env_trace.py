@@ -12,8 +12,7 @@ import pytest
 
 from ifthen import ParameterError, TaskError, evaluate
 from ifthen.environments.make import env_task
-from ifthen.explanation.episode import SHOWN_FIRST, SHOWN_LAST, Stretch
-from ifthen.explanation.trace import trace
+from ifthen.explanation.trace import SHOWN_FIRST, SHOWN_LAST, Stretch, trace
 from ifthen.pages.visits import VisitPart
 from tests.envs import Walk
 from tests.explanation.env_policies import a_policy, a_task, holey, some_rules

@@ -9,7 +9,7 @@ import pytest
 from ifthen import DecisionList, TaskError, frozen_lake
 from ifthen.explanation.pictures.grid import cells, has_grid, policy_text
 from ifthen.explanation.pictures.grid_figures import policy_figure
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import read_rules
 from ifthen.figure_style import write_png
 from tests.tables import table_named
 

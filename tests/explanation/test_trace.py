@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import PPLDL, DecisionList, Feature, ParameterError, TabularTask, TaskError, evaluate, frozen_lake
-from ifthen.explanation.episode import SHOWN_FIRST, SHOWN_LAST, Trace
-from ifthen.explanation.trace import trace
+from ifthen.explanation.trace import SHOWN_FIRST, SHOWN_LAST, Trace, trace
 from ifthen.simulate.table_play import plan, play
 from ifthen.tasks.solve import value_iteration
 from tests.tables import table_named

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TaskError
 from ifthen.digits import percent
-from ifthen.explanation.reading import latex_interval
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import latex_interval, read_rules
 from ifthen.rules.boxes.lists import first_match
 from ifthen.simulate import scope
 from ifthen.text_table import fitting_rows, folded, latex_text
@@ -173,7 +172,7 @@ def test_a_rule_for_a_single_real_value_decides_though_it_has_no_share_and_so_do
 
 
 def test_what_a_search_gave_up_on_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ifthen.explanation import words as module
+    from ifthen.explanation import reading as module
 
     monkeypatch.setattr(module, "first_match", lambda rules: first_match(rules, budget=1))
     bounds: Any = [[[-0.25, 0.125]] * 6, [[-0.5, 0.5]] * 6, [[-1, 1]] * 6]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import read_rules
 from ifthen.exports import export, schema
 from ifthen.text_table import latex_text
 from tests.explanation.policies import INTEGER_RULES, ODD_ACTIONS, real_rules

@@ -80,7 +80,7 @@ def _explain_all(
     policy: Policy, folder: Path | None, other: Policy | None, ladder: bool, everything: bool
 ) -> None:
     """Print the rules and what was verified, and write everything where a folder is given."""
-    from ifthen.explanation.words import read_rules
+    from ifthen.explanation.reading import read_rules
     from ifthen.verification import verify as verified
 
     if other is not None and folder is None:

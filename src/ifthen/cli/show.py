@@ -40,7 +40,7 @@ def show(
     """
     from ifthen.explanation.pictures.grid import has_grid, policy_text
     from ifthen.explanation.pictures.write import policy_picture
-    from ifthen.explanation.words import readable
+    from ifthen.explanation.reading import readable
     from ifthen.exports.data import to_json
     from ifthen.figure_style import write_png
     from ifthen.simplify.prune import prune

@@ -47,7 +47,7 @@ def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: 
         everything: how many rules the policy has in all.
         more: how to see all rules; where given, a long voting ruleset is cut to the rules that decide most.
     """
-    from ifthen.explanation.words import read_rules
+    from ifthen.explanation.reading import read_rules
 
     title = f"Rules of {name} on {task.name}"
     if len(ruleset) < everything:
@@ -67,7 +67,7 @@ def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: 
 
 def print_reading(ruleset: RuleSet, task: Task | None) -> None:
     """Print rules in words, in the order in which they are read."""
-    from ifthen.explanation.words import read_rules
+    from ifthen.explanation.reading import read_rules
 
     out.print(read_rules(ruleset, task).to_text(out.width))
 

@@ -183,7 +183,7 @@ def _learn_and_report(
 
 def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
     """Write the report of a finished run, and print its rules and how well they do."""
-    from ifthen.explanation.words import readable
+    from ifthen.explanation.reading import readable
     from ifthen.runs.folder import REPORT, RULES
     from ifthen.runs.report import write_report
     from ifthen.simulate.evaluate import evaluations

@@ -57,6 +57,7 @@ class Counterfactual:
         changes: the features that differ: name → (from, to).
         action: the action chosen there; None where no rule matches.
         rule: the rule that decides there, from 0.
+        words: that rule in words; "" where none decides.
         distance: the sum over features of |change| / (high − low).
     """
 
@@ -64,6 +65,7 @@ class Counterfactual:
     changes: dict[str, tuple[Number, Number]]
     action: str | None
     rule: int | None
+    words: str
     distance: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +125,7 @@ def described(ruleset: RuleSet, start: Sequence[float], point: Sequence[float]) 
         changes={name: (before[name], after[name]) for name in after if before[name] != after[name]},
         action=None if actions[0] == NULL_ACTION else ruleset.action_names[actions[0]],
         rule=None if actions[0] == NULL_ACTION else int(deciders[0]),
+        words="" if actions[0] == NULL_ACTION else ruleset.rule_in_words(int(deciders[0])),
         distance=float(distance(ruleset.features, start, point)),
     )
 

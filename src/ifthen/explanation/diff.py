@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ifthen.environments.make import as_task
 from ifthen.errors import RuleError
-from ifthen.explanation.measures import visits
+from ifthen.explanation.measures import table_values, visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
 from ifthen.rules.boxes.lists import compare
 from ifthen.rules.decision_list import DecisionList
@@ -34,7 +34,7 @@ from ifthen.simulate.scope import (
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.table import policy_table
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.solve import TIE, sweep_policies, value_iteration
+from ifthen.tasks.solve import TIE, value_iteration
 from ifthen.tasks.table import TabularTask
 
 Table = NDArray[np.int64]
@@ -176,7 +176,12 @@ def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> Poli
     differ = np.flatnonzero(tables[0] != tables[1])
     if shares is not None:
         differ = differ[np.argsort(-np.abs(shares[1][differ]), kind="stable")]
-    deeds = [_table_deeds(own, table, task, differ) for own, table in zip(rules, tables, strict=True)]
+    deeds, best = [], value_iteration(task).action_values[task.decision_states[differ]]
+    for own, table in zip(rules, tables, strict=True):
+        ruled, none = own if isinstance(own, RuleSet) else None, np.full(len(differ), -1)
+        deciders = none if ruled is None else ruled.choose(task.dynamics.points[differ])[1]
+        values = best[np.arange(len(differ)), table[differ]]
+        deeds.append(deeds_of(ruled, table[differ], deciders, task.action_names, values))
     points = task.dynamics.states
     states = tuple(
         DifferentState(
@@ -239,24 +244,14 @@ def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
     """
     if task.gamma == 1:
         return None, "what a state carries is left out: with γ = 1 it depends on the steps that are left"
-    model, values = task.dynamics, np.empty((1, len(a)))
-    sweep_policies(task, a[None].astype(np.int16), values, threads=1)
-    met = visits(task, b)
-    if (b[met > 0] < 0).any() or np.isnan(values[0, met > 0]).any():
+    model, values, met = task.dynamics, table_values(task, a), visits(task, b)
+    if (b[met > 0] < 0).any() or np.isnan(values[met > 0]).any():
         return None, "what a state carries is left out: states in which no rule matches can be reached"
-    follow = np.where(model.next_state >= 0, values[0][model.next_state], 0.0)
+    follow = np.where(model.next_state >= 0, values[model.next_state], 0.0)
     action_values = (model.reward + task.gamma * follow) @ model.probability
-    gains = action_values[np.arange(len(b)), b] - values[0]
+    gains = action_values[np.arange(len(b)), b] - values
     # Where nothing differs nothing is gained; rounding would leave crumbs.
     return (met, np.where((a == b) | (met == 0), 0.0, met * gains)), ""
-
-
-def _table_deeds(rules: Any, table: Table, task: TabularTask, states: NDArray[np.int64]) -> list[Deed]:
-    """Return what a policy does in some decision states, given by number from 0, with its Q*."""
-    ruled = rules if isinstance(rules, RuleSet) else None
-    deciders = np.full(len(table), -1) if ruled is None else ruled.choose(task.dynamics.points)[1]
-    values = value_iteration(task).action_values[task.decision_states, table]
-    return deeds_of(ruled, table[states], deciders[states], task.action_names, values[states])
 
 
 def deeds_of(

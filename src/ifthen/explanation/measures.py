@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import TaskError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.simulate.table import policy_table
-from ifthen.tasks.solve import value_iteration
+from ifthen.tasks.solve import sweep_policies, value_iteration
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
@@ -70,14 +69,12 @@ def transitions(task: TabularTask, table: NDArray[np.integer]) -> csc_array:
     """Return Pᵀ, `(D, D)`: how likely decision state s (column) is followed by decision state n (row)."""
     from scipy.sparse import csc_array
 
-    actions, model = checked_table(task, table), task.dynamics
-    states = np.flatnonzero(actions >= 0)
-    after = model.next_state[states, actions[states]]
+    model, states = task.dynamics, np.flatnonzero(table >= 0)
+    after = model.next_state[states, table[states]]
     before = np.repeat(states, len(model.probability)).reshape(after.shape)
     chance = np.broadcast_to(model.probability, after.shape)
     goes_on = after >= 0
-    size = (len(actions), len(actions))
-    return csc_array((chance[goes_on], (after[goes_on], before[goes_on])), shape=size)
+    return csc_array((chance[goes_on], (after[goes_on], before[goes_on])), shape=(len(table), len(table)))
 
 
 def advantages(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -90,10 +87,10 @@ def advantages(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.floa
         task: the task.
         table: the action in every decision state, `(D,)`, −1 for none.
     """
-    actions, states, best = checked_table(task, table), task.decision_states, value_iteration(task)
-    cost = best.action_values[states, actions] - best.values[states]
-    cost = np.where(best.optimal_actions[states, actions], 0.0, cost)
-    return np.where(actions >= 0, cost, np.nan)
+    states, best = task.decision_states, value_iteration(task)
+    cost = best.action_values[states, table] - best.values[states]
+    cost = np.where(best.optimal_actions[states, table], 0.0, cost)
+    return np.where(table >= 0, cost, np.nan)
 
 
 def usage(ruleset: RuleSet, task: TabularTask) -> Usage:
@@ -107,18 +104,11 @@ def usage(ruleset: RuleSet, task: TabularTask) -> Usage:
     return Usage(states, steps)
 
 
-def checked_table(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return a policy table over decision states as integers, or raise where it is none of the task's."""
-    actions = np.asarray(table)
-    number = len(task.decision_states)
-    if actions.dtype.kind not in "iu" or actions.shape != (number,):
-        raise TaskError(
-            f"a policy table must be one whole-number action for each of the {number} decision states of "
-            f"{task.name}, not {table!r}."
-        )
-    if actions.min() < -1 or actions.max() >= task.n_actions:
-        raise TaskError(f"the actions of a policy table must be -1 (none) to {task.n_actions - 1}.")
-    return actions.astype(np.int64)
+def table_values(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return V^π of every decision state, `(D,)`: NaN where a state with no rule can be met."""
+    values = np.empty((1, len(table)))
+    sweep_policies(task, table[None].astype(np.int16), values, threads=1)
+    return values[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,13 @@
 """Why a policy does what it does in one state: which rule decides, which lost, and what would change it.
 
-The ruleset says how its rules compared, `counterfactual` finds the nearest state with another action and,
-with a task, `standing` says whether the action is optimal.
+The ruleset says how its rules compared, and `counterfactual` finds the nearest state with another action.
+Rules answer everywhere, in holes too. What they say matters only in decision states, and there an exact
+solution of the task tells whether it is optimal.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +17,102 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
-from ifthen.explanation.standing import Ground, Standing
-from ifthen.rules.comparison import Comparison, Lost
+from ifthen.explanation.pictures.grid import has_grid, letters
+from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.simulate.scope import AnyTask, Number, listed, ruleset_of, table_of, values_by_name
+from ifthen.tasks.solve import value_iteration
+from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
+
+LETTERS = {"G": "a goal", "H": "a hole"}
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a task says of an observation and of what is done there.
+
+    Args:
+        asked: whether the policy is ever asked there; taken as so without a task.
+        place: what the observation is where it is not, such as "a hole of FrozenLake-8-0.3".
+        best: the names of the optimal actions; nothing where they are not known, or differ between states
+            that look the same.
+        optimal: whether the action is one of them; None where it is not known.
+        loss: how much less than an optimal action it is worth if all goes optimally afterwards.
+        words: the same as a sentence; "" where there is nothing to say.
+    """
+
+    asked: bool = True
+    place: str = ""
+    best: tuple[str, ...] = ()
+    optimal: bool | None = None
+    loss: float | None = None
+    words: str = ""
+
+
+class Ground:
+    """The states of a task by their features.
+
+    Args:
+        task: the task.
+    """
+
+    def __init__(self, task: TabularTask) -> None:
+        self.task = task
+        self.decision: dict[Vector, list[int]] = defaultdict(list)
+        for state, vector in zip(task.decision_states.tolist(), task.dynamics.points.tolist(), strict=True):
+            self.decision[tuple(vector)].append(state)
+
+    def standing(self, point: Vector, action: int) -> Standing:
+        """Return what the task says of a point `(features,)` and the action there, −1 for none."""
+        states = self.decision.get(point, [])
+        if not states:
+            return Standing(asked=False, place=self.place(point))
+        best = value_iteration(self.task)
+        optimal = best.optimal_actions[states]
+        shared = [self.task.action_names[a] for a in np.flatnonzero(optimal.all(axis=0)).tolist()]
+        names = tuple(shared) if (optimal == optimal[0]).all() else ()
+        if action < 0:
+            words = f"Optimal would be {_either(names)}{self._left}." if names else ""
+            return Standing(best=names, words=words)
+        good = optimal[:, action]
+        if len(states) > 1:  # they look the same, but their values can differ
+            alike = f"{good.sum()} of the {len(states)} states that look like this"
+            words = f"It is optimal in {alike}{self._left}."
+            return Standing(best=names, optimal=bool(good.all()), words=words)
+        if good[0]:
+            return Standing(best=names, optimal=True, loss=0.0, words=f"It is optimal{self._left}.")
+        (state,) = states
+        loss = float(best.values[state] - best.action_values[state, action])
+        words = f"It is not optimal: {_either(names)} would be worth {loss:.3g} more{self._left}."
+        return Standing(best=names, optimal=False, loss=loss, words=words)
+
+    @property
+    def _left(self) -> str:
+        """What values are of where they depend on the steps that are left."""
+        return f" with all {self.task.t_max:,} steps left" if self.task.gamma == 1 else ""
+
+    def place(self, point: Vector) -> str:
+        """Return what a point is that is no decision state."""
+        task, letter = self.task, ""
+        states = np.flatnonzero((task.state_features == point).all(axis=1))
+        if not len(states):
+            return f"no state of {task.name}"
+        if has_grid(task):
+            x, y = (int(value - f.low) for value, f in zip(point, task.features, strict=True))
+            letter = letters(task)[y][x]
+        if letter == "G" or (letter == "H" and task.layout):
+            return f"{LETTERS[letter]} of {task.name}"
+        ends = task.next_state[task.decision_states][task.done[task.decision_states]]
+        ending = np.isin(states, ends).any()
+        return f"an ending of {task.name}" if ending else f"a state of {task.name} that is never reached"
+
+
+def _either(names: tuple[str, ...]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
 
 SHOWN = 5
 """How many of the rules that lost are shown in the text."""
@@ -35,7 +127,10 @@ class Explanation:
     Args:
         ruleset: the rules.
         observation: the value of every feature, as it counts: beyond a range that clips it is the edge.
-        comparison: how the rules that match compared; None where none matches.
+        rule: the rule that decides, from 0; None where no rule matches.
+        reason: why that rule decides.
+        others: every other rule that matches, the nearest rival first, and why it lost.
+        scores: the number behind each action: its strongest rule's strength, or its predicted payoff.
         counterfactual: the nearest state with another action.
         counterfactual_note: why there is none, or why there may be a nearer one.
         standing: whether the policy is ever asked there, and whether its action is optimal; see `Standing`.
@@ -44,16 +139,14 @@ class Explanation:
 
     ruleset: RuleSet
     observation: dict[str, Number]
-    comparison: Comparison | None
+    rule: int | None
+    reason: str
+    others: tuple[Lost, ...]
+    scores: dict[str, float]
     counterfactual: Counterfactual | None
     counterfactual_note: str
     standing: Standing
     shown: dict[str, str]
-
-    @property
-    def rule(self) -> int | None:
-        """The rule that decides, from 0; None where no rule matches."""
-        return None if self.comparison is None else self.comparison.rule
 
     @property
     def action(self) -> str | None:
@@ -66,30 +159,9 @@ class Explanation:
         return "" if self.rule is None else self.ruleset.rule_in_words(self.rule)
 
     @property
-    def reason(self) -> str:
-        """Why that rule decides."""
-        return "no rule matches" if self.comparison is None else self.comparison.reason
-
-    @property
-    def others(self) -> tuple[Lost, ...]:
-        """Every other rule that matches, the nearest rival first, and why it lost."""
-        return () if self.comparison is None else self.comparison.others
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """The number behind each action: its strongest rule's strength, or its predicted payoff."""
-        return {} if self.comparison is None else self.comparison.scores
-
-    @property
     def asked(self) -> bool:
         """Whether the policy is ever asked there; taken as so without a task."""
         return self.standing.asked
-
-    @property
-    def counterfactual_words(self) -> str:
-        """The words of the rule that decides in the nearest state with another action; "" for none."""
-        there = self.counterfactual
-        return "" if there is None or there.rule is None else self.ruleset.rule_in_words(there.rule)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain data that JSON understands; rules are numbered from 0."""
@@ -99,7 +171,7 @@ class Explanation:
             **{name: getattr(self, name) for name in ("action", "rule", "words", "reason")},
             "others": [lost.to_dict() for lost in self.others],
             "scores": dict(self.scores),
-            "counterfactual": {**changed.to_dict(), "words": self.counterfactual_words} if changed else None,
+            "counterfactual": changed.to_dict() if changed else None,
             "counterfactual_note": self.counterfactual_note,
             **{name: getattr(standing, name) for name in ("asked", "place", "best", "optimal", "loss")},
             "best": list(standing.best),
@@ -138,7 +210,7 @@ class Explanation:
         near += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
         lines = [f"What would change it: with {changes}, {then} ({near})."]
         if there.rule is not None:
-            lines.append(f"  {there.rule + 1}. {self.counterfactual_words}")
+            lines.append(f"  {there.rule + 1}. {there.words}")
         return lines
 
 
@@ -198,7 +270,10 @@ def explain_all(policy: Any, points: ArrayLike, task: AnyTask | None = None) -> 
             Explanation(
                 ruleset=rules,
                 observation=values_by_name(rules.features, values),
-                comparison=found,
+                rule=None if found is None else found.rule,
+                reason="no rule matches" if found is None else found.reason,
+                others=() if found is None else found.others,
+                scores={} if found is None else found.scores,
                 counterfactual=other,
                 counterfactual_note=note,
                 standing=Standing() if ground is None else ground.standing(tuple(values), action),

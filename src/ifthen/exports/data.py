@@ -15,8 +15,7 @@ from typing import Any
 
 from ifthen.environments.make import task_by_name
 from ifthen.errors import TaskError
-from ifthen.explanation.reading import Reading
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import Reading, read_rules
 from ifthen.exports.parts import title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet

@@ -1,6 +1,6 @@
 """A policy as a decision tree: questions about one feature at a time, such as "x ≤ 3?".
 
-A list is read from the top; a tree is read along one path, and is drawn by Graphviz (DOT) or Mermaid. The tree
+A list is read from the top; a tree is read along one path, drawn by Graphviz (DOT) or Mermaid. The tree
 built here answers exactly what the ruleset does on its domain: the decision states of a task or, without one,
 the whole bounded feature space. It is grown greedily, by the question that leaves the least Gini impurity, so
 it is small but not provably the smallest.

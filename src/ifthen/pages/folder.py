@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ifthen.errors import OutputError
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import read_rules
 from ifthen.exports import rules_text
 from ifthen.exports.data import written_name
 from ifthen.store import write_text

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ifthen.digits import in_units
 from ifthen.explanation.pictures.write import policy_picture
-from ifthen.explanation.words import read_rules
+from ifthen.explanation.reading import read_rules
 from ifthen.exports.parts import rendered
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet

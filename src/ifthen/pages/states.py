@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.digits import counted
 from ifthen.errors import TaskError
-from ifthen.explanation.measures import advantages, best_action_map, usage, visits
+from ifthen.explanation.measures import advantages, best_action_map, table_values, usage, visits
 from ifthen.explanation.pictures.grid import DIRECTIONS, has_grid, letters
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import Explanation, changed_value, explain_all
@@ -26,7 +26,7 @@ from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.table import optimal_performance, policy_table
-from ifthen.tasks.solve import policy_values, value_iteration
+from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 
 MOST_STATES = 5_000
@@ -140,7 +140,7 @@ class StatePart:
             "chosen": table.tolist(),
             "decider": ruleset.choose(task.dynamics.points)[1].tolist(),
             "optimal": optimal.astype(int).tolist(),
-            "value": numbers(policy_values(task, everywhere)[states]),
+            "value": numbers(table_values(task, table)),
             "cost": numbers(0.0 - advantages(task, table)),
             "density": best_action_map(ruleset, task).density.tolist(),
             "visits": numbers(visits(task, table, discounted=False)),

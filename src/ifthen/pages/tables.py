@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ifthen.explanation.episode import Ending
+from ifthen.explanation.trace import Ending
 from ifthen.simplify.ladder import Ladder
 from ifthen.verification.findings import Finding
 from ifthen.verification.report import LEGEND, Verification

@@ -6,7 +6,7 @@ import shlex
 
 from ifthen.explanation.pictures.grid import has_grid
 from ifthen.explanation.pictures.grid_figures import policy_figure
-from ifthen.explanation.words import readable
+from ifthen.explanation.reading import readable
 from ifthen.exports.data import to_json, written_name
 from ifthen.figure_style import write_png
 from ifthen.pages.report import report_page

@@ -13,8 +13,9 @@ from ifthen.rules.boxes.cover import coverage, widen
 from ifthen.rules.boxes.space import RankSpace, box_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, values_by_name
-from ifthen.verification.case import Case, Model
+from ifthen.verification.case import Case
 from ifthen.verification.findings import Finding, Result, share_in_words, some_of, vector_in_words
+from ifthen.verification.graph import Model
 
 GAPS = 20
 """The largest number of gaps that are described one by one."""

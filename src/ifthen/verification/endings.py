@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import plural
-from ifthen.verification.case import Case, Model
+from ifthen.verification.case import Case
 from ifthen.verification.findings import Finding, Result, all_of, number, part, sentence, severity, some_of
-from ifthen.verification.graph import safe_states
+from ifthen.verification.graph import Model, safe_states
 
 LOOPS = 20
 """The largest number of loops that are listed one by one."""

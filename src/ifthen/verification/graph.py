@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.explanation.measures import table_values
+from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.tasks.table import TabularTask
+from ifthen.verification.findings import SHOWN, Finding, Vector, severity, some_of, vector_in_words
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -53,16 +56,17 @@ class Reach:
         return int(steps.argmin()) if (wanted & self.reached).any() else -1
 
 
-class PolicyGraph:
-    """The transitions of a policy.
+class Model:
+    """The transitions of a policy, with states and paths in words.
 
     Args:
         task: the task.
-        table: the action in every decision state, `(D,)`, −1 for none.
+        scope: the ruleset at the task's decision states.
     """
 
-    def __init__(self, task: TabularTask, table: NDArray[np.int64]) -> None:
-        self.task, self.table, self.size = task, table, len(table)
+    def __init__(self, task: TabularTask, scope: Scope) -> None:
+        self.task, self.scope, self.table, self.size = task, scope, scope.actions, len(scope)
+        table = self.table
         model, states = task.dynamics, np.flatnonzero(table >= 0)
         self.starts, self.probability = np.unique(model.starts), model.probability
         self.next_state = np.full((self.size, len(model.probability)), -2, dtype=np.int64)
@@ -101,6 +105,11 @@ class PolicyGraph:
         source, outcome = np.nonzero(self.next_state >= 0)
         pairs = np.unique(source * self.size + self.next_state[source, outcome])
         return pairs // self.size, pairs % self.size
+
+    @cached_property
+    def values(self) -> Floats:
+        """The policy's value in every decision state, `(D,)`; NaN where a state without a rule can be met."""
+        return table_values(self.task, self.table)
 
     @cached_property
     def reach(self) -> Reach:
@@ -174,6 +183,81 @@ class PolicyGraph:
         """Return a shortest way from a state in a cycle back to itself: it begins and ends with it."""
         source, target = self.edges
         return [state, *self.forward(target[source == state]).path(state)]
+
+    def finding(
+        self, kind: str, text: str, state: int, data: dict[str, Any], is_problem: bool = False
+    ) -> Finding:
+        """Return a finding that can be seen in a decision state."""
+        return Finding(kind, severity(is_problem), text, witness=self.scope.vector(state), data=data)
+
+    def visited_in_words(self, states: NDArray[np.int64]) -> str:
+        """Return how many of some states are visited; nothing where the policy can visit them all."""
+        met = int(self.reach.reached[states].sum())
+        if met == len(states):
+            return ""
+        if len(states) == 1:
+            return ", which cannot be visited"
+        return f", {met:,} of these can be visited" if met else ", none of these can be visited"
+
+    def path(self, states: list[int]) -> list[dict[str, Any]]:
+        """Return a path as plain data: the vector of each state, and the action taken in it."""
+        return [{**self.scope.vector(s), "action": self.action(s)} for s in states]
+
+    def action(self, s: int) -> str | None:
+        """Return the name of the action in a decision state, None where there is no rule."""
+        return self.task.action_names[self.table[s]] if self.table[s] >= 0 else None
+
+    def state(self, s: int) -> str:
+        """Return a decision state in words."""
+        return vector_in_words(self.scope.vector(s), self.task.features)
+
+    def way(self, states: list[int]) -> str:
+        """Return a path in words, the middle of a long one left out; features are named at its beginning."""
+        places = [", ".join(map(str, self.scope.vector(s).values())) for s in states]
+        places[0] = self.state(states[0])
+        steps = [f"({place}) {self.action(s) or 'no rule'}" for place, s in zip(places, states, strict=True)]
+        for i, after in enumerate(states[1:]):
+            if self.slips(states[i], self.next_state[states[i]] == after):
+                steps[i] += ", slipping"
+        if len(steps) > 8:
+            steps = [*steps[:4], f"… {len(steps) - 7} more …", *steps[-3:]]
+        return " → ".join(steps)
+
+    def likelihoods(self, s: int) -> NDArray[np.float64]:
+        """Return how likely each outcome in a decision state is, those like it included, `(K,)`."""
+        state, action = self.task.decision_states[s], self.table[s]
+        arrays = (self.task.next_state, self.task.reward, self.task.done)
+        alike = [array[state, action][:, None] == array[state, action] for array in arrays]
+        likelihoods: NDArray[np.float64] = np.logical_and.reduce(alike) @ self.task.probability
+        return likelihoods
+
+    def slips(self, s: int, outcomes: NDArray[np.bool_]) -> bool:
+        """Return whether in a decision state another outcome is likelier than any of some, `(K,)`."""
+        likelihoods = self.likelihoods(s)
+        return bool(likelihoods[outcomes].max() < likelihoods.max() * (1 - ROUNDING))
+
+    def entered(self, s: int, outcomes: NDArray[np.bool_]) -> tuple[Vector, bool, str]:
+        """Return the state that the likeliest of some outcomes `(K,)` of the action in a state leads to.
+
+        Returns:
+            Its vector, whether it is entered by a slip, and how it is entered, in words.
+        """
+        here, likelihoods = int(self.task.decision_states[s]), self.likelihoods(s)
+        k = int(np.where(outcomes, likelihoods, -1.0).argmax())
+        after, slip = int(self.task.next_state[here, self.table[s], k]), self.slips(s, outcomes)
+        vector = values_by_name(self.task.features, self.task.state_features[after].tolist())
+        by_chance = ", slipping " if slip else ", by chance " if likelihoods[k] < 1 - ROUNDING else ""
+        if after == here:
+            return vector, slip, f"{', slipping and' if slip else by_chance.rstrip() or ','} staying there"
+        return vector, slip, f"{by_chance or ' '}to ({vector_in_words(vector, self.task.features)})"
+
+    def some(self, states: NDArray[np.int64]) -> str:
+        """Return the first of some states in words, and how many more there are."""
+        return some_of([f"({self.state(int(s))})" for s in states[:SHOWN]], len(states), ", ")
+
+    def numbers(self, states: NDArray[np.integer]) -> list[int]:
+        """Return decision states as the task's own state numbers."""
+        return [int(s) for s in self.task.decision_states[states]]
 
 
 def _matrix(size: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Any:

@@ -11,7 +11,7 @@ from ifthen.simulate.scope import visited_states
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.table import optimal_performance
 from ifthen.tasks.solve import TIE, value_iteration
-from ifthen.verification.case import Case, Model
+from ifthen.verification.case import Case
 from ifthen.verification.findings import (
     Finding,
     Result,
@@ -24,6 +24,7 @@ from ifthen.verification.findings import (
     some_of,
     vector_in_words,
 )
+from ifthen.verification.graph import Model
 
 
 def alike(case: Case) -> tuple[Finding, ...]:

@@ -14,12 +14,11 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ifthen.explanation.episode import ENDINGS
 from ifthen.explanation.measures import Usage, usage
 from ifthen.explanation.pictures.board import TITLE, add_panel, key_below, key_height, put_title, text_width
 from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.slices import action_colour
-from ifthen.explanation.trace import trace
+from ifthen.explanation.trace import ENDINGS, trace
 from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, bare
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import scope_of, table_of

@@ -19,7 +19,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ifthen.explanation.measures import advantages, best_action_map, visits
+from ifthen.explanation.measures import advantages, best_action_map, table_values, visits
 from ifthen.explanation.pictures.board import (
     BORDER,
     LARGEST_BOARD,
@@ -40,7 +40,7 @@ from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, by_cell, cells, o
 from ifthen.figure_style import ORANGE, SMALL, WIDTH
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import policy_table
-from ifthen.tasks.solve import policy_values, value_iteration
+from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 
 OPTIMAL, SUBOPTIMAL, MISSING = "#0B3C5D", ORANGE, "#CC0000"
@@ -201,10 +201,8 @@ def _density(ruleset: RuleSet, task: TabularTask) -> Heat:
 
 
 def _values(ruleset: RuleSet, task: TabularTask) -> Heat:
-    states = task.decision_states
-    policy = np.full(task.n_states, -1)
-    policy[states] = policy_table(ruleset, task)
-    own, best = policy_values(task, policy)[states], value_iteration(task).values[states]
+    own = table_values(task, policy_table(ruleset, task))
+    best = value_iteration(task).values[task.decision_states]
     low, high = np.nanmin([own, best], initial=0.0), np.nanmax([own, best], initial=0.0)
     norm = Normalize(low, high if high > low else 1.0)
     return Heat({"value of the policy": own, "optimal value": best}, MANY, norm, "value")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, cells
-from ifthen.explanation.reading import ShownRule
-from ifthen.explanation.words import read_rules, readable
+from ifthen.explanation.reading import ShownRule, read_rules, readable
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import Trial
 from ifthen.study.results import Results
