@@ -44,7 +44,7 @@ def test_the_page_decides_as_the_rules_do(tmp_path: Path) -> None:
             points = np.vstack([points, rules.bounds[:, :, 0], rules.bounds[:, :, 1]])
             found = page.evaluate(
                 "([policy, points]) => points.map(point => decider(policy, point))",
-                [policy_data(rules, part_of(task), name), points.tolist()],
+                [policy_data(rules, name, part_of(task)), points.tolist()],
             )
             assert found == rules.choose(points)[1].tolist()
 

@@ -179,7 +179,7 @@ def _on_table(a: Any, b: Any, task: TabularTask, names: tuple[str, str]) -> Poli
     deeds, best = [], value_iteration(task).action_values[task.decision_states[differ]]
     for own, table in zip(rules, tables, strict=True):
         ruled, none = own if isinstance(own, RuleSet) else None, np.full(len(differ), -1)
-        deciders = none if ruled is None else ruled.choose(task.dynamics.points[differ])[1]
+        deciders = none if ruled is None else choose_at(ruled, task.dynamics.points[differ])[1]
         values = best[np.arange(len(differ)), table[differ]]
         deeds.append(deeds_of(ruled, table[differ], deciders, task.action_names, values))
     points = task.dynamics.states

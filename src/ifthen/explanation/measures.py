@@ -108,7 +108,7 @@ def table_values(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.fl
     """Return V^π of every decision state, `(D,)`: NaN where a state with no rule can be met."""
     values = np.empty((1, len(table)))
     sweep_policies(task, table[None].astype(np.int16), values, threads=1)
-    return values[0]
+    return values.ravel()
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from ifthen.digits import NOTHING
 from ifthen.rules.feature import number_in_words
 from ifthen.simulate.scope import Number, column_of
 from ifthen.text_table import GAP, fitting_rows, folded, least_widths, prose
@@ -173,17 +174,15 @@ class PolicyDiff:
             said = f"{first} and {second} differ in {len(self.states):,} of {self.where}."
         else:
             said = f"{first} and {second} differ."
+        lines = [said]
+        if self.visited is not None and self.differ is not None:
+            (n_a, n_b), (k_a, k_b) = self.visited, self.differ
+            lines.append(
+                f"Of the {n_a:,} states that {first} visits in training episodes they differ in {k_a:,} "
+                f"({k_a / n_a:.1%}), of the {n_b:,} that {second} visits in {k_b:,} ({k_b / n_b:.1%})."
+            )
         examples = ["For instance here:"] if self.states and not self.listed else []
-        return "\n".join([said, *self._visit_lines(), *self._performance_lines(), *examples])
-
-    def _visit_lines(self) -> list[str]:
-        if self.visited is None or self.differ is None:
-            return []
-        (first, second), (n_a, n_b), (k_a, k_b) = self.names, self.visited, self.differ
-        return [
-            f"Of the {n_a:,} states that {first} visits in training episodes they differ in {k_a:,} "
-            f"({k_a / n_a:.1%}), of the {n_b:,} that {second} visits in {k_b:,} ({k_b / n_b:.1%})."
-        ]
+        return "\n".join([*lines, *self._performance_lines(), *examples])
 
     def _performance_lines(self) -> list[str]:
         lines, (first, second) = [], self.names
@@ -260,11 +259,12 @@ def _row(
         for name, value in state.features.items()
     )
     a, b = state.a.value, state.b.value
-    better = names[a < b] if state.better and a is not None and b is not None else "–"
+    better = names[a < b] if state.better and a is not None and b is not None else NOTHING
     gain = ""
     if state.carries is not None:
         gain = f"{state.carries:+.2g} {'gain' if state.carries > 0 else 'loss'}" if state.carries else "0"
-    cells = [", ".join(named), state.a.short, state.b.short, *[_number(a), _number(b)] * q]
+    worth = [NOTHING if value is None else f"{value:.4f}" for value in (a, b)]
+    cells = [", ".join(named), state.a.short, state.b.short, *worth * q]
     return cells + [better] * values + [gain] * carries
 
 
@@ -281,7 +281,3 @@ def columns_in_words(names: tuple[str, str], values: bool, carries: bool) -> str
     if values and carries:
         said.append("So the better action can be a loss.")
     return " ".join(said)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"

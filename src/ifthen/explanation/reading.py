@@ -262,12 +262,9 @@ def latex_interval(feature: Feature, low: float, high: float) -> str:
         relation = rf"\ge {least}"
     else:
         relation = rf"\in [{least}, {most}]"
-    return f"${latex_name(feature.name)} {relation}${unit}"
-
-
-def latex_name(name: str) -> str:
-    """Return a feature's name for mathematics: one letter as it is, more as upright text."""
-    return name if len(name) == 1 and name.isascii() and name.isalpha() else rf"\text{{{latex_text(name)}}}"
+    plain = len(feature.name) == 1 and feature.name.isascii() and feature.name.isalpha()
+    name = feature.name if plain else rf"\text{{{latex_text(feature.name)}}}"  # more letters stand upright
+    return f"${name} {relation}${unit}"
 
 
 def latex_number(value: float) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, nearest
 from ifthen.exports.code import to_c, to_python, to_sql
-from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, written_name
+from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, to_text
 from ifthen.exports.dmn import to_dmn, to_dmn_priority
 from ifthen.exports.tree import to_dot, to_mermaid
 from ifthen.rules.ruleset import RuleSet
@@ -32,12 +32,8 @@ class Format(NamedTuple):
     write: Callable[[RuleSet, AnyTask | None], str]
 
 
-def _to_text(ruleset: RuleSet, task: AnyTask | None) -> str:
-    return rules_text(ruleset, None if task is None else written_name(task))
-
-
 FORMATS: dict[str, Format] = {
-    "text": Format(".txt", "readable rules that can be edited and read back", _to_text),
+    "text": Format(".txt", "readable rules that can be edited and read back", to_text),
     "json": Format(".json", "plain data that can be read back, by a published schema", to_json),
     "python": Format(".py", "a Python module without imports", to_python),
     "c": Format(".c", "a self-contained C99 function", to_c),

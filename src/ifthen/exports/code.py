@@ -29,7 +29,6 @@ from ifthen.exports.parts import (
     one_line,
     ranges_in_words,
     rendered,
-    rule_comment,
     title,
 )
 from ifthen.rules.feature import number_in_words
@@ -129,7 +128,8 @@ class Language:
                 fields["score"] = self._score(r)
                 fields["vote"] = "" if scoring.votes is None else self.number(float(scoring.votes[r]))
             own, condition = [line.format(**fields) for line in way.rule], self.condition(r)
-            lines.append(self.comment.format(rule_comment(self.ruleset, r)))
+            words = f"{r + 1}. {self.ruleset.rule_in_words(r)}".replace("≤", "<=").replace("≥", ">=")
+            lines.append(self.comment.format(one_line(words)))
             if not condition and scoring is None and r == len(self.ruleset) - 1:
                 return [*lines, *own]
             lines += self.block(condition, own)

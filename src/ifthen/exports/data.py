@@ -19,6 +19,7 @@ from ifthen.explanation.reading import Reading, read_rules
 from ifthen.exports.parts import title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.write import rules_text
 from ifthen.simulate.scope import AnyTask
 from ifthen.tasks.gym_task import EnvTask
 
@@ -32,6 +33,11 @@ def to_json(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     head = {name: data.pop(name) for name in ("format", "version")}
     named = {} if task is None else {"task": written_name(task)}
     return json.dumps({**head, **named, **data}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_text(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+    """Return the rules as people write them, with what the task is called where one is given."""
+    return rules_text(ruleset, None if task is None else written_name(task))
 
 
 def written_name(task: AnyTask) -> str:

@@ -55,11 +55,6 @@ def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
     return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
 
 
-def rule_comment(ruleset: RuleSet, rule: int) -> str:
-    """Return rule number `rule` (from 0) in words, for a comment in front of its code."""
-    return one_line(f"{rule + 1}. {ruleset.rule_in_words(rule)}".replace("≤", "<=").replace("≥", ">="))
-
-
 def ranges_in_words(ruleset: RuleSet) -> list[str]:
     """Return a line for each feature: its name, its range and its unit."""
     return [

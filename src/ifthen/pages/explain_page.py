@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
 
@@ -80,16 +79,28 @@ def explain_page(
     for policy in policies:
         part.check(policy)
     shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
-    facts = part.facts(policies)
+    facts, listed = part.facts(policies), part.task_data()
     columns, warnings = facts.pop("columns"), facts.pop("warnings")
     findings = () if verification is None else verification.findings
     return _rendered(
-        page_data(list(zip(policies, shown, strict=True)), found, part, findings),
+        {
+            "task": {
+                "name": found.name,
+                "features": [
+                    {"name": f.name, "low": f.low, "high": f.high, "unit": f.unit, "whole": f.is_integer}
+                    for f in found.features
+                ],
+                "actions": list(found.action_names),
+                **listed,
+            },
+            "policies": [policy_data(*named, part) for named in zip(policies, shown, strict=True)],
+            "findings": [finding_data(finding, found) for finding in findings],
+        },
         title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
         columns=[column.name for column in columns],
         facts=fact_rows(columns, shown, warnings),
         names=shown,
-        listed="points" in part.task_data(),
+        listed="points" in listed,
         grid=part.grid,
         relative=any(column.name == "of the optimum" for column in columns),
         **facts,
@@ -111,36 +122,7 @@ def part_of(task: Task, seed: int = 0) -> StatePart | VisitPart:
     return StatePart(tabular(task, "a page of states"), seed)
 
 
-def page_data(
-    policies: Sequence[tuple[RuleSet, str]],
-    task: Task,
-    part: StatePart | VisitPart,
-    findings: Iterable[Finding],
-) -> dict[str, Any]:
-    """Return everything that the page's script reads.
-
-    Args:
-        policies: one or two rulesets, each with its name.
-        task: the task.
-        part: what the task offers, from `part_of`.
-        findings: of a verification of the first policy.
-    """
-    return {
-        "task": {
-            "name": task.name,
-            "features": [
-                {"name": f.name, "low": f.low, "high": f.high, "unit": f.unit, "whole": f.is_integer}
-                for f in task.features
-            ],
-            "actions": list(task.action_names),
-            **part.task_data(),
-        },
-        "policies": [policy_data(ruleset, part, name) for ruleset, name in policies],
-        "findings": [finding_data(finding, task) for finding in findings],
-    }
-
-
-def policy_data(ruleset: RuleSet, part: StatePart | VisitPart, name: str) -> dict[str, Any]:
+def policy_data(ruleset: RuleSet, name: str, part: StatePart | VisitPart) -> dict[str, Any]:
     """Return everything that the page shows of a policy."""
     (where, shares), title = part.shares(ruleset), ruleset.notes_title
     notes = f"Beside a rule stands: {title[0].lower()}{title[1:]}. " if title else ""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ifthen.errors import OutputError
 from ifthen.explanation.reading import read_rules
-from ifthen.exports import rules_text
-from ifthen.exports.data import written_name
+from ifthen.exports.data import to_text
 from ifthen.store import write_text
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def explain_to(
         old.unlink(missing_ok=True)  # a file of an older policy must not stay beside those of this one
     names, (ruleset, *others) = zip(*policies, strict=True)
     reading = read_rules(ruleset, task)
-    write_text(folder / "rules.txt", rules_text(ruleset, None if task is None else written_name(task)))
+    write_text(folder / "rules.txt", to_text(ruleset, task))
     write_text(folder / "rules.md", reading.to_markdown())
     write_text(folder / "rules.tex", reading.to_latex())
     write_text(folder / "rules.csv", reading.to_table().write_csv())

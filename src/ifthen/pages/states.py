@@ -136,6 +136,7 @@ class StatePart:
         everywhere = np.full(task.n_states, -1, dtype=np.int64)
         everywhere[states] = table
         optimal = value_iteration(task).optimal_actions[states, table] & (table >= 0)
+        most = max(1, min(MOST_OTHERS, MOST_TEXTS // len(states)))
         return {
             "chosen": table.tolist(),
             "decider": ruleset.choose(task.dynamics.points)[1].tolist(),
@@ -144,7 +145,15 @@ class StatePart:
             "cost": numbers(0.0 - advantages(task, table)),
             "density": best_action_map(ruleset, task).density.tolist(),
             "visits": numbers(visits(task, table, discounted=False)),
-            "why": why_data(ruleset, task),
+            "why": [
+                {
+                    "reason": why.reason,
+                    "others": [[lost.rule, lost.why] for lost in why.others[:most]],
+                    "more": max(0, len(why.others) - most),
+                    "change": change_in_words(why),
+                }
+                for why in explain_all(ruleset, task.dynamics.points, task)
+            ],
             "episodes": self.episodes(everywhere),
         }
 
@@ -181,20 +190,6 @@ class StatePart:
             "ended": ENDINGS[played.ending],
             "over": "" if played.ending == "no rule" else played.ending,
         }
-
-
-def why_data(ruleset: RuleSet, task: TabularTask) -> list[dict[str, Any]]:
-    """Return for every decision state why its rule decides, which rules lost, and what would change it."""
-    most = max(1, min(MOST_OTHERS, MOST_TEXTS // len(task.decision_states)))
-    return [
-        {
-            "reason": why.reason,
-            "others": [[lost.rule, lost.why] for lost in why.others[:most]],
-            "more": max(0, len(why.others) - most),
-            "change": change_in_words(why),
-        }
-        for why in explain_all(ruleset, task.dynamics.points, task)
-    ]
 
 
 def change_in_words(why: Explanation) -> str:

@@ -7,10 +7,9 @@ import shlex
 from ifthen.explanation.pictures.grid import has_grid
 from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.reading import readable
-from ifthen.exports.data import to_json, written_name
+from ifthen.exports.data import to_json, to_text
 from ifthen.figure_style import write_png
 from ifthen.pages.report import report_page
-from ifthen.rules.text.write import rules_text
 from ifthen.runs import folder as files
 from ifthen.runs.folder import RunFolder
 from ifthen.runs.learning_curve import learning_curve
@@ -29,7 +28,7 @@ def write_report(folder: RunFolder, settings: RunSettings, system: System) -> No
         system: the trained system.
     """
     ruleset, task = system.ruleset, system.task
-    write_text(folder / files.RULES, rules_text(ruleset, written_name(task)))
+    write_text(folder / files.RULES, to_text(ruleset, task))
     write_text(folder / files.RULESET, to_json(ruleset, task))
     curve = learning_curve(system)
     write_png(folder / files.CURVE, curve)

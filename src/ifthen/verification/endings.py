@@ -181,11 +181,6 @@ class Harm(NamedTuple):
     meaning: str
     outcomes: NDArray[np.bool_]
 
-    @property
-    def states(self) -> NDArray[np.bool_]:
-        """In which decision states the policy's action can lead to it, `(D,)`."""
-        return np.asarray(self.outcomes.any(axis=1))
-
 
 def safe(case: Case) -> Result:
     """No bad ending and no costly step can be met from any initial state."""
@@ -195,7 +190,7 @@ def safe(case: Case) -> Result:
         return Result(None, NOTHING)
     findings, met = [], []
     for harm in harms:
-        can = model.backward(harm.states)
+        can = model.backward(np.asarray(harm.outcomes.any(axis=1)))
         unsafe = starts[can[starts]]
         if len(unsafe):
             findings.append(_harm(model, harm, can, unsafe))
@@ -226,7 +221,7 @@ def _harm(model: Model, harm: Harm, can: NDArray[np.bool_], unsafe: NDArray[np.i
     """Return a shortest path to a harm, its probability, and whether another policy avoids it."""
     starts = model.starts
     avoidable, better = _avoidable(model, unsafe)
-    path = model.reach.path(model.reach.nearest(harm.states))
+    path = model.reach.path(model.reach.nearest(np.asarray(harm.outcomes.any(axis=1))))
     vector, slip, entering = model.entered(path[-1], harm.outcomes[path[-1]])
     chance = model.chances(harm.outcomes, can)[starts]
     worst = int(starts[chance.argmax()])

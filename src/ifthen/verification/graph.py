@@ -148,6 +148,9 @@ class Model:
             outcomes: outcomes of the states' actions.
             possible: the states from which that can happen, `(D,)`; elsewhere the probability is 0.
         """
+        from scipy.sparse import csc_array, eye_array  # type: ignore[import-untyped]  # SciPy ships no types
+        from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
+
         chance, inside = np.zeros(self.size), np.flatnonzero(possible)
         if not len(inside):
             return chance
@@ -159,7 +162,11 @@ class Model:
         other = (~outcomes[inside] & (after < 0)) @ self.probability
         shape = (len(inside), len(inside))
         entries = (self.probability[outcome], (row, after[row, outcome]))
-        solved = _solved(entries, shape, wanted) if len(inside) > MOST_ELIMINATED else None
+        solved = None
+        if len(inside) > MOST_ELIMINATED:
+            others = eye_array(*shape, format="csc") - csc_array(entries, shape=shape)
+            with warnings.catch_warnings(action="ignore"):  # not finite where rounding makes P seem closed
+                solved = np.atleast_1d(spsolve(others, wanted))
         if solved is None or not np.isfinite(solved).all():
             steps = np.zeros(shape)
             np.add.at(steps, entries[1], entries[0])
@@ -262,7 +269,7 @@ class Model:
 
 def _matrix(size: int, source: NDArray[np.integer], target: NDArray[np.integer]) -> Any:
     """Return edges as SciPy's graph."""
-    from scipy.sparse import coo_array  # type: ignore[import-untyped]  # SciPy ships no types
+    from scipy.sparse import coo_array
 
     return coo_array((np.ones(len(source)), (source, target)), shape=(size, size)).tocsr()
 
@@ -278,16 +285,6 @@ def _distances(
     graph = _matrix(size + 1, np.concatenate([source, outside]), np.concatenate([target, states]))
     steps = dijkstra(graph, indices=size, unweighted=True)[:size] - 1
     return np.where(np.isfinite(steps), steps, -1).astype(np.int64)
-
-
-def _solved(entries: Any, shape: tuple[int, int], wanted: Floats) -> Floats:
-    """Return the solution of x = P x + wanted; not finite where rounding makes P seem closed."""
-    from scipy.sparse import csc_array, eye_array
-    from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
-
-    others = eye_array(*shape, format="csc") - csc_array(entries, shape=shape)
-    with warnings.catch_warnings(action="ignore"):
-        return np.atleast_1d(spsolve(others, wanted))
 
 
 def ending_chances(steps: Floats, wanted: Floats, other: Floats) -> Floats:

@@ -172,20 +172,16 @@ def _parsed(text: str) -> Demand:
             f"{name} is a number: require it as '{name}>=0.9', not {text!r}. On a command line put it into "
             "quotes: shells take > and < for themselves."
         )
-    return Demand(text, name, operator, _number(text, number) if operator else 0.0)
-
-
-def _number(text: str, written: str) -> float:
     try:
-        number = float(written)
+        wanted = float(number) if operator else 0.0
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+        wanted = math.nan
+    if not math.isfinite(wanted):
         raise ParameterError(
             f"cannot require {text!r}: a property, an operator ({', '.join(OPERATORS)}) and a number were "
-            f"expected, such as 'rules<=10', but {written!r} is not a finite number."
+            f"expected, such as 'rules<=10', but {number!r} is not a finite number."
         )
-    return number
+    return Demand(text, name, operator, wanted)
 
 
 def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
