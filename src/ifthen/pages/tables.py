@@ -126,14 +126,15 @@ def finding_groups(report: Verification) -> list[tuple[str, list[tuple[int, Find
     """
 
     def rank(numbered: tuple[int, Finding]) -> tuple[bool, int]:
-        urgency = URGENT.index(numbered[1].kind) if numbered[1].kind in URGENT else len(URGENT)
-        return numbered[1].severity != "problem", urgency
+        _, finding = numbered
+        return finding.severity != "problem", (*URGENT, finding.kind).index(finding.kind)
 
     groups: dict[Any, list[tuple[int, Finding]]] = {}
     for number_, finding in sorted(enumerate(report.findings), key=rank):
         key = (finding.kind, finding.severity) if finding.kind in FOLDED else number_
         groups.setdefault(key, []).append((number_, finding))
-    return [
-        (f"{len(alike)} {FOLDED[alike[0][1].kind]}" if len(alike) > 1 else "", alike)
-        for alike in groups.values()
-    ]
+    titled = []
+    for alike in groups.values():
+        _, finding = alike[0]
+        titled.append((f"{len(alike)} {FOLDED[finding.kind]}" if len(alike) > 1 else "", alike))
+    return titled
