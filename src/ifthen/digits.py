@@ -64,8 +64,3 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return ">99%"
     return f"{share:.0%}"
-
-
-def counted(n: int, what: str) -> str:
-    """Return a number with what is counted: "1 rule", "7 rules"."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

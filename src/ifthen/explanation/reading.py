@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import counted, percent
+from ifthen.digits import percent, plural
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.lists import first_match
 from ifthen.rules.feature import Feature, number_in_words
@@ -121,7 +121,7 @@ class Reading:
     @property
     def heading(self) -> str:
         """How the rules choose, and which states the shares are of."""
-        lines = [f"{counted(len(self.rules), 'rule')}. {self.ruleset.how}"]
+        lines = [f"{plural(len(self.rules), 'rule')}. {self.ruleset.how}"]
         if self.has_shares:
             lines.append(f"Shares are of {self.where}.")
         if self.states and self.uncovered:
@@ -180,13 +180,13 @@ class Reading:
         rules = [rule for rule in self.rules if rule.group == group]
         decided = [rule.decides for rule in rules if rule.decides is not None]
         share = f", decided in {percent(sum(decided) / self.states)} of the states" if self.states else ""
-        return f"{rules[0].action}: {counted(len(rules), 'rule')}{share}"
+        return f"{rules[0].action}: {plural(len(rules), 'rule')}{share}"
 
     def _about_hidden(self, hidden: list[ShownRule]) -> str:
         votes, s = " (but may vote)" if self.ruleset.votes else "", "s" * (len(hidden) == 1)
         proven = all(rule.never for rule in hidden)
         what = f"never decide{s}" if proven else f"decide{s} in none of the visited states"
-        return f"and {counted(len(hidden), 'rule')} that {what}{votes}"
+        return f"and {plural(len(hidden), 'rule')} that {what}{votes}"
 
     def to_markdown(self) -> str:
         """Return the reading as Markdown: a sentence and a table."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import whole_number
-from ifthen.digits import counted, percent
+from ifthen.digits import percent, plural
 from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import below, check_seed, stream
 from ifthen.rules.ruleset import RuleSet
@@ -239,7 +239,7 @@ def _summary(trace: Trace, width: int, when: bool) -> Iterator[str]:
     words = {step.rule: step.words for step in trace.steps}
     yield "\nHow often each rule decided:"
     for rule, count in Counter(rules).most_common():
-        said = f"{counted(count, 'step')} ({percent(count / len(trace.steps))})"
+        said = f"{plural(count, 'step')} ({percent(count / len(trace.steps))})"
         first, *more = folded(f"{said}: rule {rule + 1}. {words[rule]}", width - 4)
         yield "\n".join([f"  {first}", *(f"    {line}" for line in more)])
     if not when:
@@ -368,7 +368,7 @@ def ending_in_words(ending: Ending, steps: tuple[Step, ...], total: float, t_max
         "stopped": "stopped, the episode goes on",
         "no rule": "no rule matches, nothing can be done",
     }
-    return f"After {counted(len(steps), 'step')}: {said[ending]}; return {total:.4g}."
+    return f"After {plural(len(steps), 'step')}: {said[ending]}; return {total:.4g}."
 
 
 def likeliest_next(

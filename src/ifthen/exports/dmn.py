@@ -13,7 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ifthen.digits import counted
+from ifthen.digits import plural
 from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, title
 from ifthen.exports.tree import Span, decision_tree
 from ifthen.rules.feature import Feature
@@ -42,7 +42,7 @@ def to_dmn_priority(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     if order is None:
         order = list(range(len(rules.action_names)))
         rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
-        about = equivalent(f"table of {counted(len(rows), 'row')}", ruleset, task)
+        about = equivalent(f"table of {plural(len(rows), 'row')}", ruleset, task)
     return _document(rules, "PRIORITY", rows, order, f"{title(ruleset, task)}: {about}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ifthen.digits import counted
+from ifthen.digits import plural
 from ifthen.errors import RuleError
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
@@ -46,7 +46,7 @@ def one_line(text: str) -> str:
 def title(ruleset: RuleSet, task: AnyTask | None) -> str:
     """Return one line on what is written."""
     of_task = f" for {task.name}" if task is not None else ""
-    return one_line(f"{counted(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
+    return one_line(f"{plural(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
 
 
 def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
@@ -78,7 +78,7 @@ def decision_list(ruleset: RuleSet, task: AnyTask | None) -> tuple[RuleSet, str]
             "Use 'python' or 'c', which compute the strengths, or 'json'."
         )
     rules, _ = decision_list_of(ruleset, task)
-    return rules, equivalent(f"decision list of {counted(len(rules), 'rule')}", ruleset, task)
+    return rules, equivalent(f"decision list of {plural(len(rules), 'rule')}", ruleset, task)
 
 
 def rendered(template: str, folder: str = "exports", **values: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import counted
+from ifthen.digits import plural
 from ifthen.errors import RuleError
 from ifthen.exports.parts import equivalent, rendered, title
 from ifthen.rules.feature import Feature, number_in_words
@@ -296,6 +296,6 @@ def _drawn(template: str, ruleset: RuleSet, task: AnyTask | None, label: Callabl
             edges.append((parent, number, word))
         if isinstance(node, Split):
             pending += [(node.no, number, "no"), (node.yes, number, "yes")]
-    form = f"decision tree of {counted(len(edges) // 2, 'question')}"
+    form = f"decision tree of {plural(len(edges) // 2, 'question')}"
     about = title(ruleset, task), equivalent(form, ruleset, task)
     return rendered(template, about=about, nodes=nodes, edges=edges)

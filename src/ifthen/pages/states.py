@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import counted
 from ifthen.errors import TaskError
 from ifthen.explanation.measures import advantages, best_action_map, table_values, usage, visits
 from ifthen.explanation.pictures.grid import DIRECTIONS, has_grid, letters
@@ -107,8 +106,8 @@ class StatePart:
         total, used = len(self.task.decision_states), usage(ruleset, self.task)
         matching = ruleset.matches(self.task.dynamics.points).sum(axis=0)
         said = [
-            f"It matches {matches} of {counted(total, 'state')} and decides {round(states * total)}: "
-            f"{states:.0%} of the states, {steps:.0%} of the steps."
+            f"It matches {matches} of {total} state{'' if total == 1 else 's'} and decides "
+            f"{round(states * total)}: {states:.0%} of the states, {steps:.0%} of the steps."
             for matches, states, steps in zip(matching, *used, strict=True)
         ]
         return f"Shares are of the {total} states.", list(zip(used.states.tolist(), said, strict=True))

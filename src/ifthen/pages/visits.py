@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import counted
+from ifthen.digits import plural
 from ifthen.explanation.pictures.planes import ranked
 from ifthen.explanation.trace import ending_of
 from ifthen.pages.tables import ENDINGS, Column, numbers
@@ -61,7 +61,7 @@ class VisitPart:
         returned = "return" if task.gamma == 1 else f"return, discounted with γ = {task.gamma:g},"
         differ = float((choose_at(policies[-1], visited[0].points)[0] != visited[0].actions).mean())
         return {
-            "lead": f"{task.name}: {counted(len(task.features), 'feature')}, actions "
+            "lead": f"{task.name}: {plural(len(task.features), 'feature')}, actions "
             f"{', '.join(task.action_names)}, at most {task.t_max:,} steps. Performance is the mean "
             f"{returned} over {len(task.z):,} training episodes (z) from fixed reset seeds; unseen are "
             f"{self.test_episodes:,} others.",
