@@ -96,8 +96,8 @@ def world(task: TabularTask | EnvTask, rules: list[Rule], now: int = 0, **parame
     else:
         learner = TableLearner(task, filled, 0)
     held = np.zeros(len(classifiers.rules) - NURSERY, dtype=np.bool_)
-    own = learner.learning(classifiers, held)
-    return World(filled, own.settings[0], own.reach, own.model, classifiers, own.space, own)
+    made = learner.learning(classifiers, held)
+    return World(filled, made.settings[0], made.reach, made.model, classifiers, made.space, made)
 
 
 def whole(triangle: Any, size: int) -> Any:

@@ -73,9 +73,9 @@ class Learner(ABC, Generic[T]):
 
     def learning(self, classifiers: Classifiers, held: NDArray[np.bool_]) -> Learning:
         """Return all that a step of learning needs; `held` is the set that waits for its payoff."""
-        model, *places = self.places
-        by_box = self.parameters.equality == "box"
-        space = new_space(classifiers, held, by_box, *places, self.reach.lows, self.task.n_actions)
+        model, inputs, up_to, live = self.places
+        by_box, n_actions = self.parameters.equality == "box", self.task.n_actions
+        space = new_space(classifiers, held, by_box, inputs, up_to, live, self.reach.lows, n_actions)
         return Learning(model, classifiers, space, self.settings, self.reach)
 
     def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
