@@ -19,8 +19,8 @@ from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
 from ifthen.study.pack import write_pack
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.read import read_results
+from ifthen.study.report import write_report
 from ifthen.study.report.curves import curve_panel
-from ifthen.study.report.write import write_report
 from ifthen.study.results import Results
 from ifthen.study.tables import all_tables
 from ifthen.study.trial import STOP, TrialFiles, _run, run_trial

@@ -14,7 +14,6 @@ from ifthen import PPLDL, RuleError, env_task
 from ifthen.runs.learning_curve import learning_curve
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.study import histories
-from ifthen.study.data import all_data
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.learning import curves, curves_grid
 from ifthen.study.histories import COLUMNS
@@ -22,7 +21,7 @@ from ifthen.study.plan import checked_plan
 from ifthen.study.report import study_page
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results
-from ifthen.study.tables import all_tables, performances
+from ifthen.study.tables import all_data, all_tables, performances
 from tests.systems.contract import make
 
 FLOOR = -1e12

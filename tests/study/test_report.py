@@ -11,14 +11,12 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen.study.figures.density import densities
 from ifthen.study.folder import claim
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
-from ifthen.study.report import study_page
+from ifthen.study.report import all_figures, study_page, write_report
 from ifthen.study.report.curves import HEIGHT, MOST_POINTS, WIDTH, curve_panel
 from ifthen.study.report.rulesets import best_rulesets
-from ifthen.study.report.write import write_report
 from ifthen.study.results import Results
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened
@@ -66,8 +64,8 @@ def test_the_report_has_tables_figures_and_a_page(report: Path) -> None:
 
 
 def test_the_same_results_give_the_same_page(results: Results) -> None:
-    found = densities(results)
-    assert study_page(results, found) == study_page(results, found)
+    first, second = (all_figures(results, lambda what: None) for _ in range(2))
+    assert study_page(results, first) == study_page(results, second)
 
 
 def test_curves_are_means_and_deviations(results: Results) -> None:
@@ -196,7 +194,8 @@ def test_a_study_of_a_parameters_influence_shows_it(results: Results) -> None:
     plan = small_plan(varies="idv_size", systems=[varied(1), varied(2)])
     renamed = results.histories.filter(polars.col("system") == "PPL-DL")
     both = [renamed.with_columns(system=polars.lit(varied(n)["name"])) for n in (1, 2)]
-    page = study_page(Results(plan, polars.concat(both)), {})
+    found = Results(plan, polars.concat(both))
+    page = study_page(found, all_figures(found, lambda what: None))
     assert "Influence of idv_size" in page
     assert "<svg" in page.partition('id="influence"')[2].partition("</section>")[0]
 

@@ -185,7 +185,7 @@ def tables(
     - `ifthen study tables runs/paper --write`
     """
     from ifthen.study.read import read_results
-    from ifthen.study.report.write import write_tables
+    from ifthen.study.report import write_tables
     from ifthen.study.tables import all_tables
 
     results = read_results(folder)
@@ -206,7 +206,7 @@ def report(folder: StudyFolder) -> None:
     - `ifthen study report runs/paper`
     """
     from ifthen.study.read import read_results
-    from ifthen.study.report.write import write_report
+    from ifthen.study.report import write_report
     from ifthen.study.verdicts import judge, main_measure, tallies
 
     results = read_results(folder)

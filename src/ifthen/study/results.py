@@ -16,6 +16,7 @@ from ifthen.tasks.table import TabularTask
 
 Measure = Literal["fraction", "exact_fraction"]
 """On z, where systems are tested, or what rules are worth: exactly, or on held-out test seeds."""
+MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 
 
 @dataclass(frozen=True, eq=False)

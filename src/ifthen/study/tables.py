@@ -1,20 +1,21 @@
 """A study's tables: final performance, verdicts, sizes of rulesets, and times (the paper's Tables 1 and A1).
 
 The paper's numbers stand beside ours wherever a study does what the paper did. Columns without a number are
-left out.
+left out. `all_data` has the numbers in full precision.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import polars
 
 from ifthen.digits import NOTHING, in_units, mean_and_sd
 from ifthen.study.histories import UNSEEN
 from ifthen.study.paper import SIZES, TRIALS, is_papers, papers_performance, papers_size
-from ifthen.study.results import Measure, Results
+from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.statistics import Summary, standard_errors_apart, summarise
 from ifthen.study.verdicts import ALPHA, held_out_in_words, judge, main_measure, samples_of, second_name
 from ifthen.text_table import TextTable
@@ -22,7 +23,6 @@ from ifthen.text_table import TextTable
 ROUNDING = 0.05
 """The paper's sizes are rounded to one digit after the point."""
 NONE = "0 %"
-MEASURES: tuple[Measure, ...] = ("fraction", "exact_fraction")
 
 
 def all_tables(results: Results) -> dict[str, TextTable]:
@@ -97,7 +97,7 @@ def performance_table(results: Results) -> TextTable:
     """Return final performance by both measures, mean ± sd over trials, beside the paper's (its Table 1)."""
     rows: list[tuple[str, ...]] = []
     for task in results.plan.tasks_by_name():
-        first, second = (performances(results, task, measure) for measure in MEASURES)
+        first, second = (performances(results, task, measure) for measure in MEASURES.values())
         for on_z, other in zip(first, second, strict=True):
             same = on_z.paper is not None and on_z.summary.sd is not None and on_z.apart is None
             apart = "0" if same else NOTHING if on_z.apart is None else f"{on_z.apart:.1f}"
@@ -110,7 +110,7 @@ def performance_table(results: Results) -> TextTable:
     trials = results.plan.trials
     if {row[2] for row in rows} == {str(trials)}:
         rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
-    said = [f"Performance {measured_on(results, measure)}." for measure in MEASURES]
+    said = [f"Performance {measured_on(results, measure)}." for measure in MEASURES.values()]
     return TextTable(
         f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
         ("task", "system", "n", "on z", "paper", "s.e. apart", held_out_in_words(results), "no rule"),
@@ -297,3 +297,47 @@ def _scores(results: Results, task: str) -> list[float]:
     """Return the final performances of all systems on a task, by both measures."""
     own = results.finals.filter(polars.col("task") == task)
     return [value for name in ("performance", "unseen_score") for value in own[name].to_list()]
+
+
+def all_data(results: Results) -> dict[str, polars.DataFrame]:
+    """Return the data behind a study's tables, by the name of its file."""
+    return {
+        "trials": results.finals.drop("epoch", strict=False),
+        "summaries": polars.DataFrame(_summaries(results), infer_schema_length=None),
+        "comparisons": polars.DataFrame(_comparisons(results), infer_schema_length=None),
+    }
+
+
+def _summaries(results: Results) -> list[dict[str, Any]]:
+    """Return a row for every system on every task, by both measures."""
+    rows = []
+    for measure in MEASURES.values():
+        for task in results.plan.tasks_by_name():
+            for one in performances(results, task, measure):
+                numbers = _flat(asdict(one.summary))
+                paper = dict(zip(("paper_mean", "paper_sd"), one.paper or (None, None), strict=True))
+                own = {"measure": measure, "task": task, "system": one.system, "no_rule": one.no_rule}
+                rows.append({**own, **numbers, **paper, "standard_errors_apart": one.apart})
+    return rows
+
+
+def _comparisons(results: Results) -> list[dict[str, Any]]:
+    """Return a row for every comparison on every task, by both measures."""
+    rows = []
+    for measure in MEASURES.values():
+        for one in judge(results, measure):
+            own = asdict(one)
+            rows.append({"measure": measure, **_flat(own.pop("comparison")), **own})
+    return rows
+
+
+def _flat(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Return numbers with intervals as two columns, and without sentences."""
+    flat: dict[str, Any] = {}
+    for name, value in numbers.items():
+        if name.endswith("_interval"):
+            low, high = value or (None, None)
+            flat |= {f"{name}_low": low, f"{name}_high": high}
+        elif name != "why":
+            flat[name] = value
+    return flat

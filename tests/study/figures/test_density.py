@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ifthen.explanation.measures import best_action_map
 from ifthen.explanation.pictures.grid import on_grid
 from ifthen.rules.feature import Feature
-from ifthen.study.figures.density import densities, density_figure, largest_density
+from ifthen.study.figures.grids import densities, density_figure, largest_density
 from ifthen.study.results import Results
 from tests.study.figures.made_up import made_up_plan, made_up_results, with_rulesets
 from tests.tables import table_named, tables_of

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ifthen import frozen_lake
-from ifthen.study.figures.lakes import lakes_figure
+from ifthen.study.figures.grids import lakes_figure
 from tests.tables import table_named
 
 

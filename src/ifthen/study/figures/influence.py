@@ -10,21 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
-from ifthen.figure_style import MEDIUM, Look, look
-from ifthen.study.figures.panels import (
-    arranged,
-    draw_optima,
-    label_y,
-    legend_above,
-    optima,
-    say_how_many,
-    share_scale,
-    task_figure,
-    task_panels,
-)
+from ifthen.figure_style import Look, look
+from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.plan import StudyPlan, SystemPlan
 from ifthen.study.results import Measure, Results
 from ifthen.study.verdicts import held_out_in_words, samples_of
@@ -56,22 +46,15 @@ def influence_figure(results: Results) -> Figure | None:
     plan = results.plan
     if plan.varies is None:
         return None
-    arrangement = arranged(list(plan.tasks_by_name()))
-    figure = task_figure(arrangement)
-    panels = task_panels(figure, arrangement)
+    grid = TaskPanels(results)
     series = varied(plan, {"fraction": "on z", "exact_fraction": held_out_in_words(results)})
     drawn: dict[str, Any] = {}
-    for task, axes in panels.items():
+    for task, axes in grid.panels.items():
         drawn |= _draw_panel(axes, results, task, series)
-    relative = {task for task in panels if results.relative(task)}
     begun = set(results.finals["task"])
-    bounds = [bound for task in relative & begun for bound in panels[task].get_ylim()]
-    share_scale(panels, arrangement, relative, (min(bounds, default=0), max(bounds, default=1)))
-    figure.supxlabel(plan.varies, fontsize=MEDIUM, parse_math=False)
-    label_y(figure, panels, relative)
-    title = ("trials, and mean ± sd", arrangement.meaning)
-    legend_above(figure, list(drawn.values()), list(drawn), title)
-    return figure
+    bounds = [bound for task in grid.relative & begun for bound in grid.panels[task].get_ylim()]
+    limits = min(bounds, default=0.0), max(bounds, default=1.0)
+    return grid.finish(limits, plan.varies, drawn, "trials, and mean ± sd")
 
 
 def varied(plan: StudyPlan, measures: Mapping[Measure, str] = TABULAR) -> list[Series]:
@@ -133,7 +116,6 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
     ends = np.array([places[0] - 0.6 * gap, places[-1] + 0.6 * gap])
     axes.set_xlim(*(10**ends if log else ends))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_locator(FixedLocator(every))
     axes.set_xticks(every, [f"{value:g}" for value in every])
     finished = [len(results.trials(system.name, task)) for system in results.plan.systems]
     no_rule = max(sum(finished) - sum(map(len, own.values())) for own in samples.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,20 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ifthen.figure_style import MEDIUM, Look, looks
+from ifthen.figure_style import Look, looks
 from ifthen.runs.learning_curve import OPTIMAL
-from ifthen.study.figures.panels import (
-    arranged,
-    draw_optima,
-    label_x_below,
-    label_y,
-    legend_above,
-    optima,
-    say_how_many,
-    share_scale,
-    task_figure,
-    task_panels,
-)
+from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.results import Measure, Results
 
 TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": "exact performance"}
@@ -68,14 +58,10 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
         measure: performance on z as a fraction of OTP, or exact as a fraction of the optimum; absolute
             where fractions mean nothing.
     """
-    tasks, plan = list(results.plan.tasks_by_name()), results.plan
-    arrangement = arranged(tasks)
-    figure = task_figure(arrangement)
-    panels = task_panels(figure, arrangement)
-    relative = {task for task in tasks if results.relative(task)}
+    plan, grid = results.plan, TaskPanels(results)
     drawn: dict[str, Any] = {}
     highest = 1.0
-    for task, axes in panels.items():
+    for task, axes in grid.panels.items():
         found = curves(results, task, results.column(task, measure, final=False))
         heights = optima(results, task, measure)
         drawn |= _draw_curves(axes, found, looks(system.name for system in plan.systems), plan.epochs)
@@ -83,19 +69,15 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
         drawn |= {} if optimum is None else {OPTIMAL: optimum}
         counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
         say_how_many(axes, counts, plan.trials, sum(curve.no_rule for curve in found.values()))
-        if task in relative:
+        if task in grid.relative:
             highest = max([highest, *(float(curve.mean.max()) for curve in found.values())])
         elif found:
-            axes.set_ylim(*later_limits(found, heights))
-    share_scale(panels, arrangement, relative, (0, max(1.08, highest + 0.04)))
-    label_x_below(panels, arrangement)
-    figure.supxlabel("epoch", fontsize=MEDIUM)
-    label_y(figure, panels, relative)
+            axes.set_ylim(*later_limits(found.values(), heights))
+    grid.label_x_below()
     order = [name for name in (*(system.name for system in plan.systems), OPTIMAL) if name in drawn]
     over = f"mean ± sd over {plan.trials} trials" if plan.trials > 1 else "one trial"
-    title = (f"{_title(results, measure)}, {over}", arrangement.meaning)
-    legend_above(figure, [drawn[name] for name in order], order, title)
-    return figure
+    limits, title = (0.0, max(1.08, highest + 0.04)), f"{_title(results, measure)}, {over}"
+    return grid.finish(limits, "epoch", {name: drawn[name] for name in order}, title)
 
 
 def _title(results: Results, measure: Measure) -> str:
@@ -139,13 +121,13 @@ def _draw_curves(
     return handles
 
 
-def later_limits(found: dict[str, Curve], heights: list[float]) -> tuple[float, float]:
+def later_limits(found: Iterable[Curve], heights: list[float]) -> tuple[float, float]:
     """Return limits that hold what the second half of the epochs shows, and the optimum.
 
     Costs begin many times worse than they end, mostly at the floor, where rulesets stand that have no rule
     for some state: on a scale that holds all of that, nothing else could be seen.
     """
-    halves = [(c.mean[len(c.mean) // 2 :], c.sd[len(c.sd) // 2 :]) for c in found.values()]
+    halves = [(c.mean[len(c.mean) // 2 :], c.sd[len(c.sd) // 2 :]) for c in found]
     later = [(mean[~np.isnan(mean)], np.nan_to_num(sd[~np.isnan(mean)])) for mean, sd in halves]
     low = min([*heights, *((mean - sd).min() for mean, sd in later if len(mean))], default=0.0)
     high = max([*heights, *((mean + sd).max() for mean, sd in later if len(mean))], default=0.0)

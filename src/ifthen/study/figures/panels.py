@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import polars
@@ -19,6 +20,7 @@ PANEL_HEIGHT, LEGEND_ROW = 1.45, 0.15
 LETTERS_PER_INCH, HANDLE = 17, 8
 """How wide small letters are, on average, and how many of them the handle of an entry is as wide as."""
 LAKE = re.compile(r"FrozenLake-(\d+)-(\d+(?:\.\d+)?)")
+EMPTY = ""
 FRACTION, PERFORMANCE = "fraction of optimum", "performance"
 OPTIMUM = {"fraction": "otp", "exact_fraction": "optimum"}
 
@@ -26,8 +28,8 @@ OPTIMUM = {"fraction": "otp", "exact_fraction": "optimum"}
 class Arrangement(NamedTuple):
     """Where tasks stand in a figure."""
 
-    rows: list[list[str | None]]
-    """Names of tasks, row by row; None where a place is empty."""
+    rows: list[list[str]]
+    """Names of tasks, row by row; `EMPTY` where there is none."""
     titles: dict[str, str]
     """What is written above each task's panel."""
     meaning: str
@@ -44,11 +46,11 @@ def arranged(tasks: Sequence[str]) -> Arrangement:
     sizes, slips = sorted({size for size, _ in at}), sorted({slip for _, slip in at})
     if len(at) == len(tasks) and len(slips) <= LAKE_COLUMNS and 2 * len(at) >= len(sizes) * len(slips):
         titles = {name: f"({size}, {slip:g})" for (size, slip), name in at.items()}
-        lakes = [[at.get((size, slip)) for slip in slips] for size in sizes]
+        lakes = [[at.get((size, slip), EMPTY) for slip in slips] for size in sizes]
         return Arrangement(lakes, titles, "(M, p): size M, slip probability p")
     columns = balanced(len(tasks), COLUMNS)
-    rows: list[list[str | None]] = [list(tasks[i : i + columns]) for i in range(0, len(tasks), columns)]
-    rows[-1] += [None] * (columns - len(rows[-1]))
+    rows = [list(tasks[i : i + columns]) for i in range(0, len(tasks), columns)]
+    rows[-1] += [EMPTY] * (columns - len(rows[-1]))
     return Arrangement(rows, {name: name for name in tasks}, "")
 
 
@@ -58,65 +60,73 @@ def balanced(panels: int, most: int) -> int:
     return -(-panels // rows)
 
 
-def task_panels(figure: Figure, arrangement: Arrangement) -> dict[str, Axes]:
-    """Return an empty panel for every task, with its title."""
-    rows, columns = len(arrangement.rows), len(arrangement.rows[0])
-    grid = figure.subplots(rows, columns, squeeze=False)
-    panels = {}
-    for r, row in enumerate(arrangement.rows):
-        for c, task in enumerate(row):
-            if task is None:
-                grid[r, c].remove()
-                continue
-            panels[task] = grid[r, c]
-            bare(panels[task])
-            title = arrangement.titles[task]
-            panels[task].set_title(title, fontsize=MEDIUM, pad=3, parse_math=False)
-    return panels
+def side_by_side(figure: Figure, number: int, columns: int) -> list[Axes]:
+    """Return empty panels, row by row; places that are left over stay empty."""
+    panels = list(figure.subplots(-(-number // columns), columns, squeeze=False).flat)
+    for axes in panels[number:]:
+        axes.remove()
+    return panels[:number]
 
 
-def task_figure(arrangement: Arrangement) -> Figure:
-    """Return a figure with room for the panels and a legend: a page wide, or less for a few panels."""
-    rows, columns = len(arrangement.rows), len(arrangement.rows[0])
-    width = COLUMN_WIDTH if columns < 3 else WIDTH * min(columns, COLUMNS) / COLUMNS
-    height = PANEL_HEIGHT if columns > 2 else 1.3 * PANEL_HEIGHT
-    return Figure(figsize=(width, rows * height + 0.85), layout="constrained")
-
-
-def share_scale(
-    panels: dict[str, Axes], arrangement: Arrangement, relative: set[str], limits: tuple[float, float]
-) -> None:
-    """Give the panels of fractions one scale, which is written only where no such panel stands to the left.
+class TaskPanels:
+    """A figure with one panel per task, and room for a legend: a page wide, or less for a few panels.
 
     Args:
-        panels: by task.
-        arrangement: where they stand.
-        relative: the tasks whose panels show fractions.
-        limits: the lowest and the highest fraction that is shown.
+        results: the study's.
     """
-    for row in arrangement.rows:
-        for left, task in zip((None, *row[:-1]), row, strict=True):
-            if task in relative:
-                panels[task].set_ylim(*limits)
-                panels[task].tick_params(labelleft=left not in relative)
 
+    def __init__(self, results: Results) -> None:
+        tasks = list(results.plan.tasks_by_name())
+        self.rows, titles, self.meaning = arranged(tasks)
+        self.relative = {task for task in tasks if results.relative(task)}
+        columns = len(self.rows[0])
+        width = COLUMN_WIDTH if columns < 3 else WIDTH * min(columns, COLUMNS) / COLUMNS
+        height = PANEL_HEIGHT if columns > 2 else 1.3 * PANEL_HEIGHT
+        self.figure = Figure(figsize=(width, len(self.rows) * height + 0.85), layout="constrained")
+        mosaic: Any = self.rows
+        self.panels: dict[str, Axes] = self.figure.subplot_mosaic(mosaic, empty_sentinel=EMPTY)
+        for task, axes in self.panels.items():
+            bare(axes)
+            axes.set_title(titles[task], fontsize=MEDIUM, pad=3, parse_math=False)
 
-def label_x_below(panels: dict[str, Axes], arrangement: Arrangement) -> None:
-    """Write the numbers of the x axis only where no panel stands below."""
-    for upper, lower in zip(arrangement.rows, arrangement.rows[1:], strict=False):
-        for task, below in zip(upper, lower, strict=True):
-            if task is not None and below is not None:
-                panels[task].tick_params(labelbottom=False)
+    def finish(
+        self, limits: tuple[float, float], x_label: str, handles: Mapping[str, Any], title: str
+    ) -> Figure:
+        """Label the axes, give all panels of fractions one scale, and put a legend above.
 
+        The numbers of that scale are written only where no such panel stands to the left.
 
-def label_y(figure: Figure, panels: dict[str, Axes], relative: set[str]) -> None:
-    """Say what the y axes show: once where all show the same, else at every panel with numbers of its own."""
-    if len(relative) in (0, len(panels)):
-        figure.supylabel(FRACTION if relative else PERFORMANCE, fontsize=MEDIUM)
-        return
-    for task, axes in panels.items():
-        if axes.yaxis.get_tick_params()["labelleft"]:
-            axes.set_ylabel(FRACTION if task in relative else PERFORMANCE, fontsize=SMALL)
+        Args:
+            limits: the lowest and the highest fraction that is shown.
+            x_label: what the x axes show.
+            handles: what stands for each entry of the legend.
+            title: of the legend.
+        """
+        for row in self.rows:
+            for left, task in zip((EMPTY, *row[:-1]), row, strict=True):
+                if task in self.relative:
+                    self.panels[task].set_ylim(*limits)
+                    self.panels[task].tick_params(labelleft=left not in self.relative)
+        self.figure.supxlabel(x_label, fontsize=MEDIUM, parse_math=False)
+        self._label_y()
+        legend_above(self.figure, handles, f"{title};   {self.meaning}" if self.meaning else title)
+        return self.figure
+
+    def _label_y(self) -> None:
+        """Say what the y axes show: once where all do the same, else at every panel with its own numbers."""
+        if len(self.relative) in (0, len(self.panels)):
+            self.figure.supylabel(FRACTION if self.relative else PERFORMANCE, fontsize=MEDIUM)
+            return
+        for task, axes in self.panels.items():
+            if axes.yaxis.get_tick_params()["labelleft"]:
+                axes.set_ylabel(FRACTION if task in self.relative else PERFORMANCE, fontsize=SMALL)
+
+    def label_x_below(self) -> None:
+        """Write the numbers of the x axis only where no panel stands below."""
+        for upper, lower in pairwise(self.rows):
+            for task, below in zip(upper, lower, strict=True):
+                if EMPTY not in (task, below):
+                    self.panels[task].tick_params(labelbottom=False)
 
 
 def optima(results: Results, task: str, measure: Measure) -> list[float]:
@@ -127,7 +137,7 @@ def optima(results: Results, task: str, measure: Measure) -> list[float]:
     return sorted(own[OPTIMUM[measure]].drop_nulls().unique())
 
 
-def say_how_many(axes: Axes, numbers: Iterable[int], planned: int, no_rule: int = 0) -> None:
+def say_how_many(axes: Axes, numbers: Sequence[int], planned: int, no_rule: int = 0) -> None:
     """Write into a panel how many trials it shows, where these are not as many as planned.
 
     Args:
@@ -136,16 +146,13 @@ def say_how_many(axes: Axes, numbers: Iterable[int], planned: int, no_rule: int 
         planned: how many they should be.
         no_rule: how many, of all systems, met a state with no rule in the end, and are left out there.
     """
-    low, high = min(numbers := list(numbers)), max(numbers)
+    low, high = min(numbers), max(numbers)
     trials = f"n = {low}" if low == high else f"n = {low}–{high}"
     parts = [] if low == high == planned else [trials]
     parts += [f"no rule: {no_rule}"] if no_rule else []
-    if not parts:
-        return
-    text = ", ".join(parts)
-    axes.text(
-        0.97, 0.04, text, ha="right", va="bottom", fontsize=SMALL, color="0.3", transform=axes.transAxes
-    )
+    place: Any = {"ha": "right", "va": "bottom", "transform": axes.transAxes}
+    if parts:
+        axes.text(0.97, 0.04, ", ".join(parts), fontsize=SMALL, color="0.3", **place)
 
 
 def draw_optima(axes: Axes, heights: Iterable[float]) -> Any:
@@ -156,29 +163,20 @@ def draw_optima(axes: Axes, heights: Iterable[float]) -> Any:
     return line
 
 
-def legend_above(figure: Figure, handles: list[Any], labels: list[str], title: Iterable[str]) -> None:
+def legend_above(figure: Figure, handles: Mapping[str, Any], title: str) -> None:
     """Put one legend for all panels above them, in as many columns as the figure's width holds.
 
     Args:
         figure: gets higher where the legend needs more than one row.
-        handles: what stands for each entry.
-        labels: of the entries.
-        title: the parts of the legend's title; empty ones are left out.
+        handles: what stands for each entry, by its label.
+        title: of the legend.
     """
-    columns = _legend_columns(labels, figure.get_figwidth())
-    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * (-(-len(labels) // columns) - 1))
+    columns = _legend_columns(list(handles), figure.get_figwidth())
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * (-(-len(handles) // columns) - 1))
     legend = figure.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=columns,
-        frameon=False,
-        fontsize=SMALL,
-        title=";   ".join(part for part in title if part),
-        title_fontsize=SMALL,
-        handlelength=2.8,
-        columnspacing=1.4,
-    )
+        list(handles.values()), list(handles), loc="outside upper center", ncols=columns, frameon=False,
+        fontsize=SMALL, title=title, title_fontsize=SMALL, handlelength=2.8, columnspacing=1.4,
+    )  # fmt: skip
     for text in legend.get_texts():
         text.set_parse_math(False)
 

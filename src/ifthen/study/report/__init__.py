@@ -1,54 +1,95 @@
-"""The report of a study: a single HTML file that needs nothing else.
+"""All that a study has to show, written into its folder: tables, figures, and a page that needs nothing else.
 
-The page is `page.html.j2` with `page.css` and `page.js`; what it shows is worked out here and in the modules
-beside this one: curves and rulesets.
+report.html        the page: `page.html.j2` with `page.css` and `page.js`
+tables/            every table as CSV, Markdown and LaTeX, rounded for reading
+data/              the numbers behind them in full: per trial, per summary, per comparison
+figures/           every figure as PNG and PDF
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from ifthen.digits import mean_and_sd
-from ifthen.figure_style import COLOURS
+from ifthen.figure_style import COLOURS, write_figure
 from ifthen.pages.report import inline_svg
-from ifthen.study.figures.density import Densities, density_figure, largest_density
+from ifthen.store import write_text
+from ifthen.study.figures.grids import densities, density_figure, lakes_figure, largest_density
 from ifthen.study.figures.influence import influence_figure
+from ifthen.study.figures.learning import curves_grid
 from ifthen.study.histories import UNSEEN
-from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.report.curves import MEASURES, Panel, curve_panel
+from ifthen.study.plan import StudyPlan, Trial, safe_name
+from ifthen.study.report.curves import curve_panel
 from ifthen.study.report.rulesets import best_rulesets
-from ifthen.study.results import Measure, Results
-from ifthen.study.tables import Performance, all_tables, performances
-from ifthen.study.verdicts import Judged, Tally, judge, main_measure, tallies
+from ifthen.study.results import MEASURES, Measure, Results
+from ifthen.study.tables import all_data, all_tables, performances
+from ifthen.study.verdicts import judge, main_measure, second_name, tallies
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
+REPORT = "report.html"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What one way of measuring performance says.
+def write_tables(folder: Path, results: Results) -> None:
+    """Write every table of a study as CSV, Markdown and LaTeX, and the data behind them as CSV."""
+    for name, grid in all_tables(results).items():
+        for suffix, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
+            write_text(folder / "tables" / f"{name}.{suffix}", text)
+    for name, table in all_data(results).items():
+        write_text(folder / "data" / f"{name}.csv", table.write_csv())
+
+
+def write_report(folder: Path, results: Results, progress: Callable[[str], None]) -> Path:
+    """Write tables, figures and the page; return the path of the page.
 
     Args:
-        tallies: how often which verdict came out, for each pair of systems.
-        verdicts: by task, for each pair of systems.
-        means: by task, for each system.
+        folder: where to.
+        results: the study's.
+        progress: is told what is done next.
     """
+    progress("tables")
+    write_tables(folder, results)
+    figures = all_figures(results, progress)
+    for name, figure in figures.items():
+        progress(f"figure {name}")
+        write_figure(folder / "figures" / name, figure)
+    progress("page")
+    write_text(folder / REPORT, study_page(results, figures))
+    return folder / REPORT
 
-    tallies: list[Tally]
-    verdicts: dict[str, list[Judged]]
-    means: dict[str, list[Performance]]
+
+def all_figures(results: Results, progress: Callable[[str], None]) -> dict[str, Figure]:
+    """Return the figures of a study, by the names of their files; what a study has no use for is left out."""
+    number = count(1)
+    found = densities(results, lambda: progress(f"density of best action sets, trial {next(number):,}"))
+    drawn = {
+        "curves": curves_grid(results),
+        f"curves-{second_name(results)}": curves_grid(results, "exact_fraction"),
+        "lakes": lakes_figure(results.grids.values()),
+        "influence": influence_figure(results),
+    }
+    for name, task in results.grids.items():
+        for scale, largest in (("local", None), ("global", largest_density(found))):
+            drawn[_density_name(name, scale)] = density_figure(results, found, task, largest)
+    return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def study_page(results: Results, densities: Densities) -> str:
+def _density_name(task: str, scale: str) -> str:
+    return f"density-{safe_name(task)}-{scale}"
+
+
+def study_page(results: Results, figures: Mapping[str, Figure]) -> str:
     """Return the report of a study as one HTML text; the same results give the same text.
 
     Args:
         results: the study's.
-        densities: mean density of best action sets per decision state, by system and task; may be empty.
+        figures: what `all_figures` returned; those of influence and of densities stand in the page.
     """
     environment = Environment(
         loader=PackageLoader("ifthen.study", "report"),
@@ -59,7 +100,6 @@ def study_page(results: Results, densities: Densities) -> str:
     )
     tasks = results.plan.tasks_by_name()
     panels = {task: curve_panel(results, task) for task in tasks}
-    influence = influence_figure(results)
     return environment.get_template("page.html.j2").render(
         plan=results.plan,
         systems=[system.name for system in results.plan.systems],
@@ -70,9 +110,9 @@ def study_page(results: Results, densities: Densities) -> str:
         measured={name: _measured(results, measure) for name, measure in MEASURES.items()},
         tables=all_tables(results),
         panels=panels,
-        curve_data=_curve_data(panels),
-        influence=None if influence is None else inline_svg(influence),
-        heatmaps=_heatmaps(results, densities),
+        curve_data={task: panel.numbers for task, panel in panels.items()},
+        influence=inline_svg(figures["influence"]) if "influence" in figures else None,
+        heatmaps=_heatmaps(results, figures),
         colours=COLOURS,
         dashes=DASHES,
         rulesets=best_rulesets(results),
@@ -95,39 +135,21 @@ def _parameters(plan: StudyPlan, system: str) -> dict[str, str]:
     return {name: ", ".join(dict.fromkeys(str(own[name]) for own in given)) for name in given[0]}
 
 
-def _measured(results: Results, measure: Measure) -> Measured:
-    """Return verdicts and means by one measure."""
+def _measured(results: Results, measure: Measure) -> dict[str, Any]:
+    """Return what a measure says: how often which verdict came out, and verdicts and means by task."""
     judged, tasks = judge(results, measure), results.plan.tasks_by_name()
-    return Measured(
-        tallies(judged),
-        {task: [one for one in judged if one.task == task] for task in tasks},
-        {task: performances(results, task, measure) for task in tasks},
-    )
-
-
-def _heatmaps(results: Results, densities: Densities) -> dict[str, dict[str, Markup]]:
-    """Return the density figures of every task on a grid, on a scale of its own and on one for all."""
-    scales = {"local": None, "global": largest_density(densities)}
-    drawn: dict[str, dict[str, Markup]] = {}
-    for name, task in results.grids.items():
-        for scale, largest in scales.items():
-            figure = density_figure(results, densities, task, largest)
-            if figure is not None:
-                drawn.setdefault(name, {})[scale] = inline_svg(figure)
-    return drawn
-
-
-def _curve_data(panels: Mapping[str, Panel]) -> dict[str, object]:
-    """Return the numbers behind the curves, for what the page shows on hovering."""
     return {
-        task: {
-            "epochs": panel.epochs,
-            "low": panel.low,
-            "high": panel.high,
-            "lines": [
-                {"measure": line.measure, "system": line.system, "mean": line.mean, "sd": line.sd}
-                for line in panel.lines
-            ],
-        }
-        for task, panel in panels.items()
+        "tallies": tallies(judged),
+        "verdicts": {task: [one for one in judged if one.task == task] for task in tasks},
+        "means": {task: performances(results, task, measure) for task in tasks},
     }
+
+
+def _heatmaps(results: Results, figures: Mapping[str, Figure]) -> dict[str, dict[str, Markup]]:
+    """Return the density figures of every task on a grid, on a scale of its own and on one for all."""
+    drawn: dict[str, dict[str, Markup]] = {}
+    for task in results.grids:
+        for scale in ("local", "global"):
+            if (name := _density_name(task, scale)) in figures:
+                drawn.setdefault(task, {})[scale] = inline_svg(figures[name])
+    return drawn

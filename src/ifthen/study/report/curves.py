@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ifthen.study.figures.learning import Curve, curves, later_limits
 from ifthen.study.figures.panels import optima
-from ifthen.study.results import Measure, Results
+from ifthen.study.results import MEASURES, Results
 
-MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 WIDTH, HEIGHT = 260, 150
 MOST_POINTS = 260
 DIGITS = 4
@@ -60,6 +59,15 @@ class Panel:
     optimum: float | None
     lines: list[Line]
 
+    @property
+    def numbers(self) -> dict[str, object]:
+        """The numbers behind the curves, for what the page shows on hovering."""
+        lines = [
+            {"measure": line.measure, "system": line.system, "mean": line.mean, "sd": line.sd}
+            for line in self.lines
+        ]
+        return {"epochs": self.epochs, "low": self.low, "high": self.high, "lines": lines}
+
 
 def curve_panel(results: Results, task: str) -> Panel:
     """Return the curves of all systems on a task, by both measures."""
@@ -71,7 +79,10 @@ def curve_panel(results: Results, task: str) -> Panel:
         for system, curve in curves(results, task, results.column(task, column, final=False)).items()
     }
     optimum = max(optima(results, task, "exact_fraction"), default=None)
-    low, high = _range({str(key): curve for key, curve in found.items()}, relative, optimum)
+    if relative or not found:
+        low, high = 0.0, max([1.05, *(1.02 * float(curve.mean.max()) for curve in found.values())])
+    else:
+        low, high = later_limits(found.values(), [] if optimum is None else [optimum])
     epochs = max((curve.epochs.tolist() for curve in found.values()), key=len, default=[0])
     return Panel(
         epochs,
@@ -90,13 +101,6 @@ def _thinned(curve: Curve) -> Curve:
         return curve
     chosen = np.linspace(0, len(curve.epochs) - 1, MOST_POINTS).round().astype(int)
     return curve._replace(epochs=curve.epochs[chosen], mean=curve.mean[chosen], sd=curve.sd[chosen])
-
-
-def _range(found: dict[str, Curve], relative: bool, optimum: float | None) -> tuple[float, float]:
-    """Return the least and the largest height drawn: 0 to a little above 1, or what matters of costs."""
-    if relative or not found:
-        return 0.0, max([1.05, *(1.02 * float(curve.mean.max()) for curve in found.values())])
-    return later_limits(found, [] if optimum is None else [optimum])
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -1,13 +1,13 @@
-"""How many rules speak for the action that is taken, state by state, on the grid (paper, appendix).
+"""Tasks on a grid: the maps of FrozenLakes, and how many rules speak for the action that is taken in a state.
 
-The density of a state is the number of rules in its best action set (see `ifthen.explanation.measures`).
-Here it is the mean over the final rulesets of all finished trials: what one has to read to understand what
-is done there, by any of them.
+The density of a state (paper, appendix) is the number of rules in its best action set (see
+`ifthen.explanation.measures`). Here it is the mean over the final rulesets of all finished trials: what one
+has to read to understand what is done there, by any of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import matplotlib
@@ -16,14 +16,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from ifthen.explanation.measures import best_action_map
-from ifthen.explanation.pictures.board import ink_on
+from ifthen.explanation.pictures.board import board, ink_on
 from ifthen.explanation.pictures.grid import on_grid, starts
 from ifthen.figure_style import MEDIUM, SMALL, WIDTH, bare_grid
-from ifthen.study.figures.panels import balanced
+from ifthen.study.figures.panels import balanced, side_by_side
 from ifthen.study.results import Results
 from ifthen.tasks.table import TabularTask
 
@@ -31,12 +31,39 @@ COLOURS = ListedColormap(matplotlib.colormaps["viridis"](np.linspace(0.12, 1, 25
     bad="black"
 )
 """Without its darkest part, which could be taken for black: states in which no action is asked for."""
-COLUMNS = 3
+COLUMNS, LAKE_COLUMNS = 3, 4
 PRINTED_UP_TO = 8
 """Numbers are printed into the cells of grids of at most this many rows and columns."""
 STEPS = (1, 2, 5)
 
 Densities = dict[tuple[str, str], NDArray[np.float64]]
+
+
+def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
+    """Draw the maps of lakes, each once, with their holes, start and goal.
+
+    Args:
+        tasks: tasks on a grid; those without a map are left out.
+
+    Returns:
+        The figure; None where no task has a map.
+    """
+    lakes: dict[tuple[str, ...], TabularTask] = {}
+    for task in tasks:
+        if task.layout:
+            lakes.setdefault(task.layout, task)
+    if not lakes:
+        return None
+    columns = balanced(len(lakes), LAKE_COLUMNS)
+    rows, side = -(-len(lakes) // columns), WIDTH / max(columns, 3)
+    figure = Figure(figsize=(columns * side, rows * (side + 0.15)), layout="constrained")
+    sizes = [f"{len(layout)} × {len(layout[0])}" for layout in lakes]
+    panels = side_by_side(figure, len(lakes), columns)
+    for axes, task, size in zip(panels, lakes.values(), sizes, strict=True):
+        board(axes, task, side / max(feature.width for feature in task.features), {})
+        title = f"{task.name} ({size})" if sizes.count(size) > 1 else size
+        axes.set_title(title, fontsize=MEDIUM, pad=4, parse_math=False)
+    return figure
 
 
 def densities(results: Results, progress: Callable[[], object] | None = None) -> Densities:
@@ -108,10 +135,7 @@ def _blank(number: int, shape: tuple[int, ...]) -> tuple[Figure, list[Axes]]:
     height = (unit - 0.3) * shape[0] / shape[1] + 0.68
     layout = ConstrainedLayoutEngine(h_pad=0.07)
     figure = Figure(figsize=(unit * (columns + 0.35), rows * height), layout=layout)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes in panels[number:]:
-        axes.remove()
-    return figure, panels[:number]
+    return figure, side_by_side(figure, number, columns)
 
 
 def _scale(grids: Mapping[str, NDArray[np.float64]], largest: float | None) -> Normalize:
@@ -151,18 +175,14 @@ def _colour_bar(
     figure: Figure, image: Any, panels: list[Axes], norm: Normalize, shown: NDArray[np.float64]
 ) -> None:
     """Draw the scale of colours, with round numbers and its end, pointed where densities go beyond it."""
-    assert norm.vmin is not None
-    assert norm.vmax is not None
-    below, above = bool((shown < norm.vmin).any()), bool((shown > norm.vmax).any())
+    low, high = norm.vmin or 0.0, norm.vmax or 1.0
+    below, above = bool((shown < low).any()), bool((shown > high).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max"}.get((below, above), "neither")
     bar = figure.colorbar(image, ax=panels, shrink=0.85, aspect=18, pad=0.02, extend=extend)
-    powers = range(int(np.log10(norm.vmax)) + 1)
-    round_numbers = [step * 10**power for power in powers for step in STEPS]
-    ticks = [float(number) for number in round_numbers if number <= norm.vmax / 1.2] + [norm.vmax]
+    round_numbers = [step * 10**power for power in range(int(np.log10(high)) + 1) for step in STEPS]
+    ticks = [float(number) for number in round_numbers if number <= high / 1.2] + [high]
     bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
-    labels = [f"{tick:.3g}" for tick in ticks]
-    bar.ax.set_yticks(ticks, labels)
+    bar.ax.set_yticks(ticks, [f"{tick:.3g}" for tick in ticks])
     bar.ax.tick_params(labelsize=SMALL, width=0.6, length=2.5)
     bar.outline.set_linewidth(0.6)
     bar.set_label("rules in the best action set", fontsize=SMALL)
