@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,32 +50,31 @@ class Engine(Protocol):
         """Gather a crew for the study whose plan is in a file; raises where there can be none."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Local:
-    """Processes of this machine, spawned, with one thread each."""
+    """Processes of this machine, spawned, with one thread each, and the crew that they are.
+
+    Each has an executor of its own, as a death ends all processes of an executor.
+    """
 
     workers: int
+    _executors: list[Any] = field(default_factory=list, init=False, compare=False)
+    _jobs: dict[Future[Any], int] = field(default_factory=dict, init=False, compare=False)
 
     @contextmanager
     def crew(self, plan: Path) -> Iterator[Crew]:
-        """Have processes ready to start; at the end none is left, whatever it was doing."""
-        crew = LocalCrew(self.workers)
+        """Have processes ready to start; at the end none is left, whatever it was doing.
+
+        They end by SIGKILL; an interrupt while one ends spares none of the others.
+        """
+        self._executors = [_one_process() for _ in range(self.workers)]
+        self._jobs = {}
         try:
-            yield crew
+            yield self
         finally:
-            crew.end()
-
-
-class LocalCrew:
-    """Processes of this machine, each with an executor of its own, as a death ends all of an executor's.
-
-    Args:
-        workers: how many processes.
-    """
-
-    def __init__(self, workers: int) -> None:
-        self._executors = [_one_process() for _ in range(workers)]
-        self._jobs: dict[Future[Any], int] = {}
+            with ExitStack() as stack:
+                for executor in self._executors:
+                    stack.callback(executor.shutdown, wait=True, kill_workers=True)
 
     def places(self) -> int:
         """Return the number of processes: none has a job waiting that another could do."""
@@ -106,12 +105,6 @@ class LocalCrew:
         """Have another process in the place of one that died."""
         self._executors[place].shutdown(wait=True, kill_workers=True)
         self._executors[place] = _one_process()
-
-    def end(self) -> None:
-        """End all processes, by SIGKILL; an interrupt while one ends spares none of the others."""
-        with ExitStack() as stack:
-            for executor in self._executors:
-                stack.callback(executor.shutdown, wait=True, kill_workers=True)
 
 
 def _one_process() -> Any:

@@ -40,7 +40,7 @@ def claim(folder: Path, plan: StudyPlan) -> None:
     Settings on which no trial depends may change: the new plan then replaces the old one.
     """
     path = folder / PLAN
-    with errors_of_files(folder):
+    with errors_of_files(f"work in {folder}"):
         if not path.exists():
             if folder.exists() and any(folder.iterdir()):
                 raise OutputError(f"{folder} holds other files and no study: give another folder.")
@@ -161,7 +161,7 @@ def take_over(folder: Path, plan: StudyPlan, other: Path) -> int:
     theirs = {_cell(their_plan, system, task): (system, task) for system, task in _cells(their_plan)}
     same = {cell: theirs.get(_cell(plan, *cell)) for cell in _cells(plan)}
     taken = 0
-    with errors_of_files(folder), alone(folder / PLAN, folder):
+    with errors_of_files(f"work in {folder}"), alone(folder / PLAN, folder):
         for trial in unfinished(folder, plan):
             cell = same[trial.system, trial.task]
             if cell is not None:
@@ -193,15 +193,16 @@ def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bo
 
 
 @contextmanager
-def errors_of_files(folder: Path) -> Iterator[None]:
-    """Say what to do where the files of a study cannot be read or written."""
+def errors_of_files(what: str) -> Iterator[None]:
+    """Say what could not be done, and what to do, where the files of a study cannot be read or written."""
     try:
         yield
     except OutputError:
         raise
     except OSError as problem:
+        where = f": {problem.filename}" if problem.filename else ""
         raise OutputError(
-            f"cannot work in {folder}: {problem.strerror or problem}: {problem.filename or ''}. "
+            f"cannot {what}: {problem.strerror or problem}{where}. "
             "Finished trials stay as they are; check the folder, its permissions and the disk."
         ) from problem
 
@@ -212,22 +213,16 @@ def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
     rows = csv.writer(line, lineterminator="\n")
-    try:
-        with path.open("ab", buffering=0) as file:
-            size = file.tell()
-            if size == 0:
-                rows.writerow(LOG_COLUMNS)
-            rows.writerow((now, *trial, ended.outcome, *times))
-            whole = line.getvalue().encode()
-            try:
-                written = file.write(whole)
-                while written < len(whole):
-                    written += file.write(whole[written:])
-            except OSError:
-                file.truncate(size)  # no half lines
-                raise
-    except OSError as problem:
-        raise OutputError(
-            f"cannot write {path}: {problem.strerror or problem}. "
-            "Finished trials stay as they are; check the folder, its permissions and the disk."
-        ) from None
+    with errors_of_files(f"write {path}"), path.open("ab", buffering=0) as file:
+        size = file.tell()
+        if size == 0:
+            rows.writerow(LOG_COLUMNS)
+        rows.writerow((now, *trial, ended.outcome, *times))
+        whole = line.getvalue().encode()
+        try:
+            written = file.write(whole)
+            while written < len(whole):
+                written += file.write(whole[written:])
+        except OSError:
+            file.truncate(size)  # no half lines
+            raise

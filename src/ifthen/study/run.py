@@ -73,11 +73,14 @@ def run_study(
         watch: called now and then with the trials that have been given out.
         job: what a process does for a trial.
     """
-    with errors_of_files(folder), alone(folder / PLAN, folder):
+    with errors_of_files(f"work in {folder}"), alone(folder / PLAN, folder):
         _tidy(folder, plan)
         waiting = unfinished(folder, plan)
         if waiting and not stop():
-            _run(folder, plan, waiting, engine, told, stop, watch, job)
+            with engine.crew(folder.absolute() / PLAN) as crew:
+                shift = _Shift(crew, folder, plan, waiting, job)
+                shift.work(told, stop, watch)
+            shift.end()
     return not unfinished(folder, plan)
 
 
@@ -92,62 +95,42 @@ def _tidy(folder: Path, plan: StudyPlan) -> None:
             files.finish()
 
 
-def _run(
-    folder: Path,
-    plan: StudyPlan,
-    waiting: list[Trial],
-    engine: Engine,
-    told: Told,
-    stop: Callable[[], bool],
-    watch: Watch,
-    job: Job,
-) -> None:
-    """Run trials until all have ended, or a stop.
-
-    Raises where the files of a trial cannot be written, after the others have stopped: they would fail too.
-    """
-    with engine.crew(folder.absolute() / PLAN) as crew:
-        shift = _Shift(crew, folder, plan, waiting, job)
-        try:
-            while shift.goes_on():
-                watch(shift.given_out())
-                for trial, ended in shift.ended():
-                    write_log(folder, trial, ended)
-                    told(trial, ended)
-                if stop():
-                    shift.stop()
-        except BaseException:
-            with suppress(OSError):
-                (folder / STOP).touch()  # what cannot be ended from here ends by itself
-            raise
-    if not isinstance(shift.problem, EngineError):  # else some may still run, out of reach
-        (folder / STOP).unlink(missing_ok=True)
-    if shift.problem is not None:
-        raise shift.problem
-
-
 class _Shift:
-    """What a crew does from its first trial to its last: only a few jobs are given to it at a time.
-
-    Args:
-        crew: the crew.
-        folder: the study's folder.
-        plan: the plan.
-        waiting: the trials to run.
-        job: what to do for each.
-    """
+    """What a crew does from its first trial to its last: only a few jobs are given to it at a time."""
 
     def __init__(self, crew: Crew, folder: Path, plan: StudyPlan, waiting: list[Trial], job: Job) -> None:
         self._crew, self._job, self._folder, self._plan = crew, job, folder.absolute(), plan.to_json()
         self._waiting = deque(waiting)
         self._jobs: dict[Future[Any], Trial] = {}
         self._deaths = 0
-        self.stopping = False
-        self.problem: OutputError | EngineError | None = None
+        self._stopping = False
+        self._problem: OutputError | EngineError | None = None
 
-    def goes_on(self) -> bool:
+    def work(self, told: Told, stop: Callable[[], bool], watch: Watch) -> None:
+        """Run trials until all have ended, or a stop."""
+        try:
+            while self._goes_on():
+                watch(list(self._jobs.values()))
+                for trial, ended in self._ended():
+                    write_log(self._folder, trial, ended)
+                    told(trial, ended)
+                if stop():
+                    self._stop()
+        except BaseException:
+            with suppress(OSError):
+                (self._folder / STOP).touch()  # what cannot be ended from here ends by itself
+            raise
+
+    def end(self) -> None:
+        """Raise where the files of a trial could not be written: the others have stopped by then."""
+        if not isinstance(self._problem, EngineError):  # else some may still run, out of reach
+            (self._folder / STOP).unlink(missing_ok=True)
+        if self._problem is not None:
+            raise self._problem
+
+    def _goes_on(self) -> bool:
         """Give the crew what it can take; return whether anything is still to come of it."""
-        if self.stopping:
+        if self._stopping:
             return bool(self._jobs) and self._crew.places() > 0  # without workers no job would ever come back
         room = self._crew.places() - len(self._jobs)
         while self._waiting and room > 0:
@@ -157,11 +140,7 @@ class _Shift:
             room -= 1
         return bool(self._jobs or self._waiting)
 
-    def given_out(self) -> list[Trial]:
-        """Return the trials that the crew has and that have not ended."""
-        return list(self._jobs.values())
-
-    def ended(self) -> Iterator[tuple[Trial, Ended]]:
+    def _ended(self) -> Iterator[tuple[Trial, Ended]]:
         """Wait a little; yield the trials that have ended. One whose process died is left for later."""
         if not self._jobs:
             time.sleep(LOOK_EVERY)  # a cluster whose workers are gone may get others
@@ -171,8 +150,8 @@ class _Shift:
             try:
                 ended = self._crew.result(future) or self._after_death(trial)
             except (OutputError, EngineError) as problem:
-                self.problem = self.problem or problem
-                self.stop()
+                self._problem = self._problem or problem
+                self._stop()
                 continue
             if ended is not None:
                 self._deaths = 0
@@ -196,8 +175,8 @@ class _Shift:
         self._waiting.append(trial)
         return None
 
-    def stop(self) -> None:
+    def _stop(self) -> None:
         """Ask running trials to save where they stand, and begin no other."""
-        if not self.stopping:
-            self.stopping = True
+        if not self._stopping:
+            self._stopping = True
             write_text(self._folder / STOP, "")

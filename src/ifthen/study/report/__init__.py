@@ -8,7 +8,8 @@ figures/           every figure as PNG and PDF
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,9 @@ from ifthen.study.verdicts import judge, main_measure, second_name, tallies
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 REPORT = "report.html"
 
+Drawings = dict[str, Callable[[], Figure | None]]
+"""What draws each figure; None where a study has no use for it."""
+
 
 def write_tables(folder: Path, results: Results) -> None:
     """Write every table of a study as CSV, Markdown and LaTeX, and the data behind them as CSV."""
@@ -56,35 +60,36 @@ def write_report(folder: Path, results: Results, progress: Callable[[str], None]
     progress("tables")
     write_tables(folder, results)
     figures = all_figures(results, progress)
-    for name, figure in figures.items():
-        progress(f"figure {name}")
-        write_figure(folder / "figures" / name, figure)
+    for name, draw in figures.items():
+        if (figure := draw()) is not None:
+            progress(f"figure {name}")
+            write_figure(folder / "figures" / name, figure)
     progress("page")
     write_text(folder / REPORT, study_page(results, figures))
     return folder / REPORT
 
 
-def all_figures(results: Results, progress: Callable[[str], None]) -> dict[str, Figure]:
-    """Return the figures of a study, by the names of their files; what a study has no use for is left out."""
+def all_figures(results: Results, progress: Callable[[str], None]) -> Drawings:
+    """Return what draws the figures of a study, by the names of their files."""
     number = count(1)
     found = densities(results, lambda: progress(f"density of best action sets, trial {next(number):,}"))
-    drawn = {
-        "curves": curves_grid(results),
-        f"curves-{second_name(results)}": curves_grid(results, "exact_fraction"),
-        "lakes": lakes_figure(results.grids.values()),
-        "influence": influence_figure(results),
+    drawings: Drawings = {
+        "curves": partial(curves_grid, results),
+        f"curves-{second_name(results)}": partial(curves_grid, results, "exact_fraction"),
+        "lakes": partial(lakes_figure, results.grids.values()),
+        "influence": partial(influence_figure, results),
     }
     for name, task in results.grids.items():
         for scale, largest in (("local", None), ("global", largest_density(found))):
-            drawn[_density_name(name, scale)] = density_figure(results, found, task, largest)
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+            drawings[_density_name(name, scale)] = partial(density_figure, results, found, task, largest)
+    return drawings
 
 
 def _density_name(task: str, scale: str) -> str:
     return f"density-{safe_name(task)}-{scale}"
 
 
-def study_page(results: Results, figures: Mapping[str, Figure]) -> str:
+def study_page(results: Results, figures: Drawings) -> str:
     """Return the report of a study as one HTML text; the same results give the same text.
 
     Args:
@@ -111,7 +116,7 @@ def study_page(results: Results, figures: Mapping[str, Figure]) -> str:
         tables=all_tables(results),
         panels=panels,
         curve_data={task: panel.numbers for task, panel in panels.items()},
-        influence=inline_svg(figures["influence"]) if "influence" in figures else None,
+        influence=_drawn(figures, "influence"),
         heatmaps=_heatmaps(results, figures),
         colours=COLOURS,
         dashes=DASHES,
@@ -145,11 +150,16 @@ def _measured(results: Results, measure: Measure) -> dict[str, Any]:
     }
 
 
-def _heatmaps(results: Results, figures: Mapping[str, Figure]) -> dict[str, dict[str, Markup]]:
+def _heatmaps(results: Results, figures: Drawings) -> dict[str, dict[str, Markup]]:
     """Return the density figures of every task on a grid, on a scale of its own and on one for all."""
     drawn: dict[str, dict[str, Markup]] = {}
     for task in results.grids:
         for scale in ("local", "global"):
-            if (name := _density_name(task, scale)) in figures:
-                drawn.setdefault(task, {})[scale] = inline_svg(figures[name])
+            if (figure := _drawn(figures, _density_name(task, scale))) is not None:
+                drawn.setdefault(task, {})[scale] = figure
     return drawn
+
+
+def _drawn(figures: Drawings, name: str) -> Markup | None:
+    figure = figures[name]() if name in figures else None
+    return None if figure is None else inline_svg(figure)
