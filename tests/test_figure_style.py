@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ifthen import OutputError, figure_style
-from ifthen.figure_style import look, looks, write_figure
+from ifthen.figure_style import look, write_figure
 
 
 def drawing() -> Figure:
@@ -26,7 +26,6 @@ def test_looks_do_not_repeat_and_neighbours_differ_in_everything() -> None:
         assert one.colour != other.colour
         assert one.line != other.line
         assert one.marker != other.marker
-    assert looks(["a", "b"]) == {"a": look(0), "b": look(1)}
 
 
 def test_a_figure_is_written_as_png_and_pdf_in_its_own_size(tmp_path: Path) -> None:

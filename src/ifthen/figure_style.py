@@ -6,7 +6,6 @@ Ito's colours) and in grey.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -46,11 +45,6 @@ def look(position: int) -> Look:
     )
 
 
-def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return looks by name, in the order of the names."""
-    return {name: look(position) for position, name in enumerate(names)}
-
-
 def bare(axes: Axes) -> None:
     """Leave nothing of a panel's frame but thin lines on the left and below."""
     for side in ("top", "right"):
@@ -61,14 +55,9 @@ def bare(axes: Axes) -> None:
 
 
 def bare_grid(axes: Axes, columns: int, rows: int, x: int = 0, y: int = 0) -> None:
-    """Make a panel a grid of cells, x to the right and y down, with the numbers of columns and rows only.
+    """Make a panel a grid of cells, the first at (0, 0), x to the right and y down.
 
-    Args:
-        axes: the panel; the first cell stands at (0, 0).
-        columns: how many.
-        rows: how many.
-        x: the number of the first column.
-        y: the number of the first row.
+    Only the numbers of columns and rows are written, which begin with `x` and `y`.
     """
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
@@ -88,29 +77,12 @@ def write_png(path: Path, figure: Figure) -> None:
 
 
 def write_figure(stem: Path, figure: Figure) -> tuple[Path, Path]:
-    """Write a figure in its own size as PNG and as PDF; the same figure gives the same bytes.
-
-    Args:
-        stem: the path without a suffix.
-        figure: the figure.
-
-    Returns:
-        The paths of the PNG and of the PDF.
-    """
+    """Write a figure in its own size as PNG and as PDF; return their paths: `stem` with a suffix."""
     return write_as(stem, figure, "png"), write_as(stem, figure, "pdf")
 
 
 def write_as(stem: Path, figure: Figure, form: Form) -> Path:
-    """Write a figure in its own size in one format; the same figure gives the same bytes.
-
-    Args:
-        stem: the path without a suffix.
-        figure: the figure.
-        form: "png", "pdf" or "svg".
-
-    Returns:
-        The path of the file.
-    """
+    """Write a figure in its own size to `stem` with a suffix; the same figure gives the same bytes."""
     path = stem.with_name(f"{stem.name}.{form}")
     metadata: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(form, {})
     with atomic_file(path) as file, matplotlib.rc_context(REPEATABLE):

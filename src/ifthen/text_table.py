@@ -37,14 +37,7 @@ Rows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table with a title, a heading per column, and notes below it.
-
-    Args:
-        title: one line.
-        headings: one per column.
-        rows: each with one text per column.
-        notes: sentences below the table.
-    """
+    """A table of texts with a title, a heading per column, and sentences below it."""
 
     title: str
     headings: tuple[str, ...]

@@ -11,7 +11,7 @@ import pytest
 
 from ifthen import PPLDL, PPLST, System, frozen_lake
 from ifthen.pages.report import report_page
-from ifthen.runs.learning_curve import learning_curve
+from ifthen.runs.report import learning_curve
 from tests.tables import table_named
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -11,14 +11,13 @@ import pytest
 
 from ifthen import EnvTask, OutputError, evaluate, load
 from ifthen.digits import in_units, mean_and_sd
-from ifthen.runs.learning_curve import learning_curve
+from ifthen.runs.report import learning_curve
 from ifthen.simplify.prune import prune
 from ifthen.study.figures.learning import curves
 from ifthen.study.folder import claim, take_over
 from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
-from ifthen.study.pack import write_pack
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.read import read_results
+from ifthen.study.read import read_results, write_pack
 from ifthen.study.report import write_report
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results

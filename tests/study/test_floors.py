@@ -11,7 +11,7 @@ import polars
 import pytest
 
 from ifthen import PPLDL, RuleError, env_task
-from ifthen.runs.learning_curve import learning_curve
+from ifthen.runs.report import learning_curve
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.study import histories
 from ifthen.study.figures.influence import influence_figure

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ifthen.cli.model import Model, TaskName, read_policy
-from ifthen.cli.terminal import out
+from ifthen.cli.terminal import write_file
 
 
 def export(
@@ -33,12 +33,10 @@ def export(
     - `ifthen export runs/first --to mermaid`
     """
     from ifthen.exports import export as exported
-    from ifthen.store import write_text
 
     policy = read_policy(model, task)
     text = exported(policy.ruleset, to, policy.task)
     if file is None:
         typer.echo(text.rstrip("\n"))
         return
-    write_text(file, text)
-    out.print(f"written to {file}")
+    write_file(file, text)

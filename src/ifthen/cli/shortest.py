@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ifthen.cli.model import check_rules_file
-from ifthen.cli.packages import typed_task
+from ifthen.cli.model import check_rules_file, typed_task
 from ifthen.cli.prune import EffortName, RulesFile
 from ifthen.cli.terminal import err, out, print_reading, write_rules
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.cli.model import JsonFile, Model, TaskName, read_policy
-from ifthen.cli.terminal import out, print_rules
+from ifthen.cli.terminal import out, print_rules, write_file
 from ifthen.errors import ParameterError
 
 
@@ -45,7 +45,6 @@ def show(
     from ifthen.figure_style import write_png
     from ifthen.simplify.prune import prune
     from ifthen.simulate.scope import tabular
-    from ifthen.store import write_text
 
     policy = read_policy(model, task)
     played = policy.known_task()
@@ -66,8 +65,7 @@ def show(
         raise ParameterError(f"{played.name} has no grid of x and y to draw the policy on: leave --png out.")
     print_rules(policy.title, ruleset, played, len(policy.ruleset), "" if everything else "--all shows them")
     if json_file is not None:
-        write_text(json_file, to_json(ruleset, played))
-        out.print(f"written to {json_file}")
+        write_file(json_file, to_json(ruleset, played))
     if has_grid(played):
         out.print(policy_text(ruleset, tabular(played, "the drawing"), out.width))
     elif picture is None:

@@ -38,14 +38,9 @@ def print_evaluations(title: str, found: Mapping[str, Evaluation]) -> None:
 
 
 def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: str = "") -> None:
-    """Print rules with the number and the share of states that each decides.
+    """Print rules, some or all of `everything`, with the number and the share of states that each decides.
 
-    Args:
-        name: of the policy.
-        ruleset: its rules, or a selection of them.
-        task: its task.
-        everything: how many rules the policy has in all.
-        more: how to see all rules; where given, a long voting ruleset is cut to the rules that decide most.
+    Where `more` says how to see all rules, a long voting ruleset is cut to the rules that decide most.
     """
     from ifthen.explanation.reading import read_rules
 
@@ -72,23 +67,26 @@ def print_reading(ruleset: RuleSet, task: Task | None) -> None:
     out.print(read_rules(ruleset, task).to_text(out.width))
 
 
+def write_file(path: Path, text: str) -> None:
+    """Write a text file, and say so."""
+    from ifthen.store import write_text
+
+    write_text(path, text)
+    out.print(f"written to {path}")
+
+
 def write_rules(path: Path | None, ruleset: RuleSet, task: Task | None) -> None:
     """Write rules as JSON or readable text, by the file's name, where a file is given."""
     from ifthen.exports import export
-    from ifthen.store import write_text
 
     if path is not None:
-        write_text(path, export(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
-        out.print(f"written to {path}")
+        write_file(path, export(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
 
 
 def write_json(path: Path | None, data: dict[str, Any]) -> None:
     """Write plain data where a file is given."""
-    from ifthen.store import write_text
-
     if path is not None:
-        write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-        out.print(f"written to {path}")
+        write_file(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
 
 
 def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:

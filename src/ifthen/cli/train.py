@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import Threads, read_policy
-from ifthen.cli.packages import allow_package, packaged, reach, task_option
+from ifthen.cli.model import Threads, allow_package, packaged, reach, read_policy, task_option
 from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
 
 if TYPE_CHECKING:

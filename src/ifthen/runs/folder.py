@@ -33,11 +33,7 @@ FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, RE
 
 
 class RunFolder:
-    """One run's files.
-
-    Args:
-        path: the folder.
-    """
+    """One run's files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,13 +127,7 @@ def _check_same(found: System, expected: System, path: Path) -> None:
 
 
 def with_task(system: System, task: Task, path: Path) -> System:
-    """Return a system from a file on an equal task that can make its environment.
-
-    Args:
-        system: the system.
-        task: the task, made from the user's settings; files cannot hold a function that makes an environment.
-        path: the file.
-    """
+    """Return a system from a file on an equal task that can make its environment, which no file can hold."""
     if getattr(task, "factory", None) is None:
         return system
     return type(system).from_model(replace(model_file.read(path), task=task), system.threads)

@@ -1,32 +1,90 @@
-"""The report of a finished run: rules, pictures and a page, beside its model and history."""
+"""The report of a finished run: rules, pictures, learning curve and page, beside its model and history."""
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections.abc import Mapping
+
+from matplotlib.figure import Figure
 
 from ifthen.explanation.pictures.grid import has_grid
 from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.reading import readable
 from ifthen.exports.data import to_json, to_text
-from ifthen.figure_style import write_png
+from ifthen.figure_style import BLUE, GREEN, GREY, ORANGE, write_png
 from ifthen.pages.report import report_page
 from ifthen.runs import folder as files
 from ifthen.runs.folder import RunFolder
-from ifthen.runs.learning_curve import learning_curve
 from ifthen.runs.settings import RunSettings, toml_value
+from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import tabular
+from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.system import System
 
+OPTIMAL = "optimal policy"
+LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
 
-def write_report(folder: RunFolder, settings: RunSettings, system: System) -> None:
-    """Write the rules, the pictures and the page of a finished run.
+
+def learning_curve(system: System, found: Mapping[str, Evaluation] | None = None) -> Figure:
+    """Draw performance against epochs, as a fraction of the optimum where there is such a fraction.
 
     Args:
-        folder: the run's folder.
-        settings: the run's settings.
-        system: the trained system.
+        system: a system that has learnt.
+        found: the final evaluations of its ruleset, as `evaluations` returns them; measured now where None.
     """
+    task, records = system.task, system.now.records
+    found = found or evaluations(system.ruleset, task, system.parameters.noise, system.threads)
+    (on, trained), (_, held_out) = found.items()
+    fractions = trained.fraction is not None and held_out.fraction is not None
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    fitness = held_out if system.method == "exact" else trained
+    for column, one, label, colour, style in (
+        ("mean_fitness", fitness, "mean fitness of the population", GREY, "-"),
+        ("performance", trained, f"ruleset {on}", BLUE, "-"),
+        (task.held_out_column, held_out, LABELS[task.held_out_column], ORANGE, "--"),
+    ):
+        if column in records[0]:
+            unit = one.optimum or 1.0 if fractions else 1.0
+            heights = [_above(record[column], task.floor, fractions) / unit for record in records]
+            epochs, marker = [record["epoch"] for record in records], "o" if len(records) == 1 else None
+            axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
+    if held_out.optimum is not None:
+        axes.axhline(1.0 if fractions else held_out.optimum, color=GREEN, linewidth=1, label=OPTIMAL)
+    if not fractions:
+        every = [record[name] for record in records for name in ("performance", task.held_out_column)]
+        axes.set_ylim(*_limits(every, task.floor, [] if held_out.optimum is None else [held_out.optimum]))
+    returns = "mean return" if task.gamma == 1 else f"mean discounted return, γ = {task.gamma:g}"
+    axes.set_ylabel("performance / optimum" if fractions else returns)
+    axes.set_xlabel("epoch")
+    axes.set_title(f"{system.name} on {task.name}, seed {system.seed}", loc="left", parse_math=False)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _above(value: float, floor: float, counts: bool) -> float:
+    """Return a performance; NaN, a gap, for rules that reached a state with no rule, unless that counts."""
+    return value if counts or value > floor else math.nan
+
+
+def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:
+    """Return limits that hold all but the floor.
+
+    A population's mean can be hundreds of times worse than its best, which is what matters, and so is the
+    floor, the performance of rulesets that have no rule for some state.
+    """
+    seen = [value for value in every if value > floor] or [0.0]
+    lowest, span = min(seen), max([*seen, *also]) - min(seen)
+    span = max(span, 1.0 if also else 0.1 * abs(lowest) or 1.0)
+    return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
+
+
+def write_report(folder: RunFolder, settings: RunSettings, system: System) -> None:
+    """Write the rules, the pictures and the page of a finished run."""
     ruleset, task = system.ruleset, system.task
     write_text(folder / files.RULES, to_text(ruleset, task))
     write_text(folder / files.RULESET, to_json(ruleset, task))
@@ -40,12 +98,7 @@ def write_report(folder: RunFolder, settings: RunSettings, system: System) -> No
 
 
 def command_of(settings: RunSettings, started: bool = False) -> str:
-    """Return the command that repeats the run.
-
-    Args:
-        settings: the run's.
-        started: whether it began with given rules.
-    """
+    """Return the command that repeats a run, which may have started with given rules."""
     start = f" --start {files.START}" if started else ""
     if not isinstance(settings.task, str):
         return f"ifthen train --config {files.SETTINGS}{start}"

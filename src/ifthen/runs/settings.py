@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -17,6 +17,8 @@ from ifthen.systems.callbacks import StopAt
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import STEP_LIMIT, Goal, System, checked_parameters
 from ifthen.tasks.task import Task
+
+Checked = TypeVar("Checked", bound=BaseModel)
 
 
 class RunSettings(BaseModel):
@@ -99,34 +101,39 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def checked_settings(given: Mapping[str, Any]) -> RunSettings:
     """Return the settings, or raise naming each unknown, missing or impossible one."""
+    return checked(RunSettings, given)
+
+
+def checked(kind: type[Checked], given: Mapping[str, Any], tables: Mapping[str, Any] = {}) -> Checked:
+    """Return settings of a kind, or raise naming each unknown, missing or impossible one.
+
+    Args:
+        kind: the class of the settings.
+        given: the settings in plain data.
+        tables: the classes of tables inside them, by name.
+    """
     try:
-        return RunSettings.model_validate(dict(given))
+        return kind.model_validate(dict(given))
     except ValidationError as problem:
-        raise ParameterError(" ".join(_explained(error) for error in problem.errors())) from None
+        parts = [(error, tables.get(str(next(iter(error["loc"]), "")), kind)) for error in problem.errors()]
+        raise ParameterError(" ".join(_explained(error, own.model_fields) for error, own in parts)) from None
 
 
-def _explained(error: Any) -> str:
-    """Return one sentence on one of pydantic's errors in the settings of a run."""
-    if not error["loc"]:
-        return f"{error['msg'].removeprefix('Value error, ')}."
-    hint = " See 'ifthen {name}s' for what there is." if error["type"] == "missing" else ""
-    return explained(error, RunSettings.model_fields) + hint.format(name=error["loc"][-1])
-
-
-def explained(error: Any, known: Iterable[str]) -> str:
+def _explained(error: Any, known: Iterable[str]) -> str:
     """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
     # Of the ways to give a task pydantic names the one that is meant; users know only the keys.
     kinds = [part for part in error["loc"] if part in SETTINGS_OF]
     known = SETTINGS_OF[kinds[0]] if kinds else known
     where = [str(part) for part in error["loc"] if part not in SETTINGS_OF]
-    name = ".".join(where) or "the plan"
+    name, message = ".".join(where), error["msg"].removeprefix("Value error, ")
+    if not where:
+        return f"{message}."
     if error["type"] == "extra_forbidden":
         return f"unknown setting {name!r}.{nearest(where[-1], known)}"
     if error["type"] == "missing":
-        return f"the setting {name!r} is missing."
-    message = error["msg"].removeprefix("Value error, ")
-    came = f", not {error['input']!r}" if where else ""
-    return f"{name}: {message[:1].lower()}{message[1:]}{came}."
+        hint = f" See 'ifthen {name}s' for what there is." if name in ("system", "task") else ""
+        return f"the setting {name!r} is missing.{hint}"
+    return f"{name}: {message[:1].lower()}{message[1:]}, not {error['input']!r}."
 
 
 def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:

@@ -129,11 +129,7 @@ def sign(folder: Path) -> None:
 
 
 def check_source(other: Path) -> StudyPlan:
-    """Return the plan of a study that trials can be taken over from, or raise where it is none.
-
-    Args:
-        other: that study's folder.
-    """
+    """Return the plan of another study that trials can be taken over from, or raise where it is none."""
     plan = plan_of(other)
     if (other / PACK).exists():
         raise OutputError(
@@ -145,15 +141,10 @@ def check_source(other: Path) -> StudyPlan:
 
 
 def take_over(folder: Path, plan: StudyPlan, other: Path) -> int:
-    """Copy the trials that another study has finished and this one has not; return how many.
+    """Copy the trials that another study has finished and this one, claimed, has not; return how many.
 
     Two trials are the same if system, every parameter, task, seed, epochs, versions and sources are: then
     their results are, to the last byte. A study that does not say its sources is taken at its versions.
-
-    Args:
-        folder: this study's folder, claimed.
-        plan: this study's plan.
-        other: the other study's folder.
     """
     their_plan = check_source(other)
     if their_plan.epochs != plan.epochs or maker_of(other) not in (None, maker_here()):

@@ -85,13 +85,7 @@ def write_parquet(path: Path, table: polars.DataFrame, level: int) -> None:
 
 
 def history_table(system: System, trial: Trial, prune: bool = True) -> polars.DataFrame:
-    """Return a trained system's history with everything that a study needs beside it.
-
-    Args:
-        system: the system.
-        trial: whose history it is.
-        prune: whether to prune the rules of environments.
-    """
+    """Return a trained system's history with everything that a study needs beside it."""
     beside = _of_table(system) if system.task.has_states else _of_environment(system, prune)
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.runs.settings import explained, parse_assignment, read_settings
+from ifthen.runs.settings import checked, parse_assignment, read_settings
 from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import EPOCH_LIMIT, System, checked_parameters
@@ -90,7 +90,7 @@ class StudyPlan(BaseModel):
     """The parameter in which the systems differ, for a study of its influence."""
 
     @model_validator(mode="after")
-    def _names_differ(self) -> Self:
+    def _fits_together(self) -> Self:
         names = [system.name for system in self.systems]
         if len(set(map(safe_name, names))) < len(names):
             raise ValueError(f"systems must have names that differ in letters or numbers, not {names}")
@@ -106,20 +106,10 @@ class StudyPlan(BaseModel):
         for one, other in pairs:
             if one == other or pairs.count((one, other)) > 1:
                 raise ValueError(f"comparisons: {one!r} with {other!r} stands twice, or with itself")
-        return self
-
-    @model_validator(mode="after")
-    def _seeds_exist(self) -> Self:
         if self.first_seed + self.trials - 1 > LARGEST_SEED:
             raise ValueError(f"the last seed would be more than {LARGEST_SEED}: give a smaller first_seed")
-        return self
-
-    @model_validator(mode="after")
-    def _all_vary(self) -> Self:
-        if self.varies is None:
-            return self
         for system in self.systems:
-            if not isinstance(system.parameters.get(self.varies), int | float):
+            if self.varies is not None and not isinstance(system.parameters.get(self.varies), int | float):
                 raise ValueError(f"varies: the system {system.name!r} gives no number for {self.varies!r}")
         return self
 
@@ -227,14 +217,4 @@ def _system_table(given: Mapping[str, Any], name: str, change: str) -> dict[str,
 
 def checked_plan(given: Mapping[str, Any]) -> StudyPlan:
     """Return the plan, or raise naming each unknown, missing or impossible setting."""
-    try:
-        return StudyPlan.model_validate(dict(given))
-    except ValidationError as problem:
-        raise ParameterError(" ".join(_explained(error) for error in problem.errors())) from None
-
-
-def _explained(error: Any) -> str:
-    """Return one sentence on one of pydantic's errors."""
-    part = str(error["loc"][0]) if error["loc"] else ""
-    kind = SystemPlan if part == "systems" else StudyPlan
-    return explained(error, kind.model_fields)
+    return checked(StudyPlan, given, {"systems": SystemPlan})

@@ -1,20 +1,182 @@
-"""Reading what a study has found: from the files of its trials, or packed."""
+"""Results of a study on disk: in the files of its trials, or packed to be kept or sent.
+
+A packed study is all that tables, figures and report need, in a few files:
+
+study.json                        the plan
+pack.json                         what was run: versions, and which trials failed
+histories.parquet                 one row per epoch of every finished trial, in the columns all systems share
+log.csv                           how long each trial took
+rulesets/SYSTEM/TASK.json.gz      the final rulesets, one per line, in the order of their seeds
+"""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import json
+import sys
+import tempfile
+import zlib
+from functools import lru_cache
 from pathlib import Path
 
 import polars
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ifthen.errors import OutputError
-from ifthen.study.folder import LOG, PACK, plan_of
-from ifthen.study.histories import read_histories, read_log
-from ifthen.study.pack import read_pack
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.errors import OutputError, RuleError
+from ifthen.rules.ruleset import RuleSet
+from ifthen.store import SIZE_LIMIT, atomic_file, write_text
+from ifthen.study.folder import LOG, PACK, PLAN, errors_of_files, plan_of
+from ifthen.study.histories import COLUMNS, read_histories, read_log, write_parquet
+from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.results import Results
 from ifthen.study.trial import TrialFiles
 from ifthen.systems.model_file import read
 from ifthen.systems.registry import load
+
+HISTORIES = "histories.parquet"
+VERSION = 1
+
+
+class Pack(BaseModel):
+    """What a packed study says of itself."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    format: str = "ifthen-study"
+    version: int = VERSION
+    versions: dict[str, str]
+    failed: list[tuple[str, str, int]]
+    rulesets: bool
+    sha256: dict[str, str]
+    """Of every file but this one."""
+
+
+def write_pack(folder: Path, results: Results, rulesets: bool = True) -> None:
+    """Pack results into an empty folder, whole or not at all; the same results give the same bytes."""
+    with errors_of_files(f"write {folder}"):
+        if folder.exists() and any(folder.iterdir()):
+            raise OutputError(f"{folder} is not empty: give a folder that is empty or not there yet.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as name:
+            whole = Path(name) / "packed"
+            _write(whole, results, rulesets and results.ruleset is not None)
+            whole.replace(folder)
+
+
+def _write(folder: Path, results: Results, rulesets: bool) -> None:
+    """Write the files of a packed study."""
+    write_text(folder / PLAN, results.plan.to_json())
+    known = [name for name in COLUMNS if not results.histories[name].is_null().all()]
+    write_parquet(folder / HISTORIES, results.histories.select(known), 19)
+    if results.log is not None:
+        write_text(folder / LOG, results.log.write_csv())
+    if rulesets:
+        _write_rulesets(folder, results)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    pack = Pack(
+        versions=results.versions,
+        failed=[(trial.system, trial.task, trial.seed) for trial in results.failed],
+        rulesets=rulesets,
+        sha256={path.relative_to(folder).as_posix(): _sha256(path) for path in paths},
+    )
+    write_text(folder / PACK, pack.model_dump_json(indent=1) + "\n")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _write_rulesets(folder: Path, results: Results) -> None:
+    """Write the final rulesets of every system on every task."""
+    assert results.ruleset is not None
+    for task in results.plan.tasks_by_name():
+        for system in results.plan.systems:
+            lines = [
+                json.dumps(
+                    {"seed": trial.seed, "ruleset": results.ruleset(trial).to_dict()},
+                    separators=(",", ":"),
+                    ensure_ascii=False,
+                )
+                for trial in results.trials(system.name, task)
+            ]
+            text = "".join(line + "\n" for line in lines).encode()
+            with atomic_file(_rulesets_path(folder, system.name, task)) as file:
+                file.write(gzip.compress(text, mtime=0))
+
+
+def _rulesets_path(folder: Path, system: str, task: str) -> Path:
+    return folder / "rulesets" / safe_name(system) / f"{safe_name(task)}.json.gz"
+
+
+def read_pack(folder: Path, plan: StudyPlan) -> Results:
+    """Return the results of a packed study, or raise where its files are not those that were packed."""
+    _check_imports(folder, plan)
+    pack, trials = _pack_of(folder), plan.trials_to_run()
+    for name, packed in pack.sha256.items():
+        path = folder / name
+        if (
+            not path.resolve().is_relative_to(folder.resolve())
+            or not path.is_file()
+            or _sha256(path) != packed
+        ):
+            raise OutputError(f"{path} is not the file that was packed: pack the study again.")
+    histories = read_histories(folder / HISTORIES, plan, trials)
+    found = {Trial(*row) for row in histories.select("system", "task", "seed").unique().iter_rows()}
+    failed = {Trial(*trial) for trial in pack.failed}
+    missing = [trial for trial in trials if trial not in found | failed]
+    ruleset = (lambda trial: _packed_ruleset(folder, trial)) if pack.rulesets else None
+    log = read_log(folder / LOG)
+    return Results(plan, histories, tuple(sorted(failed)), tuple(missing), ruleset, log, pack.versions)
+
+
+def _check_imports(folder: Path, plan: StudyPlan) -> None:
+    """Raise where making a task would import a package: somebody else may have packed the study."""
+    for given in plan.tasks:
+        environment = given if isinstance(given, str) else getattr(given, "environment", "")
+        package, colon, _ = environment.rpartition(":")
+        if colon and package not in sys.modules:
+            raise OutputError(
+                f"the study packed in {folder} has the task {environment!r}: to make it would import the "
+                f"package {package!r}, and to read results must not. If you trust that package, import it "
+                "first in Python and call ifthen.study.read.read_results there."
+            )
+
+
+def _pack_of(folder: Path) -> Pack:
+    """Return what a packed study says of itself, or raise where that cannot be read."""
+    try:
+        pack = Pack.model_validate_json((folder / PACK).read_bytes())
+    except (ValidationError, OSError) as problem:
+        raise OutputError(f"{folder / PACK} cannot be read: {problem}.") from None
+    if pack.version != VERSION:
+        raise OutputError(f"{folder} was packed in version {pack.version}; this ifthen reads {VERSION}.")
+    return pack
+
+
+def _packed_ruleset(folder: Path, trial: Trial) -> RuleSet:
+    """Return the final ruleset of a trial of a packed study."""
+    path = _rulesets_path(folder, trial.system, trial.task)
+    rulesets = _read_rulesets(path)
+    if trial.seed not in rulesets:
+        raise OutputError(f"{path} holds no ruleset of seed {trial.seed}.")
+    return rulesets[trial.seed]
+
+
+@lru_cache(maxsize=1)
+def _read_rulesets(path: Path) -> dict[int, RuleSet]:
+    """Return the rulesets of a file by seed, or raise where it is damaged or unpacks to too much."""
+    try:
+        with gzip.open(path) as file:
+            data = file.read(SIZE_LIMIT + 1)
+        if len(data) > SIZE_LIMIT:
+            raise OutputError(f"{path} unpacks to more than {SIZE_LIMIT:,} bytes.")
+        lines = [json.loads(line) for line in data.splitlines()]
+        return {int(line["seed"]): RuleSet.from_dict(line["ruleset"]) for line in lines}
+    except (OSError, EOFError, zlib.error) as problem:
+        raise OutputError(f"{path} is damaged: {problem}.") from None
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError, RuleError) as problem:
+        raise OutputError(f"{path} is damaged: {problem}.") from None
 
 
 def read_results(folder: Path) -> Results:

@@ -21,25 +21,18 @@ MEASURES: dict[str, Measure] = {"z": "fraction", "exact": "exact_fraction"}
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of a study.
-
-    Args:
-        plan: what was to be run.
-        histories: one row per epoch of every finished trial.
-        failed: the trials that failed.
-        missing: the trials that have not been run yet, or not to their end.
-        ruleset: returns the final ruleset of a finished trial; None where they are not kept.
-        log: one row per time that a trial was worked on, with the seconds that took.
-        versions: of the packages that the trials were run with.
-    """
+    """The results of a study: one row per epoch of every finished trial, and which trials did not finish."""
 
     plan: StudyPlan
     histories: polars.DataFrame
     failed: tuple[Trial, ...] = ()
     missing: tuple[Trial, ...] = ()
     ruleset: Callable[[Trial], RuleSet] | None = None
+    """Returns the final ruleset of a finished trial; None where they are not kept."""
     log: polars.DataFrame | None = None
+    """One row per time that a trial was worked on, with the seconds that took."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Of the packages that the trials were run with."""
 
     @cached_property
     def finals(self) -> polars.DataFrame:
@@ -102,11 +95,7 @@ class Results:
     def column(self, task: str, measure: Measure, final: bool = True) -> str:
         """Return the column of a measure in a task: absolute where fractions mean nothing.
 
-        Args:
-            task: the task.
-            measure: the measure.
-            final: True for the final rules, False for those of every epoch, which environments measure on
-                validation seeds.
+        That of the final rules, or of those of every epoch, which environments measure on validation seeds.
         """
         if self.relative(task):
             return measure

@@ -67,14 +67,7 @@ class Summary:
 
 
 def summarise(values: Iterable[float], failed: int = 0, seed: int = 0, resamples: int = RESAMPLES) -> Summary:
-    """Return a sample in numbers.
-
-    Args:
-        values: one number per finished trial, in any order.
-        failed: how many trials did not finish.
-        seed: of the bootstrap.
-        resamples: of the bootstrap.
-    """
+    """Return a sample in numbers: of one value per finished trial, in any order."""
     sample = np.sort(_checked("values", values))
     n, numbers = sample.size, sample.tolist()
     if n == 0:
@@ -105,9 +98,6 @@ def interquartile_mean(values: Iterable[float]) -> float:
     The weights add up to exactly n/2. SciPy's `trim_mean(values, 0.25)`, which rliable uses, drops ⌊n/4⌋
     whole values at each end instead: the same where 4 divides n, and otherwise a little more than half
     (16 of 30 values, where this function counts 14 and two halves).
-
-    Args:
-        values: the sample, in any order.
     """
     sample = _checked("values", values)
     if not sample.size:
@@ -176,10 +166,6 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
     share the values out can be tried; otherwise it is the normal approximation, corrected for ties and
     continuity. Where all values are equal, p is 1 without a test. The test needs two values in each sample,
     A12 and the difference of means need one.
-
-    Args:
-        a: one number per finished trial of the first system.
-        b: likewise of the second.
     """
     first, second = _checked("a", a), _checked("b", b)
     n_a, n_b = first.size, second.size
@@ -202,11 +188,7 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
 
 
 def effect_word(a12: float) -> Effect:
-    """Return A12 in Vargha and Delaney's words: from 0.56 small, 0.64 medium, 0.71 large, and mirrored.
-
-    Args:
-        a12: from 0 to 1; 0.5 where neither sample tends to be above the other.
-    """
+    """Return A12 in Vargha and Delaney's words: from 0.56 small, 0.64 medium, 0.71 large, and mirrored."""
     larger = max(a12, 1 - a12)
     if larger < 0.56:
         return "negligible"
@@ -224,13 +206,10 @@ def bonferroni(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Return adjusted p values of a family of tests by Holm's step-down method.
+    """Return adjusted p values of a family of tests, as for `bonferroni`, by Holm's step-down method.
 
     The smallest of m p values is multiplied by m, the next by m − 1 and so on; none may fall below the one
     before it. It controls the same error rate as Bonferroni's and never gives a larger number.
-
-    Args:
-        ps: as for `bonferroni`.
     """
     known = sorted((p, place) for place, p in enumerate(ps) if p is not None)
     adjusted: list[float | None] = [None] * len(ps)
@@ -261,19 +240,11 @@ def verdict(direction: float | None, p_adjusted: float | None, alpha: float = 0.
 def standard_errors_apart(
     mean: float, sd: float, n: int, paper_mean: float, paper_sd: float, paper_n: int = 30
 ) -> float | None:
-    """Return the distance of two means in standard errors of their difference.
+    """Return the distance of our mean of `n` trials from the paper's in standard errors of the difference.
 
     Where both sds are 0 there is no such unit: None if the means agree as far as the paper's three digits
     tell, infinity if not. A paper's sd of 0.000 may have been up to 0.0005, so a large distance between
     means that agree to three digits says little.
-
-    Args:
-        mean: of our trials.
-        sd: their sample standard deviation.
-        n: how many there are.
-        paper_mean: as printed, rounded to three digits.
-        paper_sd: likewise.
-        paper_n: how many trials the paper ran.
     """
     distance, unit = abs(mean - paper_mean), math.hypot(sd / math.sqrt(n), paper_sd / math.sqrt(paper_n))
     if unit > 0:

@@ -52,21 +52,16 @@ def measured_on(results: Results, measure: Measure) -> str:
 
 @dataclass(frozen=True)
 class Performance:
-    """What a system got on a task, and what it got in the paper.
-
-    Args:
-        system: its name in the study.
-        summary: of our trials.
-        paper: mean and sd; None where the paper did not do the same.
-        apart: how many standard errors lie between the means; None where there is no such unit.
-        no_rule: how many trials reached a state of an environment with no rule: they are not in the summary.
-    """
+    """What a system got on a task, and what it got in the paper."""
 
     system: str
     summary: Summary
     paper: tuple[float, float] | None
+    """Mean and sd; None where the paper did not do the same."""
     apart: float | None
+    """How many standard errors lie between the means; None where there is no such unit."""
     no_rule: int = 0
+    """How many trials reached a state of an environment with no rule: they are not in the summary."""
 
     def __str__(self) -> str:
         """Mean ± sd, and how many trials have no return."""
@@ -281,7 +276,9 @@ def _notes(results: Results) -> list[str]:
         notes.append(f"Absolute, not as a fraction, because returns can be negative: {', '.join(absolute)}.")
     if played and not results.only_environments:
         notes.append(f"Mean returns, because the optimum is not known: {', '.join(sorted(played))}.")
-    scores = [(task, value) for task in played for value in _scores(results, task)]
+    finals = results.finals.filter(polars.col("task").is_in(played))
+    measured = ("performance", "unseen_score") if played else ()
+    scores = [row for name in measured for row in finals.select("task", name).iter_rows()]
     if any(value <= results.floor(task) for task, value in scores):
         notes.append(
             "An episode that reaches a state with no rule has no return: trials with such an episode are "
@@ -291,12 +288,6 @@ def _notes(results: Results) -> list[str]:
         left = f"{len(results.failed)} failed and {len(results.missing)} unfinished trials"
         notes.append(f"Not in the table: {left}.")
     return notes
-
-
-def _scores(results: Results, task: str) -> list[float]:
-    """Return the final performances of all systems on a task, by both measures."""
-    own = results.finals.filter(polars.col("task") == task)
-    return [value for name in ("performance", "unseen_score") for value in own[name].to_list()]
 
 
 def all_data(results: Results) -> dict[str, polars.DataFrame]:

@@ -46,12 +46,7 @@ NOT_BEGUN = Ended("stopped", "before it began")
 
 
 class TrialFiles:
-    """The files of one trial.
-
-    Args:
-        folder: the study's folder.
-        trial: the trial.
-    """
+    """The files of one trial in a study's folder."""
 
     def __init__(self, folder: Path, trial: Trial) -> None:
         stem = folder / "trials" / trial.stem

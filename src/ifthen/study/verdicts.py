@@ -18,31 +18,23 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Judged:
-    """How one system compares with another on one task.
-
-    Args:
-        task: the task.
-        system: the one that may be better (>), not told apart (=) or worse (<).
-        other: the one it is compared with.
-        comparison: the test and its effect size.
-        by_mean: the verdict, its direction by the larger mean; None where no outcome could be significant.
-        by_effect: the verdict, its direction by A12.
-        bonferroni_p: p corrected for the tests of the same system on the same task.
-        holm_p: the same by Holm's method.
-        paper: the paper's verdict; None where it has none.
-        why: why there is no verdict; empty where there is one.
-    """
+    """How a system compares with another on one task: better (>), not told apart (=) or worse (<)."""
 
     task: str
     system: str
     other: str
     comparison: Comparison
     by_mean: Verdict | None
+    """The verdict, its direction by the larger mean; None where no outcome could be significant."""
     by_effect: Verdict | None
+    """The verdict, its direction by A12."""
     bonferroni_p: float | None
+    """Corrected for the tests of the same system on the same task."""
     holm_p: float | None
     paper: str | None
+    """The paper's verdict; None where it has none."""
     why: str = ""
+    """Why there is no verdict; empty where there is one."""
 
 
 def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[float]]:
@@ -115,23 +107,18 @@ def papers_verdict(plan: StudyPlan, system: str, other: str, task: str) -> str |
 
 @dataclass(frozen=True)
 class Tally:
-    """How often a system is better than, not told apart from and worse than another.
-
-    Args:
-        system: the one.
-        other: the other.
-        counts: of tasks, by verdict, "?" where there are too few trials for one.
-        compared: on how many tasks there is a verdict, and one of the paper's.
-        agree: on how many of these it is the same.
-        agree_by_effect: the same, with the direction of verdicts by A12.
-    """
+    """How often a system is better than, not told apart from and worse than another."""
 
     system: str
     other: str
     counts: dict[str, int]
+    """Of tasks, by verdict, "?" where there are too few trials for one."""
     compared: int
+    """On how many tasks there is a verdict, and one of the paper's."""
     agree: int
+    """On how many of these it is the same."""
     agree_by_effect: int
+    """The same, with the direction of verdicts by A12."""
 
     def __str__(self) -> str:
         counts = [f"{MEANINGS[sign]} on {number}" for sign, number in self.counts.items()]

@@ -40,14 +40,7 @@ Densities = dict[tuple[str, str], NDArray[np.float64]]
 
 
 def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
-    """Draw the maps of lakes, each once, with their holes, start and goal.
-
-    Args:
-        tasks: tasks on a grid; those without a map are left out.
-
-    Returns:
-        The figure; None where no task has a map.
-    """
+    """Draw the maps of lakes, each once, with their holes, start and goal; None where no task has a map."""
     lakes: dict[tuple[str, ...], TabularTask] = {}
     for task in tasks:
         if task.layout:
@@ -67,14 +60,10 @@ def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
 
 
 def densities(results: Results, progress: Callable[[], object] | None = None) -> Densities:
-    """Return the mean density of every decision state, `(D,)`, by system and task.
+    """Return the mean density of every decision state, `(D,)`, by system and task; `progress` counts trials.
 
     Tasks without a grid are left out, as are systems without finished trials on a task; nothing is returned
     where the results keep no rulesets.
-
-    Args:
-        results: the study's.
-        progress: is called once per trial.
     """
     found: Densities = {}
     for name, task in results.grids.items():
@@ -99,16 +88,9 @@ def largest_density(found: Densities) -> float:
 def density_figure(
     results: Results, found: Densities, task: TabularTask, largest: float | None = None
 ) -> Figure | None:
-    """Draw the densities of a task on its grid, one panel per system.
+    """Draw the densities of a task on its grid, one panel per system; None where no system has one.
 
-    Args:
-        results: the study's, for the sizes of rulesets above each panel.
-        found: what `densities` returned.
-        task: the task.
-        largest: the end of the scale of colours; the largest density of this task where None.
-
-    Returns:
-        The figure; None where the task has no grid or no system a density.
+    The scale of colours ends at `largest`, or at the largest density of this task.
     """
     shown = [system.name for system in results.plan.systems if (system.name, task.name) in found]
     if not shown:

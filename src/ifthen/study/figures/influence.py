@@ -37,11 +37,7 @@ class Series(NamedTuple):
 def influence_figure(results: Results) -> Figure | None:
     """Draw final performance against the varied parameter: trials as dots, mean ± sd on top.
 
-    Args:
-        results: of a study whose plan says which parameter `varies`.
-
-    Returns:
-        The figure; None where the plan varies nothing.
+    None where the plan varies nothing.
     """
     plan = results.plan
     if plan.varies is None:

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ifthen.figure_style import Look, looks
-from ifthen.runs.learning_curve import OPTIMAL
+from ifthen.figure_style import look
+from ifthen.runs.report import OPTIMAL
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
+from ifthen.study.plan import StudyPlan
 from ifthen.study.results import Measure, Results
 
 TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": "exact performance"}
@@ -64,7 +65,7 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
     for task, axes in grid.panels.items():
         found = curves(results, task, results.column(task, measure, final=False))
         heights = optima(results, task, measure)
-        drawn |= _draw_curves(axes, found, looks(system.name for system in plan.systems), plan.epochs)
+        drawn |= _draw_curves(axes, found, plan)
         optimum = draw_optima(axes, heights)
         drawn |= {} if optimum is None else {OPTIMAL: optimum}
         counts = [found[system.name].trials if system.name in found else 0 for system in plan.systems]
@@ -88,15 +89,13 @@ def _title(results: Results, measure: Measure) -> str:
     return f"{exact}mean return on reset seeds that were not used"
 
 
-def _draw_curves(
-    axes: Axes, found: dict[str, Curve], look_of: dict[str, Look], epochs: int
-) -> dict[str, tuple[Any, ...]]:
+def _draw_curves(axes: Axes, found: dict[str, Curve], plan: StudyPlan) -> dict[str, tuple[Any, ...]]:
     """Draw the curves of one panel; return what stands for each system in the legend."""
     handles: dict[str, tuple[Any, ...]] = {}
-    for position, (name, (colour, line, marker)) in enumerate(look_of.items()):
+    for position, name in enumerate(system.name for system in plan.systems):
         if name not in found:
             continue
-        curve = found[name]
+        curve, (colour, line, marker) = found[name], look(position)
         band: tuple[Any, ...] = ()
         if curve.trials > 1:
             low, high = curve.mean - curve.sd, curve.mean + curve.sd
@@ -113,10 +112,10 @@ def _draw_curves(
             markeredgecolor="white",
             markeredgewidth=0.5,
             # Markers of one system stand between those of the others.
-            markevery=(step * (position + 1) // (len(look_of) + 1), step),
+            markevery=(step * (position + 1) // (len(plan.systems) + 1), step),
         )
         handles[name] = (*band, mean)
-    axes.set_xlim(0, epochs)
+    axes.set_xlim(0, plan.epochs)
     axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     return handles
 

@@ -69,11 +69,7 @@ def side_by_side(figure: Figure, number: int, columns: int) -> list[Axes]:
 
 
 class TaskPanels:
-    """A figure with one panel per task, and room for a legend: a page wide, or less for a few panels.
-
-    Args:
-        results: the study's.
-    """
+    """A figure with one panel per task, and room for a legend: a page wide, or less for a few panels."""
 
     def __init__(self, results: Results) -> None:
         tasks = list(results.plan.tasks_by_name())

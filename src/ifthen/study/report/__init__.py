@@ -50,13 +50,7 @@ def write_tables(folder: Path, results: Results) -> None:
 
 
 def write_report(folder: Path, results: Results, progress: Callable[[str], None]) -> Path:
-    """Write tables, figures and the page; return the path of the page.
-
-    Args:
-        folder: where to.
-        results: the study's.
-        progress: is told what is done next.
-    """
+    """Write tables, figures and the page; return the path of the page. `progress` is told what comes next."""
     progress("tables")
     write_tables(folder, results)
     figures = all_figures(results, progress)
@@ -92,9 +86,7 @@ def _density_name(task: str, scale: str) -> str:
 def study_page(results: Results, figures: Drawings) -> str:
     """Return the report of a study as one HTML text; the same results give the same text.
 
-    Args:
-        results: the study's.
-        figures: what `all_figures` returned; those of influence and of densities stand in the page.
+    Of the figures, those of influence and of densities stand in the page.
     """
     environment = Environment(
         loader=PackageLoader("ifthen.study", "report"),

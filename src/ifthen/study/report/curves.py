@@ -18,45 +18,34 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Line:
-    """The curve of one system, by one measure.
-
-    Args:
-        system: its position in the plan.
-        measure: "z" or "exact".
-        mean: over trials, per epoch shown; None where all trials met a state with no rule.
-        sd: over trials, n − 1; None where fewer than two count, at an epoch or at all.
-        path: the mean as the path of an SVG drawing, with gaps.
-        band: mean ± sd as a path; empty without sd.
-    """
+    """The curve of one system, by one measure."""
 
     system: int
+    """Its position in the plan."""
     measure: str
     mean: list[float | None]
+    """Over trials, per epoch shown; None where all trials met a state with no rule."""
     sd: list[float | None] | None
+    """Over trials, n − 1; None where fewer than two count, at an epoch or at all."""
     path: str
+    """The mean as the path of an SVG drawing, with gaps."""
     band: str
+    """Mean ± sd as a path; empty without sd."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one task.
-
-    Args:
-        epochs: those shown.
-        low: the height at the bottom.
-        high: the height at the top.
-        ticks: heights with a grid line: label and y.
-        relative: whether heights are fractions of the optimum.
-        optimum: y of the optimum; None where it is outside or not known.
-        lines: the curves.
-    """
+    """The curves of one task, from the height `low` at the bottom to `high` at the top."""
 
     epochs: list[int]
     low: float
     high: float
     ticks: list[tuple[str, float]]
+    """Heights with a grid line: label and y."""
     relative: bool
+    """Whether heights are fractions of the optimum."""
     optimum: float | None
+    """Its y; None where it is outside or not known."""
     lines: list[Line]
 
     @property

@@ -14,24 +14,19 @@ from ifthen.tasks.task import Task
 
 @dataclass(frozen=True)
 class BestRuleset:
-    """The final ruleset of the trial that did best.
-
-    Args:
-        trial: whose it is.
-        performance: its exact performance, as a fraction of the optimum where that can be; in an
-            environment its mean return on unseen reset seeds.
-        how: how its rules choose, as one sentence.
-        everything: how many rules it has.
-        rules: those that it takes to choose the same everywhere.
-        arrows: the policy on the grid, row by row: a symbol and a class of style; empty without a grid.
-    """
+    """The final ruleset of the trial that did best."""
 
     trial: Trial
     performance: float
+    """Exact, as a fraction of the optimum where that can be; in an environment on unseen reset seeds."""
     how: str
+    """How its rules choose, as one sentence."""
     everything: int
+    """How many rules it has."""
     rules: list[ShownRule]
+    """Those that it takes to choose the same everywhere."""
     arrows: list[list[tuple[str, str]]]
+    """The policy on the grid, row by row: a symbol and a class of style; empty without a grid."""
 
 
 def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
