@@ -12,9 +12,9 @@ from ifthen import provenance
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
-    provenance._versions.cache_clear()
+    provenance._version.cache_clear()
     yield
-    provenance._versions.cache_clear()
+    provenance._version.cache_clear()
 
 
 def test_versions_are_those_that_run() -> None:

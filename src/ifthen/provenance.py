@@ -10,16 +10,13 @@ PACKAGES = ("ifthen", "numpy", "numba", "gymnasium")
 
 
 @cache
-def _versions() -> tuple[tuple[str, str], ...]:
-    found = [("python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            found.append((package, "not installed"))
-    return tuple(found)
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
-    return dict(_versions())
+    return {"python": platform.python_version()} | {package: _version(package) for package in PACKAGES}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import tempfile
 import zipfile
@@ -176,10 +177,7 @@ def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
     except (ValueError, RecursionError, MemoryError, SyntaxError, TypeError) as problem:
         raise ModelFileError(f"{path}: {name} is not an array ({problem}).") from None
     rest = data[buffer.tell() :]
-    count = 1
-    for side in shape:
-        count *= side
-    if dtype.kind not in "biuf" or fortran or count * dtype.itemsize != len(rest):
+    if dtype.kind not in "biuf" or fortran or math.prod(shape) * dtype.itemsize != len(rest):
         raise ModelFileError(
             f"{path}: {name} promises {shape} of {dtype}, which its {len(rest):,} bytes do not hold."
         )

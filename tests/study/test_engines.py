@@ -352,7 +352,7 @@ def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
     with cluster(tmp_path, "--nthreads", "2") as address:
         with pytest.raises(EngineError, match="has 2 threads, but trials take a process each"):
             run_study(*study, Dask(address=address), silent)
-        monkeypatch.setattr(dasks, "versions", lambda: {"numba": "0.1"})
+        monkeypatch.setattr("ifthen.study.folder.versions", lambda: {"numba": "0.1"})
         with pytest.raises(EngineError, match=r"the worker tcp://.* differs: numba is .* there, 0\.1 here"):
             run_study(*study, Dask(address=address), silent)
     assert len(unfinished(*study)) == 12

@@ -14,9 +14,8 @@ import pytest
 from ifthen.study.folder import claim
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
-from ifthen.study.report import all_figures, study_page, write_report
+from ifthen.study.report import all_figures, best_rulesets, study_page, write_report
 from ifthen.study.report.curves import HEIGHT, MOST_POINTS, WIDTH, curve_panel
-from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.results import Results
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened

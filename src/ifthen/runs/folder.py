@@ -83,33 +83,27 @@ class RunFolder:
         self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
     ) -> bool:
         """Learn the rest, then write model and history; return whether the run is finished."""
-        with alone(self / SETTINGS, self.path):
-            return self._learn(system, settings, progress_bar, callbacks)
-
-    def _learn(
-        self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
-    ) -> bool:
         goal = settings.goal
-        done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
-        if goal.unit == "epochs" and done > goal.target:
-            raise ParameterError(
-                f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
+        with alone(self / SETTINGS, self.path):
+            done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
+            if goal.unit == "epochs" and done > goal.target:
+                raise ParameterError(
+                    f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
+                )
+            left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
+            system.learn(
+                **left,
+                callback=[*callbacks, lambda learner: not settings.is_done(learner)],
+                progress_bar=progress_bar,
+                checkpoint=self / CHECKPOINT,
+                checkpoint_every=settings.checkpoint_every,
             )
-        left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
-        system.learn(
-            **left,
-            callback=[*callbacks, lambda learner: not settings.is_done(learner)],
-            progress_bar=progress_bar,
-            checkpoint=self / CHECKPOINT,
-            checkpoint_every=settings.checkpoint_every,
-        )
-        if not settings.is_done(system):
-            return False
-        with atomic_file(self / HISTORY) as file:
-            system.history.write_csv(file)
-        system.save(self / MODEL)
-        (self / CHECKPOINT).unlink(missing_ok=True)
-        return True
+            if settings.is_done(system):
+                with atomic_file(self / HISTORY) as file:
+                    system.history.write_csv(file)
+                system.save(self / MODEL)
+                (self / CHECKPOINT).unlink(missing_ok=True)
+        return settings.is_done(system)
 
 
 def _check_same(found: System, expected: System, path: Path) -> None:

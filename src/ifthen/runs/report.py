@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
@@ -19,7 +18,6 @@ from ifthen.runs.folder import RunFolder
 from ifthen.runs.settings import RunSettings, toml_value
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import tabular
-from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.system import System
 
@@ -27,15 +25,10 @@ OPTIMAL = "optimal policy"
 LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
 
 
-def learning_curve(system: System, found: Mapping[str, Evaluation] | None = None) -> Figure:
-    """Draw performance against epochs, as a fraction of the optimum where there is such a fraction.
-
-    Args:
-        system: a system that has learnt.
-        found: the final evaluations of its ruleset, as `evaluations` returns them; measured now where None.
-    """
+def learning_curve(system: System) -> Figure:
+    """Draw performance against epochs, as a fraction of the optimum where there is such a fraction."""
     task, records = system.task, system.now.records
-    found = found or evaluations(system.ruleset, task, system.parameters.noise, system.threads)
+    found = evaluations(system.ruleset, task, system.parameters.noise, system.threads)
     (on, trained), (_, held_out) = found.items()
     fractions = trained.fraction is not None and held_out.fraction is not None
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")

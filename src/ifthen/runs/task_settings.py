@@ -87,16 +87,7 @@ class EnvironmentSettings(BaseModel):
                 return table_task(env, **given)
         finally:
             env.close()
-        if self.ranges is not None:
-            given["ranges"] = {name: _ends(name, ends) for name, ends in self.ranges.items()}
         return env_task(self.environment, options=options, **given)
-
-
-def _ends(name: str, ends: list[float]) -> tuple[float, float]:
-    """Return the ends of a feature's range."""
-    if len(ends) != 2:
-        raise ParameterError(f"ranges: {name!r} needs its least and its largest value, not {ends!r}.")
-    return ends[0], ends[1]
 
 
 def _kind_of_task(given: Any) -> str:
@@ -139,14 +130,9 @@ def with_settings(given: Any, changes: Mapping[str, Any]) -> Any:
         return given
     if given is None:
         raise ParameterError("--task-set changes a task: name one, such as CartPole-v1.")
-    table = _named(given) if isinstance(given, str) else dict(given)
+    table = settings_named(given) or {"environment": given} if isinstance(given, str) else dict(given)
     for name, value in changes.items():
         part, dot, key = name.partition(".")
         inner = table.get(part)
         table[part] = {**(inner if isinstance(inner, Mapping) else {}), key: value} if dot else value
     return table
-
-
-def _named(name: str) -> dict[str, Any]:
-    """Return the settings of a task that is called by its name."""
-    return settings_named(name) or {"environment": name}

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ifthen.errors import EngineError
-from ifthen.jit import sources_hash
-from ifthen.provenance import versions
 from ifthen.study.engines import Crew, Job
+from ifthen.study.folder import maker_here
 from ifthen.study.trial import Ended
 
 CONNECT_SECONDS = 5
@@ -167,7 +166,7 @@ def look(plan: str) -> dict[str, str]:
         seen = "with hash " + hashlib.blake2b(Path(plan).read_bytes(), digest_size=8).hexdigest()
     except OSError as problem:
         seen = f"not readable ({problem.strerror or problem})"
-    return {**versions(), "the hash of ifthen's sources": sources_hash(), plan: seen}
+    return {**maker_here(), plan: seen}
 
 
 def checked_job(

@@ -6,7 +6,6 @@ left out. Only the columns of `ALWAYS` must be there. A number is there in all e
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
@@ -197,19 +196,9 @@ def read_log(path: Path) -> polars.DataFrame | None:
 
     Incomplete lines, as a killed process leaves them, are passed over.
     """
+    half: Any = {"ignore_errors": True, "truncate_ragged_lines": True}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error):
+        log = polars.read_csv(path, schema_overrides=LOG_COLUMNS, **half).select(*LOG_COLUMNS).drop_nulls()
+    except (polars.exceptions.PolarsError, OSError):
         return None
-    rows = [row for line in lines if (row := _log_row(line)) is not None]
-    return polars.DataFrame(rows, schema=LOG_COLUMNS, orient="row") if rows else None
-
-
-def _log_row(line: dict[str, str]) -> tuple[str | int | float, ...] | None:
-    """Return a line of the log, or None where it is incomplete."""
-    kinds = {WHOLE: int, REAL: float, TEXT: str}
-    try:
-        return tuple(kinds[kind](line[name]) for name, kind in LOG_COLUMNS.items())
-    except (KeyError, TypeError, ValueError):
-        return None
+    return log if len(log) else None

@@ -59,7 +59,7 @@ def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
     return figure
 
 
-def densities(results: Results, progress: Callable[[], object] | None = None) -> Densities:
+def densities(results: Results, progress: Callable[[], object] = lambda: None) -> Densities:
     """Return the mean density of every decision state, `(D,)`, by system and task; `progress` counts trials.
 
     Tasks without a grid are left out, as are systems without finished trials on a task; nothing is returned
@@ -74,8 +74,7 @@ def densities(results: Results, progress: Callable[[], object] | None = None) ->
             total = np.zeros(len(task.decision_states), dtype=np.float64)
             for trial in trials:
                 total += best_action_map(results.ruleset(trial), task).density
-                if progress is not None:
-                    progress()
+                progress()
             found[system.name, name] = total / len(trials)
     return found
 

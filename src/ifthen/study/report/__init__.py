@@ -9,6 +9,7 @@ figures/           every figure as PNG and PDF
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ifthen.digits import mean_and_sd
+from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, cells
+from ifthen.explanation.reading import ShownRule
+from ifthen.explanation.words import read_rules, readable
 from ifthen.figure_style import COLOURS, write_figure
 from ifthen.pages.report import inline_svg
 from ifthen.store import write_text
@@ -28,7 +32,6 @@ from ifthen.study.figures.learning import curves_grid
 from ifthen.study.histories import UNSEEN
 from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.report.curves import curve_panel
-from ifthen.study.report.rulesets import best_rulesets
 from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.tables import all_data, all_tables, performances
 from ifthen.study.verdicts import judge, main_measure, second_name, tallies
@@ -38,6 +41,57 @@ REPORT = "report.html"
 
 Drawings = dict[str, Callable[[], Figure | None]]
 """What draws each figure; None where a study has no use for it."""
+
+
+@dataclass(frozen=True)
+class BestRuleset:
+    """The final ruleset of the trial that did best."""
+
+    trial: Trial
+    performance: float
+    """Exact, as a fraction of the optimum where that can be; in an environment on unseen reset seeds."""
+    how: str
+    """How its rules choose, as one sentence."""
+    everything: int
+    """How many rules it has."""
+    rules: list[ShownRule]
+    """Those that it takes to choose the same everywhere."""
+    arrows: list[list[tuple[str, str]]]
+    """The policy on the grid, row by row: a symbol and a class of style; empty without a grid."""
+
+
+def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
+    """Return the best ruleset of every system, by task; empty where rulesets are not kept."""
+    if results.ruleset is None:
+        return {}
+    found: dict[str, list[BestRuleset]] = {}
+    for name, task in results.plan.tasks_by_name().items():
+        column = results.column(name, "exact_fraction")
+        for system in results.plan.systems:
+            values = results.values(system.name, name, column)
+            if values:
+                best = max(range(len(values)), key=values.__getitem__)  # the first of the best
+                trial = results.trials(system.name, name)[best]
+                ruleset = results.ruleset(trial)
+                shown = read_rules(readable(ruleset, task), task).in_order
+                rules = [rule for rule in shown if rule.decides or ruleset.votes]
+                grid = cells(ruleset, results.grids[name]) if name in results.grids else []
+                arrows = [[_arrow(cell) for cell in row] for row in grid]
+                described = BestRuleset(trial, values[best], ruleset.how, len(ruleset), rules, arrows)
+                found.setdefault(name, []).append(described)
+    return found
+
+
+def _arrow(cell: Cell) -> tuple[str, str]:
+    """Return what stands for a cell, and its class of style."""
+    if cell.letter == "G":
+        return "★", "goal"
+    if not cell.asked:
+        return "", "hole" if cell.letter == "H" else "nothing"
+    if cell.action is None:
+        return "∅", "missing"
+    symbol = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[:2]
+    return symbol, "optimal" if cell.optimal else "other"
 
 
 def write_tables(folder: Path, results: Results) -> None:
