@@ -198,19 +198,10 @@ def sizes_table(results: Results) -> TextTable:
     )
     if any(row[8] != NOTHING for row in rows):
         notes.append("Pruned: rules that play as well, and their performance on unseen reset seeds.")
+    headings = ("rules", *paper, "best action map", *paper, "pruned", "from, to", "pruned, unseen")
     return TextTable(
         "Sizes of final rulesets, mean ± sd over trials",
-        (
-            "task",
-            "system",
-            "rules",
-            *paper,
-            "best action map",
-            *paper,
-            "pruned",
-            "from, to",
-            "pruned, unseen",
-        ),
+        ("task", "system", *headings),
         tuple(rows),
         (*notes, *_notes(results)),
     )

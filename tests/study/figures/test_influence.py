@@ -122,7 +122,7 @@ def test_families_of_systems_are_told_apart_by_what_else_differs() -> None:
     )
     renamed = [{**system.model_dump(), "name": f"{system.name}, aligned"} for system in other.systems]
     systems = [*(system.model_dump() for system in one.systems), *renamed]
-    series = varied(checked_plan({**one.model_dump(exclude_none=True), "systems": systems}))
+    series = varied(checked_plan({**one.model_dump(exclude_none=True), "systems": systems}), "exact")
     assert [one.label for one in series] == [
         "PPL-DL (noise = stream), on z",
         "PPL-DL (noise = stream), exact",
@@ -130,7 +130,7 @@ def test_families_of_systems_are_told_apart_by_what_else_differs() -> None:
         "PPL-DL (noise = aligned), exact",
     ]
     assert series[2].values == {"0.1, aligned": 0.1, "0.2, aligned": 0.2}
-    assert [one.label for one in varied(one)] == ["on z", "exact"]
+    assert [one.label for one in varied(one, "exact")] == ["on z", "exact"]
 
 
 def test_a_study_that_varies_nothing_has_no_such_figure() -> None:

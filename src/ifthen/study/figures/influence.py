@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from ifthen.figure_style import Look, look
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.plan import StudyPlan, SystemPlan
-from ifthen.study.results import Measure, Results
+from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.verdicts import held_out_in_words, samples_of
 
-TABULAR: Mapping[Measure, str] = {"fraction": "on z", "exact_fraction": "exact"}
 GOLDEN = 0.6180339887498949
 SPREAD = 0.5
 """How much of the smallest distance between two values all series around a value take up together."""
@@ -43,7 +42,7 @@ def influence_figure(results: Results) -> Figure | None:
     if plan.varies is None:
         return None
     grid = TaskPanels(results)
-    series = varied(plan, {"fraction": "on z", "exact_fraction": held_out_in_words(results)})
+    series = varied(plan, held_out_in_words(results))
     drawn: dict[str, Any] = {}
     for task, axes in grid.panels.items():
         drawn |= _draw_panel(axes, results, task, series)
@@ -53,7 +52,7 @@ def influence_figure(results: Results) -> Figure | None:
     return grid.finish(limits, plan.varies, drawn, "trials, and mean ± sd")
 
 
-def varied(plan: StudyPlan, measures: Mapping[Measure, str] = TABULAR) -> list[Series]:
+def varied(plan: StudyPlan, held_out: str) -> list[Series]:
     """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
     families: dict[str, list[SystemPlan]] = {}
     for system in plan.systems:
@@ -63,7 +62,7 @@ def varied(plan: StudyPlan, measures: Mapping[Measure, str] = TABULAR) -> list[S
     for name, members in zip(names, families.values(), strict=True):
         values = {system.name: float(system.parameters[plan.varies or ""]) for system in members}
         ordered = dict(sorted(values.items(), key=lambda item: item[1]))
-        for measure, label in measures.items():
+        for measure, label in zip(MEASURES.values(), ("on z", held_out), strict=True):
             found.append(Series(f"{name}, {label}" if name else label, measure, ordered))
     return found
 
@@ -99,7 +98,7 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
         measure: {
             name: results.counted(task, own) for name, own in samples_of(results, task, measure).items()
         }
-        for measure in TABULAR
+        for measure in MEASURES.values()
     }
     axes.set_xscale("log" if log else "linear")
     handles: dict[str, Any] = {}
@@ -107,7 +106,7 @@ def _draw_panel(axes: Axes, results: Results, task: str, series: Sequence[Series
         width = SPREAD * gap / len(series)
         shift = (position - (len(series) - 1) / 2) * width
         handles[one.label] = _draw_series(axes, samples[one.measure], one, look(position), log, shift, width)
-    heights = {height for measure in TABULAR for height in optima(results, task, measure)}
+    heights = {height for measure in MEASURES.values() for height in optima(results, task, measure)}
     handles["optimal policy"] = draw_optima(axes, sorted(heights))
     ends = np.array([places[0] - 0.6 * gap, places[-1] + 0.6 * gap])
     axes.set_xlim(*(10**ends if log else ends))
