@@ -230,8 +230,7 @@ def pack(
     - `ifthen study pack runs/paper --out results/paper`
     - `ifthen study report results/paper`
     """
-    from ifthen.study.pack import write_pack
-    from ifthen.study.read import read_results
+    from ifthen.study.read import read_results, write_pack
 
     results = read_results(folder)
     with err.status("packing"):
