@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 
 from ifthen.digits import mean_and_sd
 from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, cells
-from ifthen.explanation.reading import ShownRule
-from ifthen.explanation.words import read_rules, readable
+from ifthen.explanation.reading import ShownRule, read_rules, readable
 from ifthen.figure_style import COLOURS, write_figure
 from ifthen.pages.report import inline_svg
 from ifthen.store import write_text
