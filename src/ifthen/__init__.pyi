@@ -12,6 +12,7 @@ from ifthen.environments.twins import check_twin as check_twin
 from ifthen.environments.twins import register_twin as register_twin
 from ifthen.errors import EngineError as EngineError
 from ifthen.errors import IfthenError as IfthenError
+from ifthen.errors import IfthenWarning as IfthenWarning
 from ifthen.errors import ModelFileError as ModelFileError
 from ifthen.errors import OutputError as OutputError
 from ifthen.errors import ParameterError as ParameterError
@@ -35,6 +36,8 @@ from ifthen.rules.prediction_array import PredictionArrayRules as PredictionArra
 from ifthen.rules.ruleset import NULL_ACTION as NULL_ACTION
 from ifthen.rules.ruleset import RuleSet as RuleSet
 from ifthen.rules.strength import StrengthRules as StrengthRules
+from ifthen.runs.check import Check as Check
+from ifthen.runs.check import check as check
 from ifthen.simplify.ladder import Ladder as Ladder
 from ifthen.simplify.ladder import ladder as ladder
 from ifthen.simplify.prune import PruneResult as PruneResult

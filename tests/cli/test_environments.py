@@ -215,3 +215,12 @@ def test_a_stand_in_that_does_not_fit_leaves_no_folder(ifthen: Runner, tmp_path:
     done = ifthen("train", "PPL-DL", "CartPole-v1", *wrong, "--out", out)
     refused(done, "to stand in for CartPole-v1 it needs 4 and 2")
     assert not out.exists()
+
+
+def test_check_prints_what_rules_see_and_writes_it(ifthen: Runner, tmp_path: Path) -> None:
+    done = ifthen("check", "CartPole-v1", "--json", tmp_path / "check.json")
+    assert done.code == 0
+    assert "CartPole-v1 can be trained on." in done.out
+    data = json.loads((tmp_path / "check.json").read_text())
+    assert [feature["name"] for feature in data["features"]][2] == "pole angle"
+    assert data["steps_per_second"] > 0

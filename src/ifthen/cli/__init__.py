@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from ifthen import __version__
+from ifthen.cli.check import check
 from ifthen.cli.diff import diff
 from ifthen.cli.doctor import doctor
 from ifthen.cli.evaluate import evaluate
@@ -59,7 +60,7 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(train, resume, evaluate, show),
+    *(check, train, resume, evaluate, show),
     *(explain, verify, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )
@@ -68,22 +69,26 @@ for command in COMMANDS:
 app.add_typer(study, name="study")
 
 
+_shown_by_python = warnings.showwarning
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show what ifthen has to say as one line, and other warnings as Python does."""
+    if issubclass(category, IfthenWarning):
+        err.print(Text.assemble(("note: ", "bold yellow"), str(message)))
+    else:
+        _shown_by_python(message, category, *where, **more)
+
+
 def run() -> None:
     """Run the command line; errors are one clear line and exit code 2, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± and → is no reason to fail
-    with_python = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *where: Any, **line: Any) -> None:
-        if issubclass(category, IfthenWarning):
-            err.print(Text.assemble(("note: ", "bold yellow"), str(message)))
-        else:
-            with_python(message, category, *where, **line)
-
-    warnings.showwarning = show
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app()
     except IfthenError as problem:
         message = str(problem)
     except MemoryError:

@@ -11,7 +11,7 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import gymnasium
 import numpy as np
 
-from ifthen.environments.check import episode, freeze, same
+from ifthen.environments.behaviour import episode, freeze, same
 from ifthen.environments.registry import RECORDERS
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions

@@ -12,7 +12,8 @@ import gymnasium
 import numpy as np
 
 from ifthen.checks import real_number, whole_number
-from ifthen.environments.check import behaviour_of, freeze
+from ifthen.digits import listed
+from ifthen.environments.behaviour import behaviour_of, freeze
 from ifthen.environments.copies import Source, source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.registry import (
@@ -33,7 +34,6 @@ from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
 DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
-MOST_NAMES = 5
 _ID = re.compile(r"[\w./-]+-v\d+")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 UNKNOWN_FLOOR = -1e12
@@ -148,7 +148,7 @@ def _examined(
     left_out = [f"{name} ({why})" for name, why in flat.left_out.items() if name not in leave_out]
     notes = [source.note] if source.note else []
     if left_out:
-        notes.append(f"rules do not see {_listed(left_out)}.")
+        notes.append(f"rules do not see {listed(left_out)}.")
     if statistics:
         notes.append(
             f"{' and '.join(statistics)} would learn statistics over episodes. They stay as they are now, so "
@@ -162,12 +162,6 @@ def _examined(
     for note in notes:
         warnings.warn(f"{label}: {note}", IfthenWarning, stacklevel=3)
     return int(alone) if lanes is None else lanes
-
-
-def _listed(names: list[str]) -> str:
-    """Return some names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _told(flat: FlatSpace, known: About) -> tuple[KnownFeature, ...]:

@@ -7,7 +7,7 @@ import pytest
 from gymnasium import wrappers
 
 import ifthen
-from ifthen.environments.check import behaviour_of
+from ifthen.environments.behaviour import behaviour_of
 from ifthen.environments.make import env_task
 from ifthen.errors import IfthenWarning, TaskError
 from tests.envs import Walk

@@ -1,0 +1,32 @@
+"""The command `check`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ifthen.cli.model import JsonFile, Threads, typed_task
+from ifthen.cli.terminal import out, write_json
+
+
+def check(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task or a Gymnasium environment.")],
+    threads: Threads = None,
+    json_file: JsonFile = None,
+) -> None:
+    """Try a task before training: what rules will see, whether it keeps its word, how long it will take.
+
+    Training relies on this: the same reset seed and actions give the same episode, whatever was played
+    before and beside it. A few random episodes show whether that holds.
+
+    For example:
+
+    - `ifthen check CartPole-v1`
+    - `ifthen check my_package:MyEnv-v0`
+    """
+    from ifthen.runs.check import checked
+
+    found = checked(lambda: typed_task(task), threads)
+    out.print(str(found), soft_wrap=True, highlight=False, markup=False)
+    write_json(json_file, found.to_dict())

@@ -1,0 +1,145 @@
+"""What to know about a task before training: what rules see, whether it keeps its word, how long it takes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from ifthen.digits import duration, in_units, listed, plural
+from ifthen.environments.make import as_task
+from ifthen.errors import IfthenWarning
+from ifthen.parallel import checked_threads
+from ifthen.simulate.random_play import RandomPlay, random_play
+from ifthen.systems.ppl_dl import PPLDL
+from ifthen.tasks.task import Task
+from ifthen.text_table import TextTable
+
+SECONDS = 5.0
+"""Random episodes are played for at most this long."""
+SOURCES = {"given": "given", "known": "known", "declared": "declared", "probed": "from a probe"}
+MOST_ROWS = 40
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Check:
+    """What random episodes showed of a task.
+
+    Args:
+        task: the task that training would get.
+        notes: what a user should know, in sentences.
+        played: what random episodes showed; None of a table, whose transitions are known.
+        threads: how many processes training may use.
+    """
+
+    task: Task
+    notes: tuple[str, ...]
+    played: RandomPlay | None
+    threads: int
+
+    @property
+    def epoch_seconds(self) -> float | None:
+        """How long an epoch of PPL-DL with its defaults will take, about; None of a table."""
+        if self.played is None:
+            return None
+        p = PPLDL(self.task, threads=1).parameters
+        rulesets, episodes = float(p.pop_size or 0), 0.0
+        for heat in p.budget.heats(1_000_000, self.task.n_episodes):
+            episodes += rulesets * len(heat)
+            rulesets /= 2
+        return episodes * self.played.mean_steps / (self.played.steps_per_second * self.threads)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        played = {} if self.played is None else self.played._asdict()
+        seen = played.pop("seen", np.empty((0, 2))).tolist()
+        return {
+            "task": self.task.name,
+            "notes": list(self.notes),
+            "features": [
+                {**feature.to_dict(), **({"seen": ends} if ends else {})}
+                for feature, ends in zip_longest(self.task.features, seen)
+            ],
+            "actions": list(self.task.action_names),
+            **played,
+            "epoch_seconds": self.epoch_seconds,
+        }
+
+    def table(self) -> TextTable:
+        """Return the features, with their ranges and what was seen of them."""
+        told = str(self.task.origin.get("ranges", "")).split()
+        rows = []
+        for i, feature in enumerate(self.task.features[:MOST_ROWS]):
+            label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
+            ends = f"{feature.low:.4g}", f"{feature.high:.4g}"
+            low, high = (feature.low, feature.high) if self.played is None else self.played.seen[i]
+            seen = f"{low:.4g} to {high:.4g}" if low < high else f"always {low:.4g}"
+            kind = "whole" if feature.is_integer else "real"
+            rows.append((label, kind, *ends, SOURCES.get(told[i] if i < len(told) else "", ""), seen))
+        more = len(self.task.features) - MOST_ROWS
+        notes = (f"… and {more} more.",) if more > 0 else ()
+        headings = ("feature", "numbers", "from", "to", "range", "seen")
+        return TextTable("What rules see", headings, tuple(rows), notes)
+
+    def __str__(self) -> str:
+        task = self.task
+        lines = [f"{task.name} can be trained on."]
+        lines += [f"note: {note}" for note in self.notes]
+        lines += ["", self.table().to_text(100), ""]
+        lines += [f"Actions: {', '.join(task.action_names)}."]
+        if self.played is None:
+            lines += ["It is a table: its transitions are known, and policies are measured exactly."]
+        else:
+            played, seconds = self.played, self.epoch_seconds or 0.0
+            lines += [
+                f"Random actions get {in_units(played.mean_return)} on average, over "
+                f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (at most "
+                f"{task.t_max:,}).",
+                f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. With "
+                f"episodes of this length an epoch of PPL-DL takes about {duration(seconds)}, 100 epochs "
+                f"{duration(100 * seconds)}; better policies may play longer.",
+            ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def check(env: Any, *, threads: int | None = None) -> Check:
+    """Try a task before training on it.
+
+    A few episodes with random actions show whether the same seed gives the same episode, whether episodes
+    and environments leave each other alone, what rules see, and how fast it is. What cannot be trained on
+    raises an error that says what to do.
+
+    Args:
+        env: a task, its name, a Gymnasium environment, or a function that makes one.
+        threads: how many processes training may use, all cores where None.
+    """
+    return checked(lambda: as_task(env), threads)
+
+
+def checked(make: Callable[[], Task], threads: int | None = None) -> Check:
+    """Return what `check` does of the task that a function makes; what it warns of becomes notes."""
+    threads = checked_threads(threads)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", IfthenWarning)
+        task = make()
+    notes = []
+    for warning in said:
+        if issubclass(warning.category, IfthenWarning):
+            notes.append(str(warning.message).removeprefix(f"{task.name}: "))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    played = random_play(task, SECONDS)
+    still: Any = [] if played is None else np.flatnonzero(played.seen[:, 0] == played.seen[:, 1])
+    if len(still):
+        names = [task.features[i].name for i in still]
+        notes.append(
+            f"{plural(len(names), 'feature')} never changed in random episodes: {listed(names)}. Those that "
+            "never will can be left out: env_task(…, leave_out=[…])."
+        )
+    return Check(task, tuple(notes), played, threads)
