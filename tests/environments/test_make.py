@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import math
 from typing import Any
 
@@ -423,6 +424,36 @@ def test_copies_do_not_follow_the_original_and_a_copy_is_new_every_time() -> Non
 def test_copies_do_not_record(tmp_path: Any) -> None:
     task = env_task(wrappers.RecordEpisodeStatistics(Walk()))
     assert isinstance(task.make(), Walk)
+
+
+class Meaningful(Walk):
+    """Knows what its actions mean."""
+
+    def get_action_meanings(self) -> list[str]:
+        return ["LEFT", "STAY", "RIGHT"]
+
+
+class Listed(Walk):
+    """Lists its actions as MiniGrid does."""
+
+    class actions(enum.IntEnum):  # noqa: N801  # as it is called there
+        """Its actions."""
+
+        left, stay, right = range(3)
+
+
+class Mistaken(Walk):
+    """Knows of too few actions."""
+
+    def get_action_meanings(self) -> list[str]:
+        return ["LEFT", "RIGHT"]
+
+
+def test_actions_are_called_as_the_environment_calls_them() -> None:
+    assert env_task(Meaningful).action_names == ("left", "stay", "right")
+    assert env_task(Listed).action_names == ("left", "stay", "right")
+    assert env_task(Mistaken).action_names == ("action 0", "action 1", "action 2")
+    assert env_task(Meaningful, action_names="abc").action_names == ("a", "b", "c")
 
 
 class Held(Walk):

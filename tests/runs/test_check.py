@@ -46,8 +46,9 @@ def test_a_check_tells_what_rules_see_and_what_random_actions_get() -> None:
     assert left_out == "rules do not see mission (a text)."
     assert still.startswith("1 feature never changed in random episodes: seen[1].")
     words = str(found)
-    assert "always 7" in words
-    assert "Random actions get 20.0 on average, over 20 episodes of 10 steps" in words
+    assert "seen[0]  real" in words
+    assert "seen[1]  real" not in words
+    assert "on average, over 20 episodes of 10 steps (at most 1,000)" in words
     assert repr(found) == words
 
 

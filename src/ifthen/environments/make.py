@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import EnumType
 from typing import Any
 
 import gymnasium
@@ -105,9 +106,8 @@ def env_task(
         made.close()
     label = spec.id if spec else type(made.unwrapped).__name__
     own_lanes = _examined(source, label, flat, statistics, leave_out, lanes)
-    n_actions = int(actions.n)
     limit = _limit(t_max, spec)
-    names = _action_names(action_names, known, n_actions)
+    names = _action_names(action_names, known, made)
     if isinstance(default_action, str):
         if default_action not in names:
             raise TaskError(
@@ -248,13 +248,24 @@ def _ends(label: str, given: Any) -> tuple[float, float]:
     return low, high
 
 
-def _action_names(given: Sequence[str] | None, known: About, n: int) -> tuple[str, ...]:
-    """Return a name for every action."""
-    if given is not None and len(given) != n:
-        raise TaskError(f"{len(given)} action names {list(given)} for {n} actions.")
-    if given is None:
-        return known.actions if len(known.actions) == n else tuple(f"action {a}" for a in range(n))
-    return tuple(str(name) for name in given)
+def _action_names(given: Sequence[str] | None, known: About, env: Any) -> tuple[str, ...]:
+    """Return a name for every action: given, else known, else as the environment itself calls them."""
+    n = int(env.action_space.n)
+    if given is not None:
+        if len(given) != n:
+            raise TaskError(f"{len(given)} action names {list(given)} for {n} actions.")
+        return tuple(str(name) for name in given)
+    if len(known.actions) == n:
+        return known.actions
+    core = env.unwrapped
+    if callable(getattr(core, "get_action_meanings", None)):  # as Atari games do
+        names = [str(name).lower() for name in core.get_action_meanings()]
+    elif isinstance(getattr(core, "actions", None), EnumType):  # as MiniGrid does
+        names = [action.name for action in core.actions]
+    else:
+        names = []
+    usable = len(names) == n and len(set(names)) == n and all(name.strip() for name in names)
+    return tuple(names) if usable else tuple(f"action {a}" for a in range(n))
 
 
 def _limit(given: int | None, spec: Any) -> int:

@@ -21,8 +21,8 @@ from ifthen.text_table import TextTable
 
 SECONDS = 5.0
 """Random episodes are played for at most this long."""
-SOURCES = {"given": "given", "known": "known", "declared": "declared", "probed": "from a probe"}
-MOST_ROWS = 40
+SOURCES = {"given": "given", "known": "known", "declared": "declared", "probed": "probed"}
+MOST_ROWS = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,20 +70,21 @@ class Check:
         }
 
     def table(self) -> TextTable:
-        """Return the features, with their ranges and what was seen of them."""
-        told = str(self.task.origin.get("ranges", "")).split()
+        """Return the features that were seen to change, with their ranges."""
+        features = self.task.features
+        told = str(self.task.origin.get("ranges", "")).split() or [""] * len(features)
+        ends = [(f.low, f.high) for f in features] if self.played is None else self.played.seen.tolist()
         rows = []
-        for i, feature in enumerate(self.task.features[:MOST_ROWS]):
+        for feature, source, (low, high) in zip(features, told, ends, strict=True):
             label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
-            ends = f"{feature.low:.4g}", f"{feature.high:.4g}"
-            low, high = (feature.low, feature.high) if self.played is None else self.played.seen[i]
-            seen = f"{low:.4g} to {high:.4g}" if low < high else f"always {low:.4g}"
             kind = "whole" if feature.is_integer else "real"
-            rows.append((label, kind, *ends, SOURCES.get(told[i] if i < len(told) else "", ""), seen))
-        more = len(self.task.features) - MOST_ROWS
+            range_ = f"{feature.low:.4g} to {feature.high:.4g}"
+            if low < high:
+                rows.append((label, kind, range_, SOURCES.get(source, ""), f"{low:.4g} to {high:.4g}"))
+        more = len(rows) - MOST_ROWS
         notes = (f"… and {more} more.",) if more > 0 else ()
-        headings = ("feature", "numbers", "from", "to", "range", "seen")
-        return TextTable("What rules see", headings, tuple(rows), notes)
+        headings = ("feature", "numbers", "range", "which is", "seen")
+        return TextTable("What rules see", headings, tuple(rows[:MOST_ROWS]), notes)
 
     def __str__(self) -> str:
         task = self.task

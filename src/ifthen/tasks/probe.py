@@ -112,7 +112,10 @@ def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
                 raise TypeError
             reward = float(reward)
         except (TypeError, ValueError):
-            raise TaskError(f"rewards must be single numbers, not {reward!r}.") from None
+            raise TaskError(
+                f"rewards must be single numbers, not {reward!r}. Wrap the environment so that it adds up "
+                "several with a weight for each, as gymnasium.wrappers.TransformReward can."
+            ) from None
     return observation, reward, bool(terminated), bool(truncated)
 
 
