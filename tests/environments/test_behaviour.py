@@ -50,6 +50,23 @@ class Shared(Walk):
         return observation, reward + 0.001 * Shared.clock, *rest
 
 
+class Stuck(Walk):
+    """Waits for ever for a clock that another one has put back."""
+
+    clock = 0
+
+    def reset(self, **given: Any) -> Any:
+        Stuck.clock = self.mine = 0
+        return super().reset(**given)
+
+    def step(self, action: Any) -> Any:
+        Stuck.clock += 1
+        self.mine += 1
+        while Stuck.clock != self.mine:
+            pass
+        return super().step(action)
+
+
 class Lottery(Walk):
     """Draws something when it is made."""
 
@@ -98,6 +115,12 @@ def test_one_environment_per_process_gives_what_it_gives_alone() -> None:
     alone = [returns(task, [seed])[0] for seed in range(5)]
     assert returns(task, [*range(5)]) == alone
     assert returns(task.replaced(lanes=8), [*range(5)]) != alone
+
+
+def test_environments_that_hang_beside_each_other_are_played_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ifthen.environments.behaviour.LEAST_SECONDS", 0.2)
+    with pytest.warns(IfthenWarning, match="disturb each other"):
+        assert env_task(Stuck).lanes == 1
 
 
 def test_the_number_of_lanes_can_be_given() -> None:

@@ -7,9 +7,11 @@ that too, but two runs with one seed may then differ, and scores may depend on w
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -23,6 +25,8 @@ from ifthen.tasks.probe import RandomStep, random_steps
 
 STEPS = 50
 """How many steps of each episode are compared."""
+LEAST_SECONDS, PATIENCE = 5.0, 20.0
+"""Two environments in turns may take this long, and so many times as long as one of them alone."""
 Steps = list[RandomStep]
 
 
@@ -92,11 +96,35 @@ def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Beha
             if not (repeats and alike):
                 return Behaviour(repeats, alike, None, rate)
             turns = zip(random_steps(one, flat, 0), random_steps(other, flat, 0), strict=True)
-            both = list(islice(turns, STEPS + 1))
+            with time_limit(LEAST_SECONDS + PATIENCE * len(first) / rate):
+                both = list(islice(turns, STEPS + 1))
             apart = all(same(first, [pair[i] for pair in both]) for i in (0, 1))
         except (TaskError, ValueError):  # the second cannot be made or played beside the first, or ends early
             return Behaviour(repeats, None, False, rate)
         return Behaviour(repeats, alike, apart, rate)
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TaskError in code that takes longer, as a simulator may that another one has confused.
+
+    Only the main thread can be interrupted, and not on Windows: elsewhere there is no limit.
+    """
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not usable or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise TaskError(f"the environment took longer than {seconds:.0f} s.")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def freeze(env: Any) -> list[str]:
