@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OPTIONAL := .venv-optional
+STRANGERS := .venv-strangers
 
-.PHONY: demo quick slow test test-optional lint pictures clean
+.PHONY: demo quick slow test test-optional strangers lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
@@ -21,6 +22,9 @@ test: lint  ## all checks and tests
 
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
+
+strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: half an hour
+	$(STRANGERS)/bin/python benchmarks/strangers/run.py --write docs/strangers.md
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -57,5 +61,11 @@ $(OPTIONAL)/installed: pyproject.toml constraints.txt
 		--constraint $(OPTIONAL)/constraints.txt --editable '.[dev,box2d,track,video]' stable-baselines3
 	touch $@
 
+$(STRANGERS)/installed: pyproject.toml constraints.txt benchmarks/strangers/requirements.txt
+	$(PYTHON) -m venv $(STRANGERS)
+	$(STRANGERS)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+		--editable . --requirement benchmarks/strangers/requirements.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(OPTIONAL) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,150 @@
+"""Takes environments of other people's packages through all commands, with ifthen's defaults.
+
+    make strangers                                       its own virtual environment, then everything
+    python benchmarks/strangers/run.py --only Empty Bird
+    python benchmarks/strangers/run.py --write docs/strangers.md
+
+For each environment: check, train PPL-DL, prune, explain, verify, export and evaluate, each as one command.
+Training takes about --seconds; where one epoch of the defaults takes longer than a third of that, populations
+and training seeds are fewer. Scores are on test seeds, beside those of random actions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+IFTHEN = Path(sys.executable).with_name("ifthen")
+LIMIT = 900
+
+
+class Result(NamedTuple):
+    """What became of one environment."""
+
+    name: str
+    features: str
+    actions: str
+    notes: str
+    random: str
+    score: str
+    rules: str
+    outcome: str
+
+
+class FailedError(Exception):
+    """A command ended with an error."""
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Run a command of ifthen in a folder; return what it printed, or raise with its error."""
+    print("   ifthen", *arguments, flush=True)
+    try:
+        done = subprocess.run(
+            [str(IFTHEN), *arguments],
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "2000"},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FailedError(f"{arguments[0]} took longer than {LIMIT} s") from None
+    if "Traceback" in done.stderr:
+        raise FailedError(f"{arguments[0]} had a traceback: {done.stderr.strip().splitlines()[-1]}")
+    if done.returncode not in (0, 1):  # 1: verify found something
+        lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
+        raise FailedError(" ".join(" ".join(lines).split()))
+    return done.stdout
+
+
+def tried(name: str, folder: Path, seconds: float) -> Result:
+    """Take one environment through all commands."""
+    task = f"stranger_envs:Strangers/{name}-v0"
+    try:
+        run(folder, "check", task, "--json", f"{name}.json")
+    except FailedError as problem:
+        return Result(
+            name, "", "", "", "", "", "", f"refused: {str(problem).partition('error: ')[2] or problem}"
+        )
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+    shape = str(len(found["features"])), str(len(found["actions"]))
+    notes, epoch = " ".join(found["notes"]), found["epoch_seconds"]
+    fewer: list[str] = []
+    if epoch > seconds / 3:
+        fewer = ["--set", "pop_size=40", "--task-set", "episodes=5"]
+        epoch /= 20
+    epochs = str(int(min(100, max(3, seconds / max(epoch, 1e-9)))))
+    chance = f"{found['mean_return']:.4g}"
+    try:
+        run(folder, "train", "PPL-DL", task, "--epochs", epochs, "--seed", "0", "--out", name, *fewer)
+        own = "--task", task
+        run(folder, "prune", name, *own, "--out", f"{name}.txt")
+        rules = f"{name}.txt"
+        run(folder, "explain", rules, *own, "--out", f"{name}-explained")
+        run(folder, "verify", rules, *own)
+        run(folder, "export", rules, *own, "--to", "c", "--out", f"{name}.c")
+        run(folder, "evaluate", rules, *own, "--json", f"{name}-score.json")
+    except FailedError as problem:
+        return Result(name, *shape, notes, chance, "", "", f"FAILED: {problem}")
+    score = json.loads((folder / f"{name}-score.json").read_text())
+    lines = (folder / rules).read_text().splitlines()
+    count = sum(line.lstrip().startswith(("IF", "OTHERWISE")) or " IF " in line for line in lines)
+    return Result(name, *shape, notes, chance, in_words(score), str(count), f"went through, {epochs} epochs")
+
+
+def in_words(score: dict[str, Any]) -> str:
+    """Return the score on test seeds."""
+    one = score.get("on test seeds", score)
+    return f"{one['performance']:.4g}"
+
+
+def table(results: list[Result]) -> str:
+    """Return the results as a Markdown table."""
+    headings = ("environment", "features", "actions", "check says", "random", "PPL-DL", "rules", "outcome")
+    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return "\n".join(
+        [*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in results)]
+    )
+
+
+def main() -> None:
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME")
+    parser.add_argument("--seconds", type=float, default=40.0, help="how long to train each")
+    parser.add_argument("--write", type=Path, help="a Markdown file whose table is replaced")
+    given = parser.parse_args()
+    sys.path.insert(0, str(HERE))
+    from stranger_envs import ENVIRONMENTS
+
+    results = []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        shutil.copy(HERE / "stranger_envs.py", folder)
+        for name in given.only or ENVIRONMENTS:
+            began = time.perf_counter()
+            print(name, flush=True)
+            results.append(tried(name, folder, given.seconds))
+            print(f"   {results[-1].outcome}, {time.perf_counter() - began:.0f} s", flush=True)
+    print(table(results))
+    if given.write:
+        before, _, rest = given.write.read_text().partition("| environment")
+        after = rest.partition("\n\n")[2]
+        given.write.write_text(f"{before}{table(results)}\n\n{after}")
+    sys.exit(any(result.outcome.startswith("FAILED") for result in results))
+
+
+if __name__ == "__main__":
+    main()
