@@ -28,7 +28,9 @@ def made(package: str, environment: str, **options: Any) -> Any:
 
 def weighted(package: str, environment: str, weights: list[float]) -> Any:
     """Make an environment whose reward is several numbers, and add them up."""
-    return TransformReward(made(package, environment), lambda reward: float(np.dot(reward, weights)))
+    return TransformReward(
+        made(package, environment), lambda reward: float(np.asarray(reward) @ np.array(weights))
+    )
 
 
 def remembering() -> Any:

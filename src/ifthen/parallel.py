@@ -1,4 +1,4 @@
-"""Threads: the same kernel over disjoint slices of a population.
+"""Threads: the same kernel over disjoint slices of a population. And how worker processes start.
 
 Kernels release the GIL and write only to their own slice of the output, so results do not
 depend on the number of threads. Plain threads keep compilation short and leave the process
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -16,6 +19,10 @@ from itertools import pairwise
 from ifthen.checks import whole_number
 
 CHUNKS_PER_THREAD = 4
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""The environment variables of worker processes."""
+PARENT_SECONDS = 0.5
+"""How often a worker looks whether its parent is still there."""
 
 
 def available_threads() -> int:
@@ -51,3 +58,22 @@ def for_slices(work: Callable[[int, int], None], n: int, threads: int, grain: in
     pool = _pool(threads, os.getpid())
     for done in [pool.submit(work, first, last) for first, last in pairwise(edges)]:
         done.result()
+
+
+def start_worker(parent: int) -> None:
+    """Let this process do what its parent says, as long as there is one."""
+    ignore_signals()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def ignore_signals() -> None:
+    """Leave it to the parent to say when to stop: Ctrl-C, systemd and Slurm reach all processes at once."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent has ended: whoever resumes its work must be alone."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)

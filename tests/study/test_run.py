@@ -15,10 +15,11 @@ import polars
 import pytest
 
 from ifthen import OutputError, ParameterError, TabularTask, load
+from ifthen.parallel import PARENT_SECONDS
 from ifthen.simulate.table import optimal_performance
 from ifthen.store import alone
 from ifthen.study import folder as study_folder
-from ifthen.study.engines import PARENT_SECONDS, Local
+from ifthen.study.engines import Local
 from ifthen.study.folder import MADE_BY, PLAN, claim, unfinished
 from ifthen.study.histories import COLUMNS
 from ifthen.study.plan import StudyPlan, Trial

@@ -172,7 +172,7 @@ class Reading:
 
     @property
     def _worth_showing(self) -> tuple[ShownRule, ...]:
-        """The rules less those that decide nothing where these are many."""
+        """All rules; without those that decide nothing if there are many of them."""
         deciding = tuple(rule for rule in self.rules if not rule.idle)
         return self.rules if len(self.rules) - len(deciding) <= MANY_IDLE else deciding
 

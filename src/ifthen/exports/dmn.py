@@ -1,9 +1,9 @@
 """A ruleset as a DMN 1.3 decision table, for the rule engines of other companies' software.
 
-Hit policy FIRST is a decision list, row for row. With hit policy PRIORITY the rows have no order: of those
-that match, the one whose output stands first among the output values wins. A decision list fits in as it is
-where some order of the actions puts every rule before those it overrules; otherwise its rows become the
-boxes of the equivalent decision tree, which do not overlap, so that any order will do.
+Hit policy FIRST is a decision list, row for row. With hit policy PRIORITY, rows have no order: of the rows
+that match, the one whose output comes first in the list of output values wins. A decision list can be written
+so if actions can be ordered such that a rule always comes before the rules it overrules. If not, the rows are
+the boxes of the equivalent decision tree: they do not overlap, so their order does not matter.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
 
 
 def identifiers(names: Sequence[str], fallback: str, reserved: Collection[str] = ()) -> list[str]:
-    """Return names that most languages take as identifiers, all different, as near to the given as can be."""
+    """Return identifiers for names: valid in most languages, all different, similar to the names."""
     taken: list[str] = []
     for number, name in enumerate(names, start=1):
         ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()

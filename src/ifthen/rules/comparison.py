@@ -64,7 +64,7 @@ class Comparison:
 
 
 def apart(*values: float) -> tuple[str, ...]:
-    """Return numbers in as few digits as tell those that differ apart."""
+    """Return numbers as texts, with the fewest digits that give different numbers different texts."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
         texts = tuple(f"{value + 0.0:.{digits}g}" for value in values)
         if len(set(texts)) == len(set(values)):

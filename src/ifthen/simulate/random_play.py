@@ -32,11 +32,11 @@ class RandomPlay(NamedTuple):
 
 
 def random_play(task: Task, seconds: float) -> RandomPlay | None:
-    """Play a task with random actions for at most so many seconds; None for a table.
+    """Play a task with random actions; None for a table.
 
     Args:
         task: the task.
-        seconds: when to stop; one episode is begun at least.
+        seconds: how long to play at most; at least one episode is begun.
     """
     if not isinstance(task, EnvTask):
         return None

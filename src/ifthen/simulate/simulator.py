@@ -153,7 +153,7 @@ class Simulator(ABC):
     """
 
     cheap: ClassVar[bool] = True
-    """Whether steps cost next to nothing, so that it pays to play rather than to think."""
+    """Whether steps cost next to nothing: then callers play more instead of choosing what to play."""
 
     def __init__(self, task: Task, threads: int) -> None:
         self.task, self.threads = task, threads

@@ -13,8 +13,6 @@ import atexit
 import functools
 import importlib
 import os
-import signal
-import threading
 import time
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -28,6 +26,7 @@ from loky import ProcessPoolExecutor  # type: ignore[import-untyped]  # it has n
 from numpy.typing import NDArray
 
 from ifthen.errors import EngineError, TaskError
+from ifthen.parallel import ONE_THREAD, start_worker
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.lanes import MOST_LANES
 from ifthen.simulate.trajectories import Episodes, joined
@@ -40,8 +39,6 @@ SPREAD_SECONDS = 0.1
 SLICES_PER_WORKER = 4
 SLICE = 16
 """The fewest episodes that are worth handing to a worker."""
-PARENT_SECONDS = 0.5
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 _crew: dict[int, Any] = {}
 
@@ -124,7 +121,7 @@ def _crew_of(workers: int) -> Any:
     if workers not in _crew:
         end_workers()
         _crew[workers] = ProcessPoolExecutor(
-            workers, env=ONE_THREAD, initializer=_start, initargs=(os.getpid(),)
+            workers, env=ONE_THREAD, initializer=start_worker, initargs=(os.getpid(),)
         )
     return _crew[workers]
 
@@ -137,19 +134,6 @@ def end_workers() -> None:
 
 
 atexit.register(end_workers)
-
-
-def _start(parent: int) -> None:
-    """Let this process do what its parent says, as long as there is one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent has ended."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_SECONDS)
-    os._exit(1)
 
 
 def _job(package: bytes, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:

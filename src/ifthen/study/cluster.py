@@ -24,7 +24,7 @@ WORKERS_SECONDS = 10
 """How long to wait for the first worker."""
 GONE_SECONDS = 60
 """How long to wait for workers of this machine that have died."""
-IGNORE_SIGNALS = "from ifthen.study.engines import ignore_signals; ignore_signals()"
+IGNORE_SIGNALS = "from ifthen.parallel import ignore_signals; ignore_signals()"
 WINDOW = 2
 """Jobs given to a cluster at a time, per worker: enough to keep all busy, few enough to stop soon."""
 

@@ -7,9 +7,6 @@ plain arguments and writes to the study's folder, which every process must see u
 from __future__ import annotations
 
 import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -20,11 +17,8 @@ from typing import Any, Protocol
 
 from loky import ProcessPoolExecutor  # type: ignore[import-untyped]  # it has no types
 
+from ifthen.parallel import ONE_THREAD, start_worker
 from ifthen.study.trial import Ended
-
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-PARENT_SECONDS = 0.5
-"""How often a process looks whether its parent is still there."""
 
 Job = Callable[[str, str, tuple[str, str, int]], Ended]
 """What a process does for a trial: of the study's folder, its plan as JSON, and the trial."""
@@ -109,23 +103,4 @@ class Local:
 
 def _one_process() -> Any:
     """Return an executor that starts a process with its first job."""
-    return ProcessPoolExecutor(1, env=ONE_THREAD, initializer=_start, initargs=(os.getpid(),))
-
-
-def _start(parent: int) -> None:
-    """Let this process do what its parent says, as long as there is one."""
-    ignore_signals()
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def ignore_signals() -> None:
-    """Leave it to the parent to say when to stop: Ctrl-C, systemd and Slurm reach all processes at once."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent has ended: whoever resumes the study must be alone."""
-    while os.getppid() == parent:
-        time.sleep(PARENT_SECONDS)
-    os._exit(1)
+    return ProcessPoolExecutor(1, env=ONE_THREAD, initializer=start_worker, initargs=(os.getpid(),))

@@ -324,8 +324,8 @@ def safe_states(task: TabularTask, goal: float | None, costly: float | None, is_
         is_certain: whether the policy must also reach the goal with probability 1.
 
     Returns:
-        The largest set `(D,)` of states that each have an action which does neither and does not leave the
-        set and, where it must be certain, which can all reach the goal by such actions.
+        The largest set of states, `(D,)`, in which every state has a safe action: it meets no bad ending, has
+        no costly step and stays in the set. With `is_certain`, safe actions also lead to the goal.
     """
     after, reward = task.dynamics.next_state, task.dynamics.reward
     ends = after < 0

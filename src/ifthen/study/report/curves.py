@@ -118,7 +118,7 @@ def _line(i: int, measure: str, curve: Curve, last: int, low: float, high: float
 
 
 def _runs(numbers: NDArray[np.float64]) -> list[slice]:
-    """Return where numbers that follow each other are there, between those that are NaN."""
+    """Return the stretches of numbers between NaNs."""
     there = np.concatenate([[False], ~np.isnan(numbers), [False]])
     ends = np.flatnonzero(there[1:] != there[:-1])
     return [slice(first, end) for first, end in ends.reshape(-1, 2).tolist()]

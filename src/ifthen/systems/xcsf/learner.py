@@ -57,7 +57,7 @@ class Learner(ABC, Generic[T]):
 
     @abstractmethod
     def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
-        """Learn until there were so many GA invocations, steps or finished episodes in all, or less far."""
+        """Learn up to a total of GA invocations, steps or finished episodes, or less far."""
 
     @abstractmethod
     def measures(self, own: Learning, population: Population) -> Record:

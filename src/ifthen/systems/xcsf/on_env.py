@@ -247,8 +247,8 @@ def run_twin(
     """Play whole episodes in a twin up to a total number of GA invocations, steps or episodes.
 
     `lane` is memory for the twin's state `(1, state size)`, what is seen `(1, features)` and the reward.
-    Returns −1 or, where what is seen or the reward is not finite, which of the beginnings led there; nothing
-    is learnt from that step.
+    Returns −1. If an observation or a reward is not finite, returns the number of the start that led there;
+    nothing is learnt from that step.
     """
     clock = own.classifiers.clock[0]
     state, seen, reward = lane

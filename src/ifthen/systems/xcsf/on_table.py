@@ -66,7 +66,7 @@ class TableLearner(Learner[TabularTask]):
         return model, inputs, up_to, np.empty((0, features))
 
     def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
-        """Learn until there were so many GA invocations, steps or finished episodes in all."""
+        """Learn up to a total of GA invocations, steps or finished episodes."""
         starts = self.task.dynamics.starts
         if self.parameters.teletransport:
             starts = np.arange(len(self.task.decision_states), dtype=np.int32)

@@ -134,7 +134,7 @@ def run_steps(
     cuts: NDArray[np.float64],
     own: Learning,
 ) -> None:
-    """Learn on a table until there were so many GA invocations, steps or finished episodes in all."""
+    """Learn on a table up to a total of GA invocations, steps or finished episodes."""
     clock, model, t_max, by_step = own.classifiers.clock[0], own.model, own.settings[0].t_max, fold(key, 1)
     while clock.ga_invocations < invocations and clock.steps < steps:
         if clock.state < 0:
