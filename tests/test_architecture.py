@@ -45,6 +45,7 @@ HELPERS = [
     "figure_style",
     "digits",
     "text_table",
+    "notebook",
 ]
 
 # What each kernel is tested against. A kernel without an entry here fails the test below.

@@ -89,6 +89,7 @@ def test_every_source_file_in_the_documents_exists() -> None:
         "environments/my_env.py",
         "simulate/gpu_table.py",
         "exports/my_format.py",
+        "heating.py",
     }
     assert len(paths) > 30
     roots = (ROOT, ROOT / "src" / "ifthen")

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,17 +148,25 @@ def test_the_manifest_is_readable_text(tmp_path: Path) -> None:
     assert json.loads(members(tmp_path / "a.zip")[MANIFEST].decode()) == {"name": "ä"}
 
 
-def test_a_lock_is_on_the_file_that_bears_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fcntl = pytest.importorskip("fcntl")
+def test_a_lock_outlives_every_file_of_its_folder(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
     path = tmp_path / "plan.json"
-    locked: list[str] = []
     path.write_text("old")
+    with alone(tmp_path):
+        path.unlink()
+        write_text(path, "new")
+        with pytest.raises(OutputError, match="another process is training in"), alone(tmp_path):
+            pytest.fail("two have the lock")
+    with alone(tmp_path):
+        pass
 
-    def replaced_meanwhile(file: IO[str], how: int) -> None:
-        if not locked:
-            write_text(path, "new")  # by another process, between opening and locking
-        locked.append(file.read())
 
-    monkeypatch.setattr(fcntl, "flock", replaced_meanwhile)
-    with alone(path, tmp_path):
-        assert locked == ["old", "new"]
+def test_a_disk_without_locks_is_used_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def no_locks(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with alone(tmp_path):
+        pass

@@ -38,6 +38,7 @@ from ifthen.rules.ruleset import RuleSet as RuleSet
 from ifthen.rules.strength import StrengthRules as StrengthRules
 from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
+from ifthen.runs.plot import plot as plot
 from ifthen.simplify.ladder import Ladder as Ladder
 from ifthen.simplify.ladder import ladder as ladder
 from ifthen.simplify.prune import PruneResult as PruneResult

@@ -7,6 +7,7 @@ the file really holds and at most what the limits below allow.
 from __future__ import annotations
 
 import contextlib
+import glob
 import io
 import json
 import math
@@ -188,21 +189,33 @@ def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def alone(file: Path, folder: Path) -> Iterator[None]:
-    """Keep other processes from training in a folder, by a lock on one of its files where there are locks."""
-    while True:
-        with file.open() as held:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise OutputError(
-                        f"another process is training in {folder}: wait for it, or end it."
-                    ) from None
-            if not os.path.samestat(os.fstat(held.fileno()), file.stat()):
-                continue  # the file was replaced before it was locked
-            yield
-            return
+def alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from working in a folder, by a lock on it where there are locks.
+
+    The lock is on the folder itself: all of its files can be replaced while it is held.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise OutputError(f"another process is training in {folder}: wait for it, or end it.") from None
+    except OSError:
+        pass  # of a disk that has no locks
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def remove_half_written(folder: Path, *names: str) -> None:
+    """Remove what processes that were killed have left of files; to be called while nobody else writes."""
+    for name in names:
+        for path in folder.glob(f".{glob.escape(name)}.*"):
+            path.unlink(missing_ok=True)
 
 
 def _umask() -> int:

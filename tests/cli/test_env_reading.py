@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -77,12 +78,17 @@ def test_rules_of_a_task_with_settings_are_not_measured_in_another(
     small = ["--set", "pop_size=4", "--set", "idv_size=3", "--task-set", "episodes=3", "--epochs", "1"]
     trained = ifthen("train", "PPL-DL", "CartPole-v1", *small, *settings, "--out", tmp_path / "run")
     assert trained.code == 0, trained.err
-    done = ifthen("evaluate", tmp_path / "run" / file)
+    whole = ifthen("evaluate", tmp_path / "run" / "model.zip")
+    inside = ifthen("evaluate", tmp_path / "run" / file)  # beside the model, which knows the task
+    assert inside.out.splitlines()[1:] == whole.out.splitlines()[1:]
+    shutil.copy(tmp_path / "run" / file, tmp_path / file)
+    done = ifthen("evaluate", tmp_path / file)
     said = " ".join(done.err.split())
     if not settings:
         assert done.code == 0, said
         return
     assert done.code == 2
     assert "no name makes the task 'CartPole-v1 with other gamma" in said
-    assert "give the run's folder to have it" in said
-    assert ifthen("evaluate", tmp_path / "run").code == 0
+    assert "give --task, its name or a run's folder" in said
+    given = ifthen("evaluate", tmp_path / file, "--task", tmp_path / "run")
+    assert given.out.splitlines()[1:] == whole.out.splitlines()[1:]

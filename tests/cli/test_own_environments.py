@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from ifthen import load
 from ifthen.cli.terminal import MOST_RULES
 from ifthen.digits import in_units
+from ifthen.errors import IfthenWarning
 from ifthen.runs import folder as files
 from tests.cli.test_environments import refused
 from tests.commands import Runner
@@ -162,3 +164,217 @@ def test_prune_says_where_a_state_without_a_rule_was_met(ifthen: Runner, tmp_pat
     row = next(line for line in done.out.splitlines() if "mean return on 50 training seeds" in line)
     assert "a state without a rule in" in row
     assert "of 50 episodes" in row
+
+
+ROOM = """
+import gymnasium
+import numpy as np
+
+
+class Room(gymnasium.Env):
+    def __init__(self, warmth=0.0, render_mode=None):
+        ends = np.array([40, 30, 24, np.inf], dtype=np.float32)
+        self.observation_space = gymnasium.spaces.Box(-ends, ends)
+        self.action_space = gymnasium.spaces.Discrete(3)
+        self.warmth, self.render_mode = warmth, render_mode
+
+    def seen(self):
+        return np.array([self.room, self.outside, self.hour, self.room / 40], dtype=np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.room, self.outside, self.hour = self.np_random.uniform(10, 25) + self.warmth, 5.0, 0
+        return self.seen(), {}
+
+    def step(self, action):
+        self.room += 0.1 * (self.outside - self.room) / 5 + 0.5 * int(action)
+        self.hour += 1
+        return self.seen(), -abs(self.room - 21), False, self.hour >= 24, {}
+
+
+def make_room():
+    return Room(1.0)
+
+
+size = 3
+"""
+CLASS = "rooms:Room"
+NAMES = (
+    *("--task-set", 'feature_names=["room", "outside", "hour", "share"]'),
+    *("--task-set", 'action_names=["off", "low", "high"]', "--task-set", "episodes=4"),
+)
+SMALL = ("--epochs", "2", "--set", "pop_size=8", "--threads", "1")
+
+
+@pytest.fixture
+def rooms(here: Path) -> Iterator[Path]:
+    """Return the current folder with a module that registers nothing."""
+    (here / "rooms.py").write_text(ROOM)
+    yield here
+    sys.modules.pop("rooms", None)
+
+
+def measured(text: str, row: str = "performance") -> str:
+    return next(line.split()[len(row.split())] for line in text.splitlines() if line.startswith(row))
+
+
+def test_a_class_that_nobody_registers_goes_through_all_commands(ifthen: Runner, rooms: Path) -> None:
+    task = ("--task", CLASS)
+    done = ifthen("train", "PPL-DL", CLASS, *SMALL, *NAMES, "--out", "run")
+    assert done.code == 0, done.err
+    assert f"ifthen prune run --task {CLASS}" in done.out
+    sys.modules.pop("rooms")
+    refused(ifthen("evaluate", "run"), f"give --task {CLASS}")
+    assert "rooms" not in sys.modules
+    assert ifthen("prune", "run", *task, "--out", "short.txt", "--episodes", "5").code == 0
+    assert ifthen("export", "run", *task, "--to", "json", "--out", "rules.json").code == 0
+    for rules in ("run", "short.txt", "rules.json"):
+        for command in ("verify", "evaluate", "explain", "show", "prune"):
+            done = ifthen(command, rules, *task)
+            assert done.code == 0, (command, rules, done.err)
+        assert ifthen("export", rules, *task, "--to", "c").code == 0
+    assert ifthen("diff", "run", "short.txt", *task).code == 0
+    again = ifthen("resume", "run", *task, "--threads", "1")
+    assert again.code == 0, again.err
+
+
+def test_a_function_in_a_module_makes_the_environment(ifthen: Runner, rooms: Path) -> None:
+    assert ifthen("train", "PPL-DL", "rooms:make_room", *SMALL, "--out", "run").code == 0
+    warm = ifthen("train", "PPL-DL", CLASS, *SMALL, "--task-set", "options.warmth=1.0", "--out", "warm")
+    assert warm.code == 0, warm.err
+    assert measured(warm.out) == measured(ifthen("evaluate", "run", "--task", "rooms:make_room").out)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("rooms:Rooom", "'rooms' registers no environment 'Rooom', and has no class or function"),
+        ("rooms:size", "has no class or function of that name"),
+        ("rooms:Nope-v0", "'rooms' registers no environment 'Nope-v0'"),
+        ("romms:Room", "'romms', which is neither installed here nor a module in the current folder"),
+        ("rooms:gymnasium", "has no class or function"),
+    ],
+)
+def test_names_that_make_nothing_are_told_in_a_sentence(
+    ifthen: Runner, rooms: Path, name: str, told: str
+) -> None:
+    refused(ifthen("train", "PPL-DL", name), told)
+
+
+def test_the_task_is_named_by_the_folder_of_a_run(ifthen: Runner, rooms: Path) -> None:
+    assert ifthen("train", "PPL-DL", CLASS, *SMALL, *NAMES, "--out", "run").code == 0
+    (rooms / "mine.txt").write_text("IF room <= 20.5 THEN high\nOTHERWISE off\n")
+    sys.modules.pop("rooms")
+    refused(ifthen("evaluate", "mine.txt", "--task", "run"), f"give --task {CLASS} too")
+    at = ifthen("explain", "mine.txt", "--task", "run", "--at", "30,5,0,0.5")  # plays nothing
+    assert "the action is off" in at.out, at.err
+    assert "rooms" not in sys.modules
+    both = ifthen("evaluate", "mine.txt", "--task", "run", "--task", CLASS)
+    assert both.code == 0, both.err
+    assert measured(both.out, "episodes") == "4"
+    refused(ifthen("evaluate", "mine.txt", "--task", CLASS), "unknown feature 'room'")
+    refused(ifthen("evaluate", "mine.txt", "--task", "run", "--task", "CartPole-v1"), "--task takes one task")
+    (rooms / "empty").mkdir()
+    refused(ifthen("evaluate", "mine.txt", "--task", "empty"), "a folder without a run")
+
+
+def test_a_runs_folder_is_enough_for_an_environment_of_gymnasiums(ifthen: Runner, here: Path) -> None:
+    trained = ifthen(
+        "train", "PPL-DL", "CartPole-v1", *SMALL, "--task-set", "episodes=3", *("--out", "CartPole")
+    )
+    assert trained.code == 0, trained.err
+    (here / "mine.txt").write_text("IF pole angle <= 0 THEN push left\nOTHERWISE push right\n")
+    done = ifthen("evaluate", "mine.txt", "--task", "CartPole")
+    assert done.code == 0, done.err
+    assert measured(done.out, "episodes") == "3"
+    model = ifthen("evaluate", "mine.txt", "--task", f"CartPole/{files.MODEL}")
+    assert model.out == done.out
+
+
+def test_names_and_ranges_written_above_rules_are_those_of_the_environments_numbers(
+    ifthen: Runner, rooms: Path
+) -> None:
+    head = ["feature room: -10 to 40 real", "feature outside: -30 to 30 real", "feature hour: 0 to 24"]
+    head += ["feature share: -1 to 1 real", "actions: off, low, high"]
+    rules = ["IF room <= 20.5 THEN high", "OTHERWISE off"]
+    (rooms / "mine.txt").write_text("\n".join([*head, *rules]))
+    refused(ifthen("evaluate", "mine.txt", "--task", CLASS), "write 'feature hour: 0 to 24 real'")
+    head[2] += " real"
+    (rooms / "mine.txt").write_text("\n".join([*head, *rules]))
+    done = ifthen("evaluate", "mine.txt", "--task", CLASS)
+    assert done.code == 0, done.err
+    (rooms / "plain.txt").write_text("IF f0 <= 20.5 THEN action 2\nOTHERWISE action 0\n")
+    assert measured(done.out) == measured(ifthen("evaluate", "plain.txt", "--task", CLASS).out)
+    refused(ifthen("evaluate", "mine.txt", "--task", "CartPole-v1"), "the ruleset speaks of room")
+
+
+def test_rules_that_name_the_numbers_in_another_order_are_refused(ifthen: Runner, rooms: Path) -> None:
+    head = [f"feature {name}: -10 to 40 real" for name in ("f1", "f0", "f2", "f3")]
+    rules = [*head, "actions: action 0, action 1, action 2", "ALWAYS action 0"]
+    (rooms / "mine.txt").write_text("\n".join(rules))
+    refused(ifthen("evaluate", "mine.txt", "--task", CLASS), "the ruleset speaks of f1")
+
+
+def test_settings_of_the_task_are_changed_to_measure_rules(ifthen: Runner, here: Path) -> None:
+    (here / "mine.txt").write_text(
+        "task: CartPole-v1\nIF pole angle <= 0.017 AND pole velocity <= 0.4 THEN push left\n"
+        "OTHERWISE push right\n"
+    )
+    long = ("--task-set", "t_max=5000")
+    done = ifthen("evaluate", "mine.txt", *long)
+    assert done.code == 0, done.err
+    assert measured(done.out, "largest return") == "5,000"
+    assert measured(done.out, "truncated episodes") != "100.0%"
+    few = ("--task-set", "episodes=2", *long)
+    for command in (("verify", "--require", "performance>=501"), ("explain",), ("prune", "--episodes", "2")):
+        changed = ifthen(command[0], "mine.txt", *few, *command[1:])
+        assert changed.code == 0, changed.err
+    assert "2 episodes" in ifthen("diff", "mine.txt", "mine.txt", *few).out
+    refused(ifthen("evaluate", "mine.txt", "--task-set", "tmax=5"), "Did you mean 't_max'")
+    refused(ifthen("evaluate", "mine.txt", "--task-set", "t_max=long"), "t_max")
+    (here / "lake.txt").write_text("task: FrozenLake-4-0.1\nALWAYS Down\n")
+    slippery = ifthen("evaluate", "lake.txt", "--task-set", "p_slip=0.3").out
+    assert measured(slippery) == measured(ifthen("evaluate", "lake.txt", "--task", "FrozenLake-4-0.3").out)
+
+
+def test_a_model_of_ones_own_environment_is_measured_with_changed_settings(
+    ifthen: Runner, rooms: Path
+) -> None:
+    assert ifthen("train", "PPL-DL", CLASS, *SMALL, *NAMES, "--out", "run").code == 0
+    done = ifthen("evaluate", "run", "--task", CLASS, "--task-set", "t_max=5")
+    assert done.code == 0, done.err
+    assert measured(done.out, "steps") == "20"
+    sys.modules.pop("rooms")
+    refused(ifthen("evaluate", "run", "--task-set", "t_max=5"), f"give --task {CLASS}")
+    assert "rooms" not in sys.modules
+
+
+def test_files_never_have_a_function_called(ifthen: Runner, rooms: Path) -> None:
+    (rooms / "run").mkdir()
+    (rooms / "run" / files.SETTINGS).write_text(
+        'system = "PPL-DL"\ntask = "os:getcwd"\nepochs = 2\nseed = 0\n'
+    )
+    refused(ifthen("resume", "run"), "a file cannot have a package imported: give --task os:getcwd")
+    refused(ifthen("resume", "run", "--task", "os:getcwd"), "must make a Gymnasium environment")
+
+
+def test_several_seeds_are_trained_as_a_study_with_its_report(ifthen: Runner, rooms: Path) -> None:
+    many = ("train", "PPL-DL", CLASS, *SMALL, "--task-set", "episodes=2", "--seeds", "2")
+    done = ifthen(*many, "--out", "two")
+    assert done.code == 0, done.err
+    assert "mean ± sd over 2 trials" in done.out
+    assert "open two/report.html" in done.out
+    assert (rooms / "two" / "report.html").exists()
+    steps = ("train", "PPL-DL", CLASS, "--seeds", "2", "--steps", "900")
+    refused(ifthen(*steps), "--seeds repeats a whole run, without --steps")
+    refused(ifthen(*many, "--start", "x.txt", "--overwrite"), "without --start and --overwrite")
+    refused(ifthen("train", "PPL-DL", CLASS, "--seeds", "0"), "trials")
+
+
+def test_steps_that_are_too_few_are_noted(ifthen: Runner, rooms: Path) -> None:
+    few = ("--steps", "9", "--set", "pop_size=8", "--threads", "1", "--out", "few")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", IfthenWarning)
+        done = ifthen("train", "PPL-DL", CLASS, *few)
+    assert done.code == 0, done.err
+    assert "note: nothing was learnt" in done.err

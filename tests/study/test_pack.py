@@ -13,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError, RuleSet
+from ifthen import OutputError, RuleSet, TaskError
 from ifthen.study.folder import LOG, PACK, PLAN, claim, write_log
 from ifthen.study.histories import read_log
 from ifthen.study.read import HISTORIES, read_results, write_pack
@@ -199,6 +199,8 @@ def test_reading_a_packed_study_imports_no_package(results: Results, tmp_path: P
     plan = json.loads((tmp_path / "packed" / PLAN).read_text())
     plan["tasks"] = [task]
     (tmp_path / "packed" / PLAN).write_text(json.dumps(plan))
-    with pytest.raises(OutputError, match=r"would import the package 'antigravity', and to read results"):
+    with pytest.raises(
+        TaskError, match=r"a file cannot have a package imported: give --task antigravity:Cart"
+    ):
         read_results(tmp_path / "packed")
     assert "antigravity" not in sys.modules

@@ -352,7 +352,7 @@ def test_two_processes_cannot_run_one_study(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     folder, plan = tmp_path / "study", small_plan()
     claim(folder, plan)
-    with alone(folder / PLAN, folder), pytest.raises(OutputError, match="another process is training in"):
+    with alone(folder), pytest.raises(OutputError, match="another process is training in"):
         run_study(folder, plan, Local(1), Teller())
     assert len(unfinished(folder, plan)) == 12
 
@@ -385,7 +385,7 @@ def test_settings_do_not_change_under_a_running_study(tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     folder = tmp_path / "study"
     claim(folder, small_plan())
-    with alone(folder / PLAN, folder), pytest.raises(OutputError, match="another process is training in"):
+    with alone(folder), pytest.raises(OutputError, match="another process is training in"):
         claim(folder, small_plan(name="another"))
     assert (folder / PLAN).read_text() == small_plan().to_json()
 

@@ -30,6 +30,7 @@ from ifthen.cli.tasks import tasks
 from ifthen.cli.terminal import err, out
 from ifthen.cli.train import resume, train
 from ifthen.cli.verify import verify
+from ifthen.cli.watch import watch
 from ifthen.errors import IfthenError, IfthenWarning
 
 app = typer.Typer(
@@ -60,7 +61,7 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(check, train, resume, evaluate, show),
+    *(check, train, resume, evaluate, show, watch),
     *(explain, verify, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )

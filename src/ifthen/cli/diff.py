@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import JsonFile, TaskName, read_policy
+from ifthen.cli.model import JsonFile, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import out, write_json
 from ifthen.errors import ParameterError
 
@@ -16,6 +16,7 @@ def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="A policy: model, run folder or rules.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another policy for the same task.")],
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
     json_file: JsonFile = None,
 ) -> None:
     """Show where two policies act differently, and what that does to the performance.
@@ -27,7 +28,7 @@ def diff(
     """
     from ifthen.explanation.diff import diff as difference
 
-    a, b = read_policy(first, task), read_policy(second, task)
+    a, b = read_policy(first, task, task_assignments), read_policy(second, task, task_assignments)
     if a.task is not None and b.task is not None and a.task.name != b.task.name:
         raise ParameterError(
             f"{first} is for {a.task.name} and {second} for {b.task.name}: give --task to compare in."

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.checks import one_of
-from ifthen.cli.model import Model, TaskName, Threads, read_policy
+from ifthen.cli.model import Model, TaskChanges, TaskName, Threads, read_policy
 from ifthen.cli.terminal import print_evaluations
 from ifthen.errors import ParameterError
 
@@ -29,6 +29,7 @@ def evaluate(
         typer.Option(metavar="FIRST-LAST", help="In an environment: play these reset seeds instead."),
     ] = None,
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
     threads: Threads = None,
 ) -> None:
     """Measure a policy where it was trained, and where it was not: exactly on a table, or on test seeds.
@@ -43,7 +44,7 @@ def evaluate(
     from ifthen.simulate.evaluate import evaluate as measure
     from ifthen.simulate.evaluate import evaluations
 
-    policy = read_policy(model, task)
+    policy = read_policy(model, task, task_assignments)
     played, rules = policy.known_task(), policy.ruleset
     given = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
     others = ["--episodes", "--seeds"] if played.has_states else ["--noise"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ifthen.cli.model import Model, Policy, TaskName, read_policy
+from ifthen.cli.model import Model, Policy, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import err, out
 from ifthen.errors import ParameterError, nearest
 
@@ -24,6 +24,7 @@ def explain(
         ),
     ] = None,
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
     at: Annotated[
         str | None,
         typer.Option(metavar="x=5,y=2", help="Say why the policy acts as it does there, and stop."),
@@ -58,7 +59,7 @@ def explain(
         from ifthen.pages.folder import check_folder
 
         check_folder(folder)
-    policy = read_policy(model, task)
+    policy = read_policy(model, task, task_assignments)
     if at is not None:
         from ifthen.explanation.why import explain as explained
 
@@ -72,7 +73,7 @@ def explain(
             raise ParameterError(f"--episode must be from 1 to {played.n_episodes:,}, not {episode}.")
         out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
-    other = None if compare is None else read_policy(compare, task)
+    other = None if compare is None else read_policy(compare, task, task_assignments)
     _explain_all(policy, folder, other, ladder, everything)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -58,65 +58,101 @@ def task_option(task: Any) -> str:
     return f" --task {name}" if name else ""
 
 
-def allow_package(task: Any, typed: str | None) -> None:
-    """Raise where a run's environment is in a package that the user has not typed, and put it in reach."""
-    import gymnasium
+def check_typed(typed: Sequence[str], texts: Collection[str]) -> None:
+    """Raise where a user names a package that a run or study has nothing to do with."""
+    for name in typed:
+        if name not in texts:
+            has = [f"--task {text}" for text in texts if ":" in text]
+            needs = " ".join(has) or "no --task"
+            raise ParameterError(f"what was begun goes on with its own tasks: give {needs}, not {name!r}.")
 
-    name = packaged(task)
-    if typed is not None and typed != name:
-        needs = f"--task {name}" if name else "no --task"
-        raise ParameterError(f"a run goes on with the task that it began with: give {needs}, not {typed!r}.")
-    if name and typed is None and name.rpartition(":")[2] not in gymnasium.registry:
-        raise TaskError(
-            f"the run is one of {name}, and a folder cannot have a package imported: give --task {name}"
+
+class Wanted(NamedTuple):
+    """The task that --task names, if any; the name in a package that was typed; whether a run gave it."""
+
+    task: Task | None = None
+    package: str = ""
+    of_run: bool = False
+
+
+def wanted_task(names: list[str] | None) -> Wanted:
+    """Return the task that --task names: by its name, by a run's folder or model, or by both."""
+    from ifthen.systems.model_file import read
+
+    stored = {name: file for name in names or [] if (file := stored_at(name)) is not None}
+    typed = [name for name in names or [] if name not in stored]
+    if len(stored) > 1 or len(typed) > 1 or (stored and typed and not packaged(typed[0])):
+        raise ParameterError(
+            "--task takes one task: a name, or a run's folder. Only the folder of a run in a package of your "
+            "own goes together with a name, package:Id-v0."
         )
-    reach(typed)
+    named = Wanted(typed_task(typed[0]), packaged(typed[0])) if typed else Wanted()
+    for path, file in stored.items():
+        return Wanted(kept_task(read(file).task, named, Path(path), " too"), named.package, True)
+    return named
 
 
-def kept_task(own: Task, wanted: Task | None, typed: str | None, path: Path) -> Task:
+def stored_at(name: str) -> Path | None:
+    """Return the model file of a path to a run's folder or to a model; None for names of tasks."""
+    from ifthen.environments.registry import known_names
+    from ifthen.runs.folder import CHECKPOINT, MODEL
+
+    path = Path(name)
+    if packaged(name) or name in known_names() or not path.exists():
+        return None
+    if not path.is_dir():
+        return path
+    found = [path / file for file in (MODEL, CHECKPOINT) if (path / file).exists()]
+    if not found:
+        raise ParameterError(f"--task {name} is a folder without a run: give the folder of a run.")
+    return found[0]
+
+
+def kept_task(own: Task, wanted: Wanted, path: Path, also: str = "") -> Task:
     """Return the task to play a model on: its own with all its settings, unless another one is wanted.
+
+    Where --task names the model's own environment in a package, the package was to be imported and the
+    settings stay. If nothing makes the environment here, playing says what to type.
 
     Args:
         own: the model's own.
         wanted: the task that --task names.
-        typed: how it is named. Where it names the model's own environment in a package, the package was to be
-            imported and the settings stay.
-        path: the model, to say what to type where its environment cannot be made.
+        path: the model, to say what to type.
+        also: " too" if --task was given already.
     """
-    import gymnasium
+    from ifthen.environments.make import renewed
+    from ifthen.tasks.gym_task import could_import
 
-    from ifthen.environments.copies import source_of
+    if wanted.task is not None:
+        same = own.origin.get("environment") == wanted.task.origin.get("environment")
+        if same and (text := could_import(getattr(own, "options", {}).values())):
+            raise TaskError(
+                f"the option {text!r} of the task in {path} could have a package imported, and files import "
+                "none. Give the environment in Python: ifthen.load(path, env=…)."
+            )
+        return renewed(own, wanted.package) if same and wanted.package else wanted.task
+    if own.can_be_played:
+        return own
+    name = _began_with(path)
+    if not name.endswith(f":{own.environment}") and own.environment:
+        name = f"PACKAGE:{own.environment}"
 
-    if not own.environment or getattr(own, "factory", None) is not None:
-        return own if wanted is None else wanted
-    if wanted is None:
-        known = own.environment in gymnasium.registry
-        return own if known else own.replaced(factory=_refusal(own.environment, path))
-    if wanted.environment != own.environment or not packaged(typed):
-        return wanted
-    source = source_of(own.environment, getattr(own, "options", {}))
-    source.made.close()
-    return own.replaced(factory=source.factory)  # which other processes can call, too
+    def refuse(**_: Any) -> Any:
+        told = f"give --task {name or 'MODULE:CLASS'}{also}"
+        raise TaskError(f"nothing registers it here. Name the package that does: {told}")
+
+    return own.replaced(factory=refuse)
 
 
-def _refusal(environment: str, path: Path) -> Callable[..., Any]:
-    """Return a function in place of an environment that no package registers here: it says what to type.
-
-    That is the name that the run began with, or "PACKAGE:Id-v0" where it is not known.
-    """
+def _began_with(path: Path) -> str:
+    """Return the `package:Id-v0` that the run of a model or folder began with; "" where it is not known."""
     from ifthen.runs.folder import SETTINGS
     from ifthen.runs.settings import read_settings
 
     try:
-        said = packaged(read_settings((path if path.is_dir() else path.parent) / SETTINGS).get("task"))
+        return packaged(read_settings((path if path.is_dir() else path.parent) / SETTINGS).get("task"))
     except IfthenError:
-        said = ""
-    name = said if said.endswith(f":{environment}") else f"PACKAGE:{environment}"
-
-    def refuse(**_: Any) -> Any:
-        raise TaskError(f"nothing registers it here. Name the package that does: give --task {name}")
-
-    return refuse
+        return ""
 
 
 Model = Annotated[
@@ -126,12 +162,32 @@ Model = Annotated[
         help="A model file, the folder of a finished run, or rules in a .json, .txt or .md file.",
     ),
 ]
-TaskName = Annotated[
-    str | None,
+Packages = Annotated[
+    list[str] | None,
     typer.Option(
         "--task",
-        help="The task, where MODEL does not say or another one is meant; package:Id-v0 imports the package "
-        "of an environment of your own, and a model of it keeps its settings.",
+        help="package:Id-v0, where a task is an environment in a package of your own: files never have one "
+        "imported. May be repeated.",
+    ),
+]
+TaskName = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="The task, where MODEL does not say or another one is meant: a name, or a run's folder. "
+        "package:Id-v0 imports the package of an environment of your own, module:Class a class in a module; "
+        "a model of it keeps its settings, and so does a run's folder that is given besides.",
+        show_default=False,
+    ),
+]
+TaskChanges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--task-set",
+        metavar="NAME=VALUE",
+        help="Change a setting of the task, such as t_max=5000; may be repeated.",
+        show_default=False,
     ),
 ]
 Threads = Annotated[
@@ -160,22 +216,42 @@ class Policy(NamedTuple):
         return self.task
 
 
-def read_policy(path: Path, task: str | None = None) -> Policy:
-    """Return the rules in a model, a run's folder or a file of rules, with their task where it is known."""
-    from ifthen.explanation.read import SUFFIXES, read_ruleset
-    from ifthen.simulate.simulator import checked_ruleset
+def read_policy(path: Path, task: list[str] | None = None, changes: list[str] | None = None) -> Policy:
+    """Return the rules in a model, a run's folder or a file of rules, with their task where it is known.
 
-    wanted = typed_task(task) if task else None
+    Args:
+        path: the file or folder.
+        task: what --task names.
+        changes: what --task-set changes in the task.
+    """
+    from ifthen.environments.make import fitted
+    from ifthen.explanation.read import SUFFIXES, read_ruleset
+    from ifthen.runs.folder import FILES, MODEL
+    from ifthen.runs.settings import changed_task, parse_assignment
+    from ifthen.simulate.simulator import checked_ruleset
+    from ifthen.systems.model_file import read
+
+    new = dict(parse_assignment(text, "--task-set") for text in changes or [])
+    wanted = wanted_task(task)
     if path.suffix.lower() in SUFFIXES and not path.is_dir():
-        ruleset, written = read_ruleset(path, wanted)
-        policy = Policy(str(path), path.name, ruleset, wanted or _named_task(written, path))
+        beside = path.parent / MODEL
+        if (
+            not wanted.of_run and path.name in FILES and beside.exists()
+        ):  # the rules of a run: it has the task
+            wanted = wanted._replace(task=kept_task(read(beside).task, wanted, path.parent))
+        ruleset, written = read_ruleset(path, wanted.task)
+        policy = Policy(str(path), path.name, ruleset, wanted.task or _named_task(written, path))
     else:
         learner = load_model(path)
         name = f"{learner.name} in {path}"
-        played = kept_task(learner.task, wanted, task, path)
+        played = wanted.task if wanted.of_run else kept_task(learner.task, wanted, path)
         policy = Policy(name, learner.name, learner.ruleset, played, learner.parameters.noise)
+    if new:
+        policy = policy._replace(task=changed_task(policy.known_task(), new, wanted.package))
     if policy.task is not None:
-        checked_ruleset(policy.ruleset, policy.task)
+        own, rules = fitted(policy.task, policy.ruleset)
+        checked_ruleset(rules, own)
+        policy = policy._replace(task=own, ruleset=rules)
     return policy
 
 
@@ -193,7 +269,9 @@ def _named_task(name: str | None, path: Path) -> Task | None:
             raise TaskError("files import no packages")
         return task_by_name(name)
     except TaskError:
-        err.print(f"(no name makes the task {name!r} that {path} is for: give the run's folder to have it)")
+        err.print(
+            f"(no name makes the task {name!r} that {path} is for: give --task, its name or a run's folder)"
+        )
         return None
 
 

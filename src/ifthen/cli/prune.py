@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ifthen.checks import real_number, whole_number
-from ifthen.cli.model import Model, Policy, TaskName, Threads, check_rules_file, read_policy
+from ifthen.cli.model import Model, Policy, TaskChanges, TaskName, Threads, check_rules_file, read_policy
 from ifthen.cli.terminal import err, out, print_reading, print_table, write_rules
 from ifthen.digits import in_units
 from ifthen.errors import ParameterError
@@ -27,6 +27,7 @@ def prune(
     model: Model,
     file: RulesFile = None,
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
     as_list: Annotated[
         bool, typer.Option("--list", help="Make it a decision list, as short as can be found.")
     ] = False,
@@ -83,7 +84,7 @@ def prune(
         raise ParameterError("--list changes no action and the ladder does: its policies are lists already.")
     if all_rungs and file is not None and not one_rung:
         raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
-    policy = read_policy(model, task)
+    policy = read_policy(model, task, task_assignments)
     needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
     _check_states(policy, needs)
     if all_rungs:

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ifthen.cli.model import Packages, check_typed, packaged, reach
 from ifthen.cli.terminal import Stop, err, out, print_table
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
+    from ifthen.runs.settings import RunSettings
+    from ifthen.study.engines import Engine
     from ifthen.study.plan import StudyPlan, Trial
+    from ifthen.study.results import Results
     from ifthen.study.trial import Ended
 
 study = typer.Typer(no_args_is_help=True, help="Compare systems over tasks and trials.")
@@ -44,6 +48,8 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     from ifthen.study.plan import read_plan
 
     wanted = read_plan(plan_file, changes or [])
+    for task in wanted.tasks:
+        reach(task)
     trials = wanted.trials_to_run()
     processes = checked_threads(workers, "workers")
     tasks = wanted.tasks_by_name()
@@ -136,6 +142,7 @@ def run(
     address: Annotated[
         str | None, typer.Option(help="A running Dask cluster's scheduler, such as tcp://10.0.0.1:8786.")
     ] = None,
+    typed: Packages = None,
 ) -> None:
     """Run a study, or what is left of it: finished trials are never run again.
 
@@ -145,22 +152,33 @@ def run(
     - `ifthen study run studies/noise.toml --out runs/noise --reuse runs/paper`
     - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
     """
-    from ifthen.study.folder import check_source, claim, take_over, unfinished
+    from ifthen.study.folder import check_source, claim, take_over
     from ifthen.study.plan import read_plan, safe_name
-    from ifthen.study.run import engine_by_name, run_study
+    from ifthen.study.run import engine_by_name
 
     wanted = read_plan(plan_file, changes or [])
     crew = engine_by_name(engine, workers, address)
     path = folder or Path("runs") / safe_name(wanted.name)
+    for task in wanted.tasks:
+        reach(task)
     everything = len(wanted.trials_to_run())
     for other in reuse or ():
-        check_source(other)
+        check_source(other, wanted.texts_of_tasks() | set(typed or ()))
     claim(path, wanted)
     for other in reuse or ():
-        taken = take_over(path, wanted, other)
+        taken = take_over(path, wanted, other, typed or ())
         why = "" if taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
         out.print(f"{taken:,} trials are taken from {other}{why}")
-    left = unfinished(path, wanted)
+    _run_all(path, wanted, crew)
+    out.print(f"all {everything:,} trials are in {path}; 'ifthen study report {path}' shows them")
+
+
+def _run_all(path: Path, wanted: StudyPlan, crew: Engine) -> None:
+    """Run what is left of a study, or leave with an exit code that says that some is still left."""
+    from ifthen.study.folder import unfinished
+    from ifthen.study.run import run_study
+
+    everything, left = len(wanted.trials_to_run()), unfinished(path, wanted)
     out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
     with Stop() as stop, _Progress(path, wanted, left) as progress:
         whole = run_study(path, wanted, crew, progress.told, lambda: stop.asked, progress.watch)
@@ -170,13 +188,65 @@ def run(
     if not whole:
         err.print(f"{len(unfinished(path, wanted))} trials failed: see *.failed.txt in {path / 'trials'}")
         raise typer.Exit(1)
-    out.print(f"all {everything:,} trials are in {path}; 'ifthen study report {path}' shows them")
+
+
+def run_seeds(
+    settings: RunSettings, seeds: int, folder: Path | None, workers: int | None, not_for_many: list[str]
+) -> None:
+    """Train a system on a task from several seeds, as a study, and write its report.
+
+    Args:
+        settings: of the run that is repeated.
+        seeds: how many times.
+        folder: of the study; one of its name in runs/ where None.
+        workers: how many processes; one per core where None.
+        not_for_many: options that were given and are for one run only.
+    """
+    from ifthen.errors import ParameterError
+    from ifthen.runs.task_settings import texts_of
+    from ifthen.study.folder import claim
+    from ifthen.study.plan import checked_plan, safe_name
+    from ifthen.study.run import engine_by_name
+
+    if not_for_many:
+        raise ParameterError(f"--seeds repeats a whole run, without {' and '.join(not_for_many)}.")
+    name = f"{settings.system}-{settings.make_task().name}-{seeds}seeds"
+    given = settings.model_dump(exclude_none=True)
+    wanted = checked_plan(
+        {
+            "name": name,
+            "systems": [{"name": settings.system, "parameters": settings.parameters}],
+            "tasks": [given["task"]],
+            "trials": seeds,
+            "epochs": settings.epochs,
+            "first_seed": settings.seed,
+        }
+    )
+    path = folder or Path("runs") / safe_name(name)
+    wanted.trials_to_run()  # raises where the system or the task is impossible
+    claim(path, wanted)
+    _run_all(path, wanted, engine_by_name("local", workers, None))
+    typed = [text for text in texts_of(settings.task) if packaged(text)]
+    tables(path, typed=typed)
+    report(path, typed)
+
+
+def _results(folder: Path, typed: list[str] | None) -> Results:
+    """Return a study's results; only packages that the user names are imported."""
+    from ifthen.study.read import read_results
+
+    for name in typed or ():
+        reach(name)
+    results = read_results(folder, typed or ())
+    check_typed(typed or [], results.plan.texts_of_tasks())
+    return results
 
 
 @study.command()
 def tables(
     folder: StudyFolder,
     write: Annotated[bool, typer.Option("--write", help="Also write them to FOLDER/tables.")] = False,
+    typed: Packages = None,
 ) -> None:
     """Print a study's tables: performance with verdicts, sizes of rulesets, and times.
 
@@ -184,11 +254,10 @@ def tables(
 
     - `ifthen study tables runs/paper --write`
     """
-    from ifthen.study.read import read_results
     from ifthen.study.report import write_tables
     from ifthen.study.tables import all_tables
 
-    results = read_results(folder)
+    results = _results(folder, typed)
     for table in all_tables(results).values():
         print_table(table)
         out.print()
@@ -198,18 +267,17 @@ def tables(
 
 
 @study.command()
-def report(folder: StudyFolder) -> None:
+def report(folder: StudyFolder, typed: Packages = None) -> None:
     """Write a study's report: one page to open, all tables, and all figures as PNG and PDF.
 
     It can be written at any time: what is not finished yet is left out, and said. For example:
 
     - `ifthen study report runs/paper`
     """
-    from ifthen.study.read import read_results
     from ifthen.study.report import write_report
     from ifthen.study.verdicts import judge, main_measure, tallies
 
-    results = read_results(folder)
+    results = _results(folder, typed)
     with err.status("reading") as status:
         path = write_report(folder, results, status.update)
     for tally in tallies(judge(results, main_measure(results))):
@@ -222,6 +290,7 @@ def pack(
     folder: StudyFolder,
     to: Annotated[Path, typer.Option("--out", help="A new folder for the packed study.")],
     rulesets: Annotated[bool, typer.Option(help="Keep the final rulesets.")] = True,
+    typed: Packages = None,
 ) -> None:
     """Pack a study's results into a few files, to be kept or sent: all that its report needs.
 
@@ -230,9 +299,9 @@ def pack(
     - `ifthen study pack runs/paper --out results/paper`
     - `ifthen study report results/paper`
     """
-    from ifthen.study.read import read_results, write_pack
+    from ifthen.study.read import write_pack
 
-    results = read_results(folder)
+    results = _results(folder, typed)
     with err.status("packing"):
         write_pack(to, results, rulesets)
     size = sum(path.stat().st_size for path in to.rglob("*") if path.is_file())

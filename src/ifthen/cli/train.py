@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import Threads, allow_package, packaged, reach, read_policy, task_option
+from ifthen.cli.model import Packages, Threads, check_typed, packaged, reach, read_policy, task_option
+from ifthen.cli.study import run_seeds
 from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def train(
         float | None, typer.Option(metavar="SCORE", help="Stop sooner, when this performance is reached.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [default: 0]")] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Train this many times, from --seed on, side by side; a study with its report."),
+    ] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--out", help="Folder for the results.  [default: runs/SYSTEM-TASK-seedN]"),
@@ -66,6 +71,7 @@ def train(
     - `ifthen train XCSF FrozenLake-4-0 --steps 50000 --stop-at 0.7`
     - `ifthen train --config run.toml`
     - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
+    - `ifthen train PPL-DL CartPole-v1 --seeds 10 --out runs/ten`
 
     A configuration file holds for example:
 
@@ -77,9 +83,10 @@ def train(
         noise = "stream"
 
     Any Gymnasium environment with Discrete actions is a task, by its id, or by `package:Id-v0` where a
-    package of yours registers it, such as a module in the current folder. Runs of such an environment are
-    opened again with `--task package:Id-v0`, as files never have packages imported. Its settings, by
-    --task-set or in place of the line `task = …`:
+    package of yours registers it, such as a module in the current folder; `module:Class` names a class, or a
+    function that makes the environment. Runs of such an environment are opened again with
+    `--task package:Id-v0`, as files never have packages imported. Its settings, by --task-set or in place of
+    the line `task = …`:
 
         [task]
         environment = "CartPole-v1"
@@ -89,7 +96,7 @@ def train(
         ranges = {"cart velocity" = [-3.0, 3.0]}
         options = {sutton_barto_reward = true}
 
-    Others are name, t_max, floor, noise_seed, player, feature_names and action_names.
+    Others are name, t_max, floor, noise_seed, player, lanes, leave_out, feature_names and action_names.
     """
     from ifthen.runs.folder import RunFolder
     from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
@@ -108,6 +115,11 @@ def train(
     reach(settings.task)
     changes = dict(parse_assignment(text) for text in assignments or [])
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
+    if seeds is not None:
+        others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
+        others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
+        run_seeds(settings, seeds, folder, threads, [name for name, own in others.items() if own is not None])
+        return
     rules = None if start is None else read_policy(start).ruleset
     learner = settings.make_system(threads, rules)
     learner.check()
@@ -115,21 +127,16 @@ def train(
     name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
     default = Path("runs") / name
     run_folder = RunFolder(folder or default)
-    run_folder.claim(settings, overwrite, rules)
-    if suited := _suited(learner, settings.parameters):
-        named = packaged(settings.task) or learner.task.environment
-        out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
-    _learn_and_report(run_folder, settings, learner, curves)
+    with run_folder.claimed(settings, overwrite, rules):
+        if suited := _suited(learner, settings.parameters):
+            named = packaged(settings.task) or learner.task.environment
+            out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
+        _learn_and_report(run_folder, settings, learner, curves)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task", help="package:Id-v0, where the run is one of an environment in a package of your own."
-        ),
-    ] = None,
+    typed: Packages = None,
     tensorboard: Curves = None,
     threads: Threads = None,
 ) -> None:
@@ -140,16 +147,19 @@ def resume(
     - `ifthen resume runs/first`
     """
     from ifthen.runs.folder import RunFolder
+    from ifthen.runs.task_settings import texts_of
 
     run_folder = RunFolder(folder)
-    settings = run_folder.settings()
-    allow_package(settings.task, task)
-    learner = run_folder.system(settings, threads)
-    goal = settings.goal
-    done = goal.count(learner.now.records[-1]) if learner.started else 0
-    finished = learner.started and settings.is_done(learner)
-    out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
-    _learn_and_report(run_folder, settings, learner, _curves(tensorboard))
+    settings = run_folder.settings(typed or ())
+    check_typed(typed or [], texts_of(settings.task))
+    reach(settings.task)
+    with run_folder.alone():
+        learner = run_folder.system(settings, threads)
+        goal = settings.goal
+        done = goal.count(learner.now.records[-1]) if learner.started else 0
+        finished = learner.started and settings.is_done(learner)
+        out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
+        _learn_and_report(run_folder, settings, learner, _curves(tensorboard))
 
 
 def _curves(folder: Path | None) -> list[Callback]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -52,13 +53,19 @@ class OneEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def source_of(env: Any, given: Mapping[str, Option]) -> Source:
-    """Return an environment for a task: of an id and keyword arguments, an environment, or a function."""
+    """Return an environment for a task: of a name and keyword arguments, an environment, or a function.
+
+    A name is an id of Gymnasium's, `package:Id-v0`, or `module:attribute` of a class or function.
+    """
     if isinstance(env, str):
         keywords: dict[str, Any] = {**given, **UNCHECKED}
         try:
-            made = gymnasium.make(env, **keywords)
-        except Exception as problem:
+            kind = _attribute(env)
+            made = gymnasium.make(env, **keywords) if kind is None else kind(**given)
+        except (Exception, SystemExit) as problem:  # whatever somebody's module raises
             raise TaskError(cannot_make(env, problem)) from problem
+        if kind is not None:
+            return Source(_checked(made, env), "", dict(given), partial(kind, **given) if given else kind)
         spec: Any = made.spec
         return Source(made, spec.id, dict(given), _factory(spec))
     if given:
@@ -70,13 +77,27 @@ def source_of(env: Any, given: Mapping[str, Option]) -> Source:
             made = env()
         except Exception as problem:
             raise TaskError(f"the function that makes the environment failed: {problem!r}.") from problem
-        if not isinstance(made, gymnasium.Env):
-            raise TaskError(f"the function must make a Gymnasium environment, not {made!r}.")
-        return Source(made, "", {}, env)
+        return Source(_checked(made, "the function"), "", {}, env)
     raise TaskError(
         f"a task needs a Gymnasium environment, its id such as 'CartPole-v1', or a function that makes one, "
         f"not {env!r}."
     )
+
+
+def _attribute(name: str) -> Any:
+    """Return the class or function that `module:attribute` names; None for an id of Gymnasium's."""
+    module, colon, attribute = name.partition(":")
+    if not colon or not attribute.isidentifier():
+        return None
+    found = getattr(importlib.import_module(module), attribute, None)
+    return found if callable(found) else None
+
+
+def _checked(made: Any, maker: str) -> Any:
+    """Return what was made, or raise if it is no environment."""
+    if not isinstance(made, gymnasium.Env):
+        raise TaskError(f"{maker} must make a Gymnasium environment, not {made!r}.")
+    return made
 
 
 def _made_again(env: Any) -> Source | None:

@@ -22,14 +22,16 @@ from ifthen.environments.registry import (
     KnownFeature,
     about,
     is_gymnasiums_own,
+    known_by_id,
     known_environments,
     known_names,
     listed_ids,
 )
 from ifthen.errors import IfthenWarning, RuleError, TaskError, nearest
 from ifthen.rules.feature import REAL_LIMIT, Feature
+from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
-from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player, cannot_make
+from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player
 from ifthen.tasks.probe import is_open, probed_ranges, try_out
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
@@ -325,16 +327,17 @@ def stand_in_task(task: Task, environment: str) -> EnvTask:
     )
 
 
-def played_in(task: Task, env: Any) -> Task:
+def played_in(task: Task, env: Any, options: Mapping[str, Option] | None = None) -> Task:
     """Return a task that is played in an environment given anew, as files hold none.
 
     Args:
         task: the task.
         env: an environment, its id, or a function that makes one; it must observe and do the same things.
+        options: keyword arguments for making the environment, if `env` is its id.
     """
     if not isinstance(task, EnvTask):
         raise TaskError(f"{task.name} is a table of states and needs no environment: leave env out.")
-    source = source_of(env, {})
+    source = source_of(env, options or {})
     try:
         found = task.spaces_of(source.made)[0]
         if found.parts != task.flat.parts:
@@ -347,6 +350,38 @@ def played_in(task: Task, env: Any) -> Task:
     lanes = 1 if source.note else task.lanes
     own = {"environment": source.environment, "options": source.options} if source.environment else {}
     return task.replaced(factory=source.factory, lanes=lanes, **own)
+
+
+def renewed(task: Task, name: str) -> Task:
+    """Return a task from a file, played in the environment that a user names; a table stays as it is."""
+    return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
+
+
+def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
+    """Return a task and rules for it whose features and actions are the same.
+
+    The names and ranges of the rules count, in the order of the environment's numbers, unless ifthen knows
+    the environment's names. Rules that cannot be meant for the task stay as they are.
+    """
+    sizes = [(len(each.features), len(each.action_names)) for each in (task, ruleset)]
+    if not isinstance(task, EnvTask) or sizes[0] != sizes[1]:
+        return task, ruleset
+    pairs = list(zip(task.features, ruleset.features, strict=True))
+    names = [(own.name, other.name) for own, other in pairs]
+    names += zip(task.action_names, ruleset.action_names, strict=True)
+    renamed = [(own, other) for own, other in names if own != other]
+    moved = {own for own, _ in names} & {other for _, other in renamed}
+    if moved or (renamed and known_by_id(task.environment).features):
+        return task, ruleset
+    for own, other in pairs:
+        if other.is_integer and not own.is_integer:
+            raise TaskError(
+                f"{other.name} is a whole number in the rules and a real number in {task.name}: write "
+                f"'feature {other.name}: {other.low} to {other.high} real' before the rules."
+            )
+    features = tuple(replace(feature, clips=True) for feature in ruleset.features)
+    data = {**ruleset.to_dict(), "features": [feature.to_dict() for feature in features]}
+    return task.replaced(features=features, action_names=ruleset.action_names), RuleSet.from_dict(data)
 
 
 def _spaces_in_words(flat: FlatSpace) -> str:
@@ -373,7 +408,8 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
     Args:
         name: `FrozenLake-SIZE-SLIP` for the paper's maps, `FrozenLake-SIZE-SLIP-mapSEED` for random
             ones, or the id of a Gymnasium environment, such as `Taxi-v4` or `CartPole-v1`;
-            `package:Id-v0` imports the package that registers it first, as `gymnasium.make` does.
+            `package:Id-v0` imports the package that registers it first, as `gymnasium.make` does, and
+            `module:attribute` names a class, or a function that makes the environment, in a module.
     """
     for known in known_environments():
         task = known.task_named(name)
@@ -381,10 +417,7 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
             return task
     if name not in gymnasium.registry and not _MODULE.fullmatch(name):
         raise TaskError(_unknown(name))
-    try:
-        env = gymnasium.make(name)
-    except Exception as problem:
-        raise TaskError(cannot_make(name, problem)) from problem
+    env = source_of(name, {}).made
     try:
         if has_table(env):
             return table_task(env)

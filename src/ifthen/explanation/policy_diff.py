@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ifthen.digits import NOTHING
+from ifthen.notebook import Shown
 from ifthen.rules.feature import number_in_words
 from ifthen.simulate.scope import Number, column_of
 from ifthen.text_table import GAP, fitting_rows, folded, least_widths, prose
@@ -70,8 +71,8 @@ class DifferentState:
     carries: float | None
 
 
-@dataclass(frozen=True)
-class PolicyDiff:
+@dataclass(frozen=True, repr=False)
+class PolicyDiff(Shown):
     """How two policies differ. Fields that do not apply are None, and are not printed.
 
     Args:

@@ -46,7 +46,8 @@ def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, s
                 "this is a table to look at; rules are read from lines such as 'IF x <= 3 THEN Left'."
             )
         read = RulesText(text)
-        features, actions = (None, None) if task is None else (task.features, task.action_names)
+        features = None if task is None or read.features else task.features
+        actions = None if task is None or read.actions else task.action_names
         return read.ruleset(features, actions, None, known_task), read.task
     except (RuleError, OverflowError) as problem:
         raise RuleError(f"{path}: {problem}") from None

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import percent, plural
+from ifthen.notebook import Part, Shown
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.lists import first_match
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simulate.scope import AnyTask, Scope, ruleset_of, scope_of, where_in_words
-from ifthen.text_table import fitting_rows, latex_table, latex_text, markdown_table
+from ifthen.text_table import TextTable, fitting_rows, latex_table, latex_text, markdown_table
 
 if TYPE_CHECKING:
     import polars
@@ -88,8 +89,8 @@ class ShownRule:
         return "?" if self.share is None else percent(self.share) if self.share else "<1%"
 
 
-@dataclass(frozen=True)
-class Reading:
+@dataclass(frozen=True, repr=False)
+class Reading(Shown):
     """A ruleset in the order in which it is read.
 
     Args:
@@ -187,6 +188,11 @@ class Reading:
         proven = all(rule.never for rule in hidden)
         what = f"never decide{s}" if proven else f"decide{s} in none of the visited states"
         return f"and {plural(len(hidden), 'rule')} that {what}{votes}"
+
+    def shown_parts(self) -> list[Part]:
+        """Return how the rules choose, and a table of them."""
+        rows = [(str(rule.number), rule.words, *self._measures(rule).values()) for rule in self.rules]
+        return [self.heading, TextTable("", ("#", "rule", *self._headers[3:]), tuple(rows))]
 
     def to_markdown(self) -> str:
         """Return the reading as Markdown: a sentence and a table."""

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.checks import whole_number
 from ifthen.digits import percent, plural
 from ifthen.errors import ParameterError, TaskError
+from ifthen.notebook import Shown
 from ifthen.randomness import below, check_seed, stream
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import task_of
@@ -101,8 +102,8 @@ class Stretch(NamedTuple):
         return f"{f'step {first}' if first == last else f'steps {first}–{last}'}: rule {self.rule + 1}"
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, repr=False)
+class Trace(Shown):
     """One episode.
 
     Args:

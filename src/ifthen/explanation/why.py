@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
 from ifthen.explanation.pictures.grid import has_grid, letters
+from ifthen.notebook import Shown
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -120,8 +121,8 @@ FEWEST_DIGITS = 4
 LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """Why a ruleset does what it does in one state.
 
     Args:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.digits import plural
 from ifthen.errors import RuleError, nearest
+from ifthen.notebook import Part, Shown
 from ifthen.rules import box
 from ifthen.rules.arrays import (
     Floats,
@@ -28,6 +30,7 @@ from ifthen.rules.arrays import (
 )
 from ifthen.rules.comparison import Comparison, Scoring
 from ifthen.rules.feature import Feature
+from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
     import polars
@@ -37,7 +40,7 @@ NULL_ACTION = -1
 """What a ruleset answers where none of its rules matches."""
 
 
-class RuleSet(ABC):
+class RuleSet(Shown, ABC):
     """Rules over named features, each proposing one named action.
 
     Args:
@@ -194,6 +197,12 @@ class RuleSet(ABC):
             notes = self.rule_notes(r)
             lines.append(f"{r + 1:>{digits}}. {self.rule_in_words(r)}" + (f"  ({notes})" if notes else ""))
         return "\n".join(lines)
+
+    def shown_parts(self) -> list[Part]:
+        """Return how the rules choose, and a table of them."""
+        rows = ((str(r + 1), self.rule_in_words(r), self.rule_notes(r)) for r in range(len(self)))
+        table = TextTable("", ("#", "rule", self.notes_title), tuple(rows))
+        return [f"{plural(len(self), 'rule')}. {self.how}", table.without_empty([""])]
 
     def rule_in_words(self, rule: int) -> str:
         """Return rule number `rule` (from 0): IF … THEN …, or OTHERWISE … or ALWAYS … without a condition."""

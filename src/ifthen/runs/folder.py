@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from ifthen.explanation.read import read_ruleset
 from ifthen.exports.data import to_json
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.settings import RunSettings, checked_settings, read_settings
-from ifthen.store import alone, atomic_file, write_text
+from ifthen.runs.task_settings import refuse_imports
+from ifthen.store import alone, atomic_file, remove_half_written, write_text
 from ifthen.systems import model_file
 from ifthen.systems.registry import load
 from ifthen.systems.system import Callback, System
@@ -41,10 +43,31 @@ class RunFolder:
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
-    def claim(self, settings: RunSettings, overwrite: bool, start: RuleSet | None = None) -> None:
-        """Take the folder for a new run, from `start` on; raise if that would lose an older one."""
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of the folder, and remove what killed ones have left half written."""
+        with alone(self.path):
+            remove_half_written(self.path, *FILES, START)
+            yield
+
+    @contextmanager
+    def claimed(self, settings: RunSettings, overwrite: bool, start: RuleSet | None = None) -> Iterator[None]:
+        """Take the folder for a new run, from `start` on; raise if that would lose an older one.
+
+        Nobody else gets it before the end: nothing is deleted that a running process still needs.
+        """
         if self.path.exists() and not self.path.is_dir():
             raise OutputError(f"{self.path} is a file, not a folder. Give another --out.")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise OutputError(f"cannot make the folder {self.path}: {problem.strerror or problem}.") from None
+        with self.alone():
+            self._begin(settings, overwrite, start)
+            yield
+
+    def _begin(self, settings: RunSettings, overwrite: bool, start: RuleSet | None) -> None:
+        """Remove an older run where that is allowed, and write the settings of a new one."""
         present = [name for name in (*FILES, START) if (self / name).exists()]
         if present and not overwrite:
             unfinished = MODEL not in present and SETTINGS in present
@@ -62,11 +85,17 @@ class RunFolder:
             write_text(self / START, to_json(start))
         write_text(self / SETTINGS, settings.to_toml())
 
-    def settings(self) -> RunSettings:
-        """Return the settings of the run that the folder holds."""
+    def settings(self, typed: Collection[str] = ()) -> RunSettings:
+        """Return the settings of the run that the folder holds.
+
+        Args:
+            typed: the texts that the user has typed; no other one may have a package imported.
+        """
         if not (self / SETTINGS).exists():
             raise OutputError(f"{self.path} holds no run: there is no {SETTINGS} in it.")
-        return checked_settings(read_settings(self / SETTINGS))
+        settings = checked_settings(read_settings(self / SETTINGS))
+        refuse_imports(settings.task, typed, f"the run in {self.path}")
+        return settings
 
     def system(self, settings: RunSettings, threads: int | None) -> System:
         """Return the run's system in its last saved state: from its model, its checkpoint, or fresh."""
@@ -82,27 +111,27 @@ class RunFolder:
     def learn(
         self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]
     ) -> bool:
-        """Learn the rest, then write model and history; return whether the run is finished."""
+        """Learn the rest, then write model and history, alone; return whether the run is finished."""
         goal = settings.goal
-        with alone(self / SETTINGS, self.path):
-            done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
-            if goal.unit == "epochs" and done > goal.target:
-                raise ParameterError(
-                    f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
-                )
-            left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
-            system.learn(
-                **left,
-                callback=[*callbacks, lambda learner: not settings.is_done(learner)],
-                progress_bar=progress_bar,
-                checkpoint=self / CHECKPOINT,
-                checkpoint_every=settings.checkpoint_every,
+        done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
+        system.warn_if_over(goal)
+        if goal.unit == "epochs" and done > goal.target:
+            raise ParameterError(
+                f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
             )
-            if settings.is_done(system):
-                with atomic_file(self / HISTORY) as file:
-                    system.history.write_csv(file)
-                system.save(self / MODEL)
-                (self / CHECKPOINT).unlink(missing_ok=True)
+        left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
+        system.learn(
+            **left,
+            callback=[*callbacks, lambda learner: not settings.is_done(learner)],
+            progress_bar=progress_bar,
+            checkpoint=self / CHECKPOINT,
+            checkpoint_every=settings.checkpoint_every,
+        )
+        if settings.is_done(system):
+            with atomic_file(self / HISTORY) as file:
+                system.history.write_csv(file)
+            system.save(self / MODEL)
+            (self / CHECKPOINT).unlink(missing_ok=True)
         return settings.is_done(system)
 
 
@@ -122,7 +151,7 @@ def _check_same(found: System, expected: System, path: Path) -> None:
 
 def with_task(system: System, task: Task, path: Path) -> System:
     """Return a system from a file on an equal task that can make its environment, which no file can hold."""
-    if getattr(task, "factory", None) is None:
+    if getattr(task, "factory", None) is None and getattr(system.task, "factory", None) is None:
         return system
     return type(system).from_model(replace(model_file.read(path), task=task), system.threads)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ifthen.errors import ParameterError, nearest
 from ifthen.rules.ruleset import RuleSet
-from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task
+from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
 from ifthen.systems.callbacks import StopAt
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import STEP_LIMIT, Goal, System, checked_parameters
@@ -72,6 +72,32 @@ class RunSettings(BaseModel):
         for name, table in tables.items():
             lines += ["", f"[{name}]", *(_toml_line(key, value) for key, value in table.items())]
         return "\n".join(lines) + "\n"
+
+
+class _TaskAlone(BaseModel):
+    """Settings of a task, to be checked like those of a run."""
+
+    task: TaskSettings
+
+
+def changed_task(task: Task, changes: Mapping[str, Any], name: str = "") -> Task:
+    """Return a task with some of its settings changed, such as t_max.
+
+    Args:
+        task: the task.
+        changes: settings by name, as `with_settings` takes them.
+        name: how a user names its environment, if its id alone does not make it.
+    """
+    if not changes:
+        return task
+    given = task.settings
+    if not name:
+        task.make().close()  # which says what to do if nothing makes it here
+    if "environment" in given:
+        given["environment"] = name or given["environment"]
+    if "options.max_episode_steps" in changes:
+        del given["t_max"]
+    return made_task(checked(_TaskAlone, {"task": with_settings(given, changes)}).task)
 
 
 def toml_value(value: object) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
-import gymnasium
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag
 
+from ifthen.environments.copies import source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.frozen_lake import frozen_lake, settings_named
 from ifthen.environments.make import env_task, task_by_name
 from ifthen.errors import ParameterError, TaskError
-from ifthen.tasks.gym_task import EnvTask, cannot_make
+from ifthen.tasks.gym_task import EnvTask, could_import
 from ifthen.tasks.table import TabularTask
 
 NAME, ENVIRONMENT, LAKE = "a name", "an environment", "a lake"
 OF_TABLES = {"enumerations"}
-OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges"}
+OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes", "leave_out"}
 """Settings of environments with a transition table only, and of all others only."""
 
 
@@ -52,7 +52,7 @@ class EnvironmentSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     environment: str
-    """The id; "package:Id-v0" imports the package that registers it first."""
+    """The id; "package:Id-v0" imports the package that registers it first; or "module:attribute"."""
     name: str | None = None
     episodes: int | None = None
     gamma: float | None = None
@@ -64,6 +64,8 @@ class EnvironmentSettings(BaseModel):
     feature_names: list[str] | None = None
     action_names: list[str] | None = None
     ranges: dict[str, list[float]] | None = None
+    lanes: int | None = None
+    leave_out: list[str] | None = None
     enumerations: int | None = None
     options: dict[str, bool | int | float | str] | None = None
     """Keyword arguments for making the environment."""
@@ -72,10 +74,8 @@ class EnvironmentSettings(BaseModel):
         """Return the task: tabular where the environment has a transition table, as by its name alone."""
         given = self.model_dump(exclude_none=True, exclude={"environment", "options"})
         options: dict[str, Any] = dict(self.options or {})
-        try:
-            env: Any = gymnasium.make(self.environment, **options)
-        except Exception as problem:
-            raise TaskError(cannot_make(self.environment, problem)) from problem
+        source = source_of(self.environment, options)
+        env = source.made
         try:
             tabular = has_table(env)
             for setting in (OF_PLAYED if tabular else OF_TABLES) & set(given):
@@ -85,6 +85,9 @@ class EnvironmentSettings(BaseModel):
                 )
             if tabular:
                 return table_task(env, **given)
+            limit = env.spec.max_episode_steps if source.environment else None
+            if limit and self.t_max and self.t_max > limit > 0:
+                options["max_episode_steps"] = self.t_max
         finally:
             env.close()
         return env_task(self.environment, options=options, **given)
@@ -117,6 +120,30 @@ SETTINGS_OF: dict[str, list[str]] = {
 def made_task(given: OneOfThese) -> TabularTask | EnvTask:
     """Return the task of settings."""
     return task_by_name(given) if isinstance(given, str) else given.make_task()
+
+
+def texts_of(given: OneOfThese) -> list[str]:
+    """Return the texts of a task's settings that its environment is made with."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, FrozenLakeSettings):
+        return []
+    return [given.environment, *(text for text in (given.options or {}).values() if isinstance(text, str))]
+
+
+def refuse_imports(given: OneOfThese, typed: Collection[str], where: str) -> None:
+    """Raise where making the task that a file describes could import a package.
+
+    Args:
+        given: the settings in the file.
+        typed: what the user has typed; such a text may have its package imported.
+        where: what has the file, to say whose task it is.
+    """
+    text = could_import(texts_of(given), typed)
+    if text:
+        raise TaskError(
+            f"{where} needs {text}, and a file cannot have a package imported: give --task {text}"
+        )
 
 
 def with_settings(given: Any, changes: Mapping[str, Any]) -> Any:

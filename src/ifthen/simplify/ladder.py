@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
+from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
@@ -25,7 +26,7 @@ from ifthen.simulate.scope import AnyTask, ruleset_of, tabular
 from ifthen.simulate.table import optimal_performance, policy_table
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.table import TabularTask
-from ifthen.text_table import fitting_rows
+from ifthen.text_table import TextTable, fitting_rows
 
 if TYPE_CHECKING:
     import polars
@@ -59,8 +60,8 @@ class Rung:
         )
 
 
-@dataclass(frozen=True)
-class Ladder:
+@dataclass(frozen=True, repr=False)
+class Ladder(Shown):
     """Policies with fewer and fewer rules.
 
     Args:
@@ -106,12 +107,20 @@ class Ladder:
         return polars.DataFrame(rows, schema=names, orient="row")
 
     def __str__(self) -> str:
-        rows = [("rules", "performance", "of optimum", "states changed")]
+        table = self._text_table()
+        return "\n".join([table.title, *fitting_rows([table.headings, *table.rows], "rrrr", 80)])
+
+    def shown_parts(self) -> list[Part]:
+        """Return a row per rung."""
+        return [self._text_table()]
+
+    def _text_table(self) -> TextTable:
+        rows = []
         for rung in self.rungs:
             share = "–" if np.isnan(rung.fraction) else f"{rung.fraction:.1%}"
             rows.append((str(len(rung.ruleset)), f"{rung.performance:.4f}", share, str(rung.changed)))
         title = f"{self.before} rules on {self.task}; the optimum is {self.optimum:.4f}"
-        return "\n".join([title, *fitting_rows(rows, "rrrr", 80)])
+        return TextTable(title, ("rules", "performance", "of optimum", "states changed"), tuple(rows))
 
     def figure(self) -> Figure:
         """Draw the exact performance of every rung, of the policy as it was given and of an optimal one."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
+from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
 from ifthen.rules.ruleset import RuleSet
@@ -27,8 +28,8 @@ from ifthen.tasks.gym_task import EnvTask
 Form = Literal["list"]
 
 
-@dataclass(frozen=True, eq=False)
-class PruneResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PruneResult(Shown):
     """A pruned policy. Fields that do not apply are None.
 
     Args:
@@ -61,6 +62,10 @@ class PruneResult:
 
     def __str__(self) -> str:
         return self.words
+
+    def shown_parts(self) -> list[Part]:
+        """Return the result in words, and the rules that are left."""
+        return [self.words, *self.ruleset.shown_parts()]
 
 
 def prune(

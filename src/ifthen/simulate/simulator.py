@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.digits import in_units, plural
 from ifthen.errors import TaskError
+from ifthen.notebook import Part, Shown
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.task import Method, Noise, Task
+from ifthen.text_table import TextTable
 
 HEATS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 
@@ -99,7 +102,7 @@ class Reinforcement(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Shown):
     """How well a policy does in a task. Fields that do not apply to the task are None, and are not shown.
 
     Args:
@@ -138,10 +141,34 @@ class Evaluation:
     returns: NDArray[np.float64] | None = field(default=None, repr=False)
     seeds: NDArray[np.int64] | None = field(default=None, repr=False)
 
-    def __repr__(self) -> str:
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.repr}
-        told = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value is not None)
-        return f"Evaluation({told})"
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {text}" if name else text for name, text in self._said())
+
+    def shown_parts(self) -> list[Part]:
+        """Return what was measured, one row each."""
+        return [TextTable("", ("", ""), tuple((name or "how", text) for name, text in self._said()))]
+
+    def _said(self) -> Iterator[tuple[str, str]]:
+        """Yield names and numbers of what applies, in words."""
+        yield (
+            "performance",
+            "no return: a state without a rule" if self.failed else in_units(self.performance),
+        )
+        if self.optimum is not None:
+            share = "" if self.fraction is None else f" ({self.fraction:.1%} of it reached)"
+            yield "optimum", in_units(self.optimum) + share
+        if self.deviation is not None:
+            yield "standard deviation", in_units(self.deviation)
+        if self.least is not None and self.most is not None:
+            yield "returns", f"{in_units(self.least)} to {in_units(self.most)}"
+        played = f"{plural(self.episodes, 'episode')} of {plural(self.steps, 'step')} in all"
+        yield "", "exact" if self.method == "exact" else played
+        if self.truncated_share:
+            yield "truncated", f"{self.truncated_share:.1%}"
+        if self.failed_share:
+            yield "reached a state with no rule", f"{self.failed_share:.1%}"
+        if self.uncovered:
+            yield "states with no rule", f"{len(self.uncovered):,}"
 
 
 class Simulator(ABC):

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from ifthen.errors import OutputError, ParameterError
 from ifthen.jit import sources_hash
 from ifthen.provenance import versions
 from ifthen.runs.folder import identity
+from ifthen.runs.task_settings import refuse_imports
 from ifthen.store import alone, atomic_file, write_text
 from ifthen.study.histories import LOG_COLUMNS, write_history
 from ifthen.study.plan import StudyPlan, Trial
@@ -41,18 +42,19 @@ def claim(folder: Path, plan: StudyPlan) -> None:
     """
     path = folder / PLAN
     with errors_of_files(f"work in {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    with errors_of_files(f"work in {folder}"), alone(folder):
         if not path.exists():
-            if folder.exists() and any(folder.iterdir()):
+            if any(folder.iterdir()):
                 raise OutputError(f"{folder} holds other files and no study: give another folder.")
             write_text(path, plan.to_json())
         if (folder / PACK).exists():
             raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
-        before = plan_of(folder)
+        before = plan_of(folder, plan.texts_of_tasks())
         _check_same(folder, before, plan)
         sign(folder)
         if before.to_json() != plan.to_json():
-            with alone(path, folder):
-                write_text(path, plan.to_json())
+            write_text(path, plan.to_json())
 
 
 def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
@@ -67,18 +69,26 @@ def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
             )
 
 
-def plan_of(folder: Path) -> StudyPlan:
-    """Return the plan of the study that a folder holds, or raise where it holds none that can be read."""
+def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
+    """Return the plan of the study that a folder holds, or raise where it holds none that can be read.
+
+    Args:
+        folder: the study's folder, which somebody else may have made.
+        typed: the texts that the user has typed; no other one may have a package imported.
+    """
     path = folder / PLAN
     if not path.exists():
         raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
     try:
-        return StudyPlan.from_json(path.read_text(encoding="utf-8"))
+        plan = StudyPlan.from_json(path.read_text(encoding="utf-8"))
     except (ParameterError, UnicodeDecodeError) as problem:
         raise OutputError(
             f"{path} cannot be read: {problem} It says what the folder's trials are of: put back the file, "
             "or begin the study in another folder."
         ) from None
+    for task in plan.tasks:
+        refuse_imports(task, typed, f"a task of the study in {folder}")
+    return plan
 
 
 def _short(value: Any) -> str:
@@ -128,9 +138,14 @@ def sign(folder: Path) -> None:
             )
 
 
-def check_source(other: Path) -> StudyPlan:
-    """Return the plan of another study that trials can be taken over from, or raise where it is none."""
-    plan = plan_of(other)
+def check_source(other: Path, typed: Collection[str] = ()) -> StudyPlan:
+    """Return the plan of another study that trials can be taken over from, or raise where it is none.
+
+    Args:
+        other: its folder.
+        typed: the texts that the user has typed; no other one may have a package imported.
+    """
+    plan = plan_of(other, typed)
     if (other / PACK).exists():
         raise OutputError(
             f"{other} holds a packed study, which has no trained systems to take over: "
@@ -140,19 +155,19 @@ def check_source(other: Path) -> StudyPlan:
     return plan
 
 
-def take_over(folder: Path, plan: StudyPlan, other: Path) -> int:
+def take_over(folder: Path, plan: StudyPlan, other: Path, typed: Collection[str] = ()) -> int:
     """Copy the trials that another study has finished and this one, claimed, has not; return how many.
 
     Two trials are the same if system, every parameter, task, seed, epochs, versions and sources are: then
     their results are, to the last byte. A study that does not say its sources is taken at its versions.
     """
-    their_plan = check_source(other)
+    their_plan = check_source(other, plan.texts_of_tasks() | set(typed))
     if their_plan.epochs != plan.epochs or maker_of(other) not in (None, maker_here()):
         return 0
     theirs = {_cell(their_plan, system, task): (system, task) for system, task in _cells(their_plan)}
     same = {cell: theirs.get(_cell(plan, *cell)) for cell in _cells(plan)}
     taken = 0
-    with errors_of_files(f"work in {folder}"), alone(folder / PLAN, folder):
+    with errors_of_files(f"work in {folder}"), alone(folder):
         for trial in unfinished(folder, plan):
             cell = same[trial.system, trial.task]
             if cell is not None:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ifthen.errors import ParameterError, nearest
 from ifthen.runs.settings import checked, parse_assignment, read_settings
-from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task
+from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import EPOCH_LIMIT, System, checked_parameters
 from ifthen.tasks.task import Task
@@ -137,6 +137,10 @@ class StudyPlan(BaseModel):
                 raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
             named[task.name] = task
         return named
+
+    def texts_of_tasks(self) -> set[str]:
+        """Return the texts that the environments of the tasks are made with."""
+        return {text for task in self.tasks for text in texts_of(task)}
 
     def trials_to_run(self) -> list[Trial]:
         """Return all trials, seed by seed; raises where a system or a task is impossible.

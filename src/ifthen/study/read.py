@@ -14,9 +14,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import sys
 import tempfile
 import zlib
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -111,7 +111,6 @@ def _rulesets_path(folder: Path, system: str, task: str) -> Path:
 
 def read_pack(folder: Path, plan: StudyPlan) -> Results:
     """Return the results of a packed study, or raise where its files are not those that were packed."""
-    _check_imports(folder, plan)
     pack, trials = _pack_of(folder), plan.trials_to_run()
     for name, packed in pack.sha256.items():
         path = folder / name
@@ -128,19 +127,6 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
     ruleset = (lambda trial: _packed_ruleset(folder, trial)) if pack.rulesets else None
     log = read_log(folder / LOG)
     return Results(plan, histories, tuple(sorted(failed)), tuple(missing), ruleset, log, pack.versions)
-
-
-def _check_imports(folder: Path, plan: StudyPlan) -> None:
-    """Raise where making a task would import a package: somebody else may have packed the study."""
-    for given in plan.tasks:
-        environment = given if isinstance(given, str) else getattr(given, "environment", "")
-        package, colon, _ = environment.rpartition(":")
-        if colon and package not in sys.modules:
-            raise OutputError(
-                f"the study packed in {folder} has the task {environment!r}: to make it would import the "
-                f"package {package!r}, and to read results must not. If you trust that package, import it "
-                "first in Python and call ifthen.study.read.read_results there."
-            )
 
 
 def _pack_of(folder: Path) -> Pack:
@@ -179,9 +165,15 @@ def _read_rulesets(path: Path) -> dict[int, RuleSet]:
         raise OutputError(f"{path} is damaged: {problem}.") from None
 
 
-def read_results(folder: Path) -> Results:
-    """Return the results in a study's folder, or in a packed one; raise where there are none."""
-    plan = plan_of(folder)
+def read_results(folder: Path, typed: Collection[str] = ()) -> Results:
+    """Return the results in a study's folder, or in a packed one; raise where there are none.
+
+    Args:
+        folder: the folder.
+        typed: tasks of the study, such as "package:Id-v0", that may have their packages imported. Packages
+            that are imported already need not be named.
+    """
+    plan = plan_of(folder, typed)
     packed = (folder / PACK).exists()
     results = read_pack(folder, plan) if packed else _of_trials(folder, plan)
     if not len(results.histories):

@@ -17,10 +17,10 @@ from typing import Any
 
 from ifthen.errors import EngineError, OutputError, ParameterError, nearest
 from ifthen.parallel import checked_threads
-from ifthen.store import alone, write_text
+from ifthen.store import alone, remove_half_written, write_text
 from ifthen.study.cluster import Dask
 from ifthen.study.engines import Crew, Engine, Job, Local
-from ifthen.study.folder import PLAN, errors_of_files, unfinished, write_log
+from ifthen.study.folder import MADE_BY, PLAN, errors_of_files, unfinished, write_log
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 
@@ -73,7 +73,7 @@ def run_study(
         watch: called now and then with the trials that have been given out.
         job: what a process does for a trial.
     """
-    with errors_of_files(f"work in {folder}"), alone(folder / PLAN, folder):
+    with errors_of_files(f"work in {folder}"), alone(folder):
         _tidy(folder, plan)
         waiting = unfinished(folder, plan)
         if waiting and not stop():
@@ -87,6 +87,7 @@ def run_study(
 def _tidy(folder: Path, plan: StudyPlan) -> None:
     """Remove what earlier runs of a study have left behind, but for what trials go on from."""
     (folder / STOP).unlink(missing_ok=True)
+    remove_half_written(folder, PLAN, MADE_BY, STOP)
     for trial in plan.trials_to_run():
         files = TrialFiles(folder, trial)
         if not files.finished:

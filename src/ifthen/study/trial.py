@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from ifthen.digits import in_units
 from ifthen.errors import IfthenError, ModelFileError, OutputError
 from ifthen.runs.folder import identity, with_task
-from ifthen.store import write_text
+from ifthen.store import remove_half_written, write_text
 from ifthen.study.histories import write_history
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.systems.registry import load
@@ -82,8 +82,8 @@ class TrialFiles:
 
     def finish(self) -> None:
         """Remove what only an unfinished trial has; the attempts last, to show where that was cut short."""
-        half_written = self.history.parent.glob(f".{self.history.stem}.*")  # by processes that were killed
-        for path in (self.checkpoint, self.progress, self.failure, *half_written, self.attempts):
+        remove_half_written(self.history.parent, self.history.stem)  # by processes that were killed
+        for path in (self.checkpoint, self.progress, self.failure, self.attempts):
             path.unlink(missing_ok=True)
 
     def give_up(self) -> Ended:

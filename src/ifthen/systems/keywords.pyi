@@ -12,6 +12,7 @@ class SystemKeywords(TypedDict, total=False):
     seed: int
     threads: int | None
     start: RuleSet | None
+    verbose: int
     noise: Noise
 
 class PPLDLKeywords(SystemKeywords, total=False):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -19,7 +20,7 @@ from ifthen.provenance import versions
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import EnvTask, could_import
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import ARRAYS
 from ifthen.tasks.task import Task
@@ -104,9 +105,19 @@ def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArr
     if isinstance(part, EnvironmentPart):
         for name in arrays:
             raise TaskError(f"the array {name!r} does not belong to a task that is an environment.")
+        if text := could_import(part.options.values()):
+            plain["factory"] = partial(_refuse_import, text)
         return EnvTask(**plain)
     plain["layout"] = None if part.layout is None else tuple(part.layout)
     return TabularTask(**plain, **{name: cast(Any, arrays[name]) for name in ARRAYS})
+
+
+def _refuse_import(text: str) -> None:
+    """Stand in for an environment that could have a package imported."""
+    raise TaskError(
+        f"its option {text!r} could have a package imported, and files import none. Give the environment "
+        "yourself: ifthen.load(path, env=…)."
+    )
 
 
 FORMAT = "ifthen-model"

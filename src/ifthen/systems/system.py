@@ -6,6 +6,7 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,8 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
-from ifthen.environments.make import as_task
-from ifthen.errors import ModelFileError, ParameterError, nearest
+from ifthen.environments.make import as_task, played_in
+from ifthen.errors import IfthenWarning, ModelFileError, ParameterError, nearest
+from ifthen.notebook import NotebookBar, Part, Shown, in_notebook
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
@@ -103,7 +105,7 @@ class Goal(NamedTuple):
         return self.target if unit == self.unit else NEVER
 
 
-class System(ABC):
+class System(Shown, ABC):
     """A learner of rules.
 
     Args:
@@ -111,6 +113,7 @@ class System(ABC):
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a ruleset to begin with; random rules only where None.
+        verbose: 1 to print a line now and then while learning.
         parameters: the system's parameters by name; see its `Parameters`.
     """
 
@@ -129,9 +132,11 @@ class System(ABC):
         seed: int = 0,
         threads: int | None = None,
         start: RuleSet | None = None,
+        verbose: int = 0,
         **parameters: Any,
     ) -> None:
         self._task = as_task(task)
+        self.verbose = whole_number("verbose", verbose, 0, 2)
         if self._task.default_action is not None and not self.has_order:
             raise ParameterError(
                 f"a default action is the last rule of a decision list, and {self.name}'s rules have no "
@@ -148,11 +153,29 @@ class System(ABC):
 
     @property
     def task(self) -> Task:
-        """The task that is learnt. A system keeps its task.
-
-        `ifthen.load(path, env=…)` gives a saved one its environment where files cannot name it.
-        """
+        """The task that is learnt. A system keeps its task; `set_env` gives it an environment to play in."""
         return self._task
+
+    def get_env(self) -> Any:
+        """Return a fresh environment of the task."""
+        return self.task.make()
+
+    def set_env(self, env: Any) -> None:
+        """Go on in an environment that is given: an object, its id, or a function that makes it.
+
+        It must observe and do the same things. Files hold no environments of one's own: a loaded system needs
+        one to learn on, and `ifthen.load(path, env=…)` gives it at once.
+        """
+        other = type(self)(
+            played_in(self.task, env),
+            seed=self.seed,
+            threads=self.threads,
+            start=self.start,
+            verbose=self.verbose,
+            **self.parameters.model_dump(),
+        )
+        other._now, other.asked_to_stop = self._now, self.asked_to_stop
+        self.__dict__ = other.__dict__  # nothing is left of simulators that play the old one
 
     @classmethod
     def list_parameters(cls) -> list[tuple[str, Any, str]]:
@@ -253,6 +276,7 @@ class System(ABC):
         if self._now is None:
             population, record = self.begin(progress_bar)
             self._now = Moment(0, population, (record,))
+            self.warn_if_over(goal)
         if checkpoint is not None:
             self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
         bar, show = _progress(self, goal)
@@ -262,6 +286,8 @@ class System(ABC):
                     population, record = self.advance(self._now.population, self._now.records[-1], goal)
                     self._now = self._now.followed_by(population, record)
                     show()
+                    if self.verbose:
+                        self._print_progress(goal)
                     if checkpoint is not None and self.epoch % checkpoint_every == 0:
                         self.save(checkpoint)
                     if after_epoch(self) is False:
@@ -270,6 +296,25 @@ class System(ABC):
                 if checkpoint is not None:
                     self.save(checkpoint)
         return self
+
+    def warn_if_over(self, goal: Goal) -> None:
+        """Say so if a goal in steps or episodes leaves nothing to learn: epoch 0 alone has reached it."""
+        took = goal.count(self.now.records[-1])
+        if len(self.now.records) == 1 and 0 < goal.target <= took:
+            message = (
+                f"nothing was learnt. The first generation alone took {took:,} {goal.unit}, and "
+                f"{goal.target:,} were asked for: give {10 * took:,} or more, or epochs in place of "
+                f"{goal.unit}. A smaller pop_size, or fewer episodes of the task, makes generations shorter."
+            )
+            warnings.warn(message, IfthenWarning, stacklevel=3)
+
+    def _print_progress(self, goal: Goal) -> None:
+        """Print a line after every tenth of the way to a goal."""
+        before, done = (goal.count(record) for record in self.now.records[-2:])
+        apart = max(1, goal.target // 10)
+        if done // apart > before // apart:
+            steps, reached = self.num_timesteps, in_units(self.best_so_measured)
+            print(f"{self.name}: epoch {self.epoch}, {steps:,} steps, performance {reached}")
 
     def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
         """Return when to stop, or raise where that is no count, or more than one."""
@@ -329,6 +374,11 @@ class System(ABC):
         return self.now.epoch
 
     @property
+    def num_timesteps(self) -> int:
+        """How many environment steps were taken so far."""
+        return int(self._now.records[-1]["steps"]) if self._now else 0
+
+    @property
     def history(self) -> polars.DataFrame:
         """One row per epoch, from 0 (the initial population) on; one more where learning is inside one."""
         import polars
@@ -375,6 +425,11 @@ class System(ABC):
         if not isinstance(system, cls):
             raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
         return system
+
+    def shown_parts(self) -> list[Part]:
+        """Return what it is and, once it has learnt, its rules."""
+        told = repr(self).strip("<>")
+        return [told, *self.ruleset.shown_parts()] if self.started and self.num_timesteps else [told]
 
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
@@ -426,6 +481,15 @@ def _plain(value: Any) -> Any:
 
 def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
     """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
+    label = f"{system.name} on {system.task.name}"
+    if in_notebook():
+        own = NotebookBar(label, goal.target, goal.unit)
+
+        def show_there() -> None:
+            reached = f"performance {in_units(system.best_so_measured)}"
+            own.update(goal.count(system.now.records[-1]), reached)
+
+        return own, show_there
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
@@ -437,7 +501,7 @@ def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         TextColumn("performance {task.fields[best]}"),
     )
     done = goal.count(system.now.records[-1])
-    row = bar.add_task(f"{system.name} on {system.task.name}", total=goal.target, completed=done, best="")
+    row = bar.add_task(label, total=goal.target, completed=done, best="")
 
     def show() -> None:
         best = in_units(system.best_so_measured)

@@ -6,7 +6,9 @@ nothing was learnt or selected on the test seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
@@ -35,6 +37,7 @@ T_MAX_LIMIT = 10_000_000
 LANES_LIMIT = 1_000
 LEAST_GAMMA = 1e-6
 SUITABLE_RULES = 12
+_ID = re.compile(r"[\w./-]+-v\d+")
 
 
 def cannot_make(environment: str, problem: BaseException) -> str:
@@ -43,10 +46,35 @@ def cannot_make(environment: str, problem: BaseException) -> str:
     if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
         return f'the environment {environment!r} needs a package: pip install "ifthen[box2d]".'
     if isinstance(problem, ModuleNotFoundError) and colon:
-        return f"the environment {name!r} needs the package {module!r}, which is not installed here."
-    unknown = isinstance(problem, gymnasium.error.UnregisteredEnv)
-    hint = " Import the package that registers it first." if unknown else ""
-    return f"the environment {environment!r} cannot be made: {problem}{hint}"
+        needed = problem.name or module
+        return (
+            f"the environment {name!r} needs the package {needed!r}, which is neither installed here nor a "
+            "module in the current folder."
+        )
+    if not isinstance(problem, gymnasium.error.UnregisteredEnv):
+        return f"the environment {environment!r} cannot be made: {problem or repr(problem)}"
+    if colon:
+        return f"{module!r} registers no environment {name!r}, and has no class or function of that name."
+    return f"the environment {environment!r} cannot be made: {problem} Import the package that registers it."
+
+
+def could_import(texts: Iterable[Any], typed: Collection[str] = ()) -> str:
+    """Return the first text with which making an environment could import a package; "" where none can.
+
+    Gymnasium imports what stands before a colon, and so do environments that make others. What is read from a
+    file must not have anything imported; what is imported already is not imported again. Nor may it have a
+    class or function called, `module:attribute`.
+
+    Args:
+        texts: an environment's id and options, as a file gives them.
+        typed: what the user has typed, who may have anything imported.
+    """
+    for text in texts:
+        if isinstance(text, str) and ":" in text and text not in typed:
+            package, _, rest = text.partition(":")
+            if package not in sys.modules or not _ID.fullmatch(rest):
+                return text
+    return ""
 
 
 def wrappers_with_statistics(env: Any) -> list[Any]:
@@ -149,6 +177,27 @@ class EnvTask(Task):
         if not all(isinstance(value, get_args(Option)) for value in options):
             raise TaskError(f"options must hold texts and numbers only, not {self.options!r}.")
         object.__setattr__(self, "options", dict(self.options))
+
+    @property
+    def can_be_played(self) -> bool:
+        """Whether a function makes the environment, or Gymnasium knows its id."""
+        return self.factory is not None or self.environment in gymnasium.registry
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that make the task, without `floor`, which depends on the others."""
+        names = ("episodes", "t_max", "gamma", "default_action", "noise_seed", "player", "lanes")
+        named = {} if self.name == self.origin.get("environment") else {"name": self.name}
+        return {
+            "environment": self.environment,
+            **named,
+            **{name: getattr(self, name) for name in names},
+            "leave_out": list(self.leave_out),
+            "options": dict(self.options),
+            "feature_names": [feature.name for feature in self.features],
+            "action_names": list(self.action_names),
+            "ranges": {feature.name: [feature.low, feature.high] for feature in self.features},
+        }
 
     @property
     def is_stochastic(self) -> bool:

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import RuleError
+from ifthen.errors import RuleError, TaskError
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.tasks.table_checks import ARRAYS, checked_fields
 from ifthen.tasks.task import Task
@@ -114,6 +115,30 @@ class TabularTask(Task):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that define the task, by name."""
         return {name: getattr(self, name) for name in ARRAYS}
+
+    def make(self, **options: Any) -> Any:
+        """Return a fresh environment, if the table is that of an environment that Gymnasium knows.
+
+        Args:
+            options: such as render_mode.
+        """
+        label = str(self.origin.get("environment", ""))
+        if label not in gymnasium.registry:
+            raise TaskError(f"{self.name} is a table of states: nothing makes an environment of it.")
+        if "p_slip" in self.origin:
+            options |= {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
+        return gymnasium.make(label, **options)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that make the task: of a lake, or of the environment that published its table."""
+        label = str(self.origin.get("environment", ""))
+        if "p_slip" in self.origin:
+            made: dict[str, Any] = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"]}
+        else:
+            made = {"environment": label} | ({} if self.name == label else {"name": self.name})
+        names = ("gamma", "t_max", "enumerations", "noise_seed")
+        return made | {name: getattr(self, name) for name in names}
 
     @property
     def n_states(self) -> int:

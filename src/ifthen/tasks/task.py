@@ -52,6 +52,24 @@ class Task(ABC):
     """The id of the Gymnasium environment that a file may name; "" where there is none."""
 
     @property
+    def can_be_played(self) -> bool:
+        """Whether episodes can be played here: False if nothing here makes the environment."""
+        return True
+
+    @abstractmethod
+    def make(self, **options: Any) -> Any:
+        """Return a fresh environment of the task; raise if there is none.
+
+        Args:
+            options: such as render_mode.
+        """
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings that make the task, as the table [task] of a configuration file has them."""
+
+    @property
     def n_actions(self) -> int:
         """The number of actions."""
         return len(self.action_names)

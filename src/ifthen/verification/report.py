@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ifthen.digits import plural
+from ifthen.notebook import Part, Shown
 from ifthen.simulate.scope import AnyTask, ruleset_of, where_in_words
+from ifthen.text_table import TextTable
 from ifthen.verification.case import Case
 from ifthen.verification.findings import SHOWN, Finding, Requirement, Result, Value
 from ifthen.verification.properties import NOTES, PROPERTIES, grounds, judge, parse
 
-NARROWEST = 40
+NARROWEST, MOST_FINDINGS = 40, 20
 LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault", "? not decided")
 
 
@@ -55,8 +57,8 @@ def verify(policy: Any, task: AnyTask | None = None, require: str | Sequence[str
     )
 
 
-@dataclass(frozen=True)
-class Verification:
+@dataclass(frozen=True, repr=False)
+class Verification(Shown):
     """A machine-checked report about a ruleset.
 
     It counts as true where every requirement is met: `assert ifthen.verify(rules, task, "complete,safe")`
@@ -106,6 +108,14 @@ class Verification:
             "passed": self.passed,
             "findings": [finding.to_dict() for finding in self.findings],
         }
+
+    def shown_parts(self) -> list[Part]:
+        """Return every property with its value and reason, what was found, and the requirements."""
+        rows = tuple((self.sign(name), name, self.reasons[name]) for name in self.properties)
+        found = tuple(finding.text for finding in self.findings)
+        met = [f"{'✓' if each.passed else '✗'} {each.text}: {each.why}" for each in self.requirements]
+        head = f"{self.subject} on {self.scope}"
+        return [TextTable(head, ("", "property", "why"), rows, found[:MOST_FINDINGS]), *met]
 
     def to_text(self, width: int = 100) -> str:
         """Return the report for a terminal.

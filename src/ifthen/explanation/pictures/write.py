@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -52,24 +53,33 @@ def write_pictures(
 
 def pictures(ruleset: RuleSet, task: Task | None = None) -> Iterator[tuple[str, Figure]]:
     """Yield the pictures that can be drawn, each with its name; see `write_pictures`."""
+    for name, draw in drawings(ruleset, task).items():
+        yield name, draw()
+
+
+def drawings(ruleset: RuleSet, task: Task | None = None) -> dict[str, Callable[[], Figure]]:
+    """Return what draws each picture, by its name; see `write_pictures`."""
     table = table_of(ruleset, task)
-    played = table is None and task is not None
+    found: dict[str, Callable[[], Figure]] = {}
     if table is not None and has_grid(table):
-        yield "policy", policy_figure(ruleset, table)
-        yield "who-decides", who_decides_figure(ruleset, table)
-        yield from ((what, heat_figure(what, ruleset, table)) for what in HEATS)
-    if played:
-        yield "policy", slice_figure(ruleset, task, features=2)
+        found["policy"] = partial(policy_figure, ruleset, table)
+        found["who-decides"] = partial(who_decides_figure, ruleset, table)
+        found |= {what: partial(heat_figure, what, ruleset, table) for what in HEATS}
+    played = task if table is None else None
+    if played is not None:
+        found["policy"] = partial(slice_figure, ruleset, played, features=2)
         if len(ruleset.features) > 2:
-            yield "slices", slice_figure(ruleset, task)
+            found["slices"] = partial(slice_figure, ruleset, played)
     if task is not None:
-        yield "usage", usage_figure(ruleset, task)
-    if played and task is not None:
-        yield "episode", episode_figure(ruleset, task)
+        found["usage"] = partial(usage_figure, ruleset, task)
+    if played is not None:
+        found["episode"] = partial(episode_figure, ruleset, played)
     elif table is None or not has_grid(table):
-        yield "slices", slice_figure(ruleset, task)
+        found["slices"] = partial(slice_figure, ruleset, task)
+    return found
 
 
 def policy_picture(ruleset: RuleSet, task: Task) -> Figure | None:
     """Return the picture called `policy`; None where a task does not offer it."""
-    return next((figure for name, figure in pictures(ruleset, task) if name == "policy"), None)
+    draw = drawings(ruleset, task).get("policy")
+    return None if draw is None else draw()

@@ -202,8 +202,15 @@ def _carried(rule: ReadRule, kind: type[RuleSet], features: int) -> dict[str, An
     return carries
 
 
+def _in_words(names: Any) -> list[str]:
+    """Return a kind, names of actions, or features with their ranges, in short."""
+    parts = [names] if isinstance(names, str) else names
+    return [f"{p.name} {p.low} to {p.high} {p.kind}" if isinstance(p, Feature) else p for p in parts]
+
+
 def _agreed(what: str, written: Any, given: Any) -> Any:
     """Return what the head says or what was given, or raise where these are two things."""
     if written and given and written != given:
-        raise RuleError(f"the text says other {what} than were given: {written!r} and {given!r}.")
+        both = [", ".join(_in_words(each)) for each in (written, given)]
+        raise RuleError(f"the text says other {what} than were given: {both[0]}, not {both[1]}.")
     return written or given

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ifthen.checks import one_of
 from ifthen.digits import plural
 from ifthen.errors import TaskError
+from ifthen.notebook import Part, Shown
 from ifthen.randomness import check_seed, stream
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.decision_list import DecisionList
@@ -54,8 +55,8 @@ WORK: dict[str, Work] = {
 }
 
 
-@dataclass(frozen=True)
-class ShortestList:
+@dataclass(frozen=True, repr=False)
+class ShortestList(Shown):
     """A decision list and what is proven of its length.
 
     Args:
@@ -91,6 +92,10 @@ class ShortestList:
 
     def __str__(self) -> str:
         return f"{self.rules}\n\n{self.how}"
+
+    def shown_parts(self) -> list[Part]:
+        """Return the rules, and what is known of their number."""
+        return [*self.rules.shown_parts(), self.how]
 
 
 def shortest_decision_list(

@@ -1,0 +1,191 @@
+"""An episode as an animated picture, with the rule that decides as a caption.
+
+A table with a grid is shown on its board. Any other task is shown as its environment renders itself.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PIL import Image, ImageDraw, ImageFont
+
+from ifthen.errors import IfthenError, TaskError
+from ifthen.explanation.pictures.grid import has_grid
+from ifthen.explanation.pictures.grid_figures import policy_figure
+from ifthen.explanation.trace import trace
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import tabular
+from ifthen.store import atomic_file
+from ifthen.tasks.task import Task
+
+MOST_FRAMES = 500
+"""Of a longer episode only every second, third … step becomes a frame."""
+WIDEST, NARROWEST = 600, 360
+"""Of a frame, in pixels."""
+LETTERS, LINES, EDGE = 13, 3, 6
+USUAL_RATE, BOARD_RATE = 20, 3
+"""Frames a second, where an environment does not say, and on a board."""
+LAST_SECONDS = 2.0
+DPI = 150
+INK, DOT = "#222222", "#CC79A7"
+
+
+class Frame(NamedTuple):
+    """A picture and what is said of it."""
+
+    picture: Image.Image
+    caption: str
+
+
+class NoPictureError(TaskError):
+    """A task that cannot be rendered here, for the reason given."""
+
+
+def film(ruleset: RuleSet, task: Task, seed: int) -> tuple[list[Frame], float]:
+    """Play an episode and return its frames, and how many of them a second are to be shown.
+
+    Args:
+        ruleset: the policy.
+        task: the task.
+        seed: of the episode; in an environment the reset seed.
+    """
+    if has_grid(task):
+        return list(_on_board(ruleset, task, seed)), BOARD_RATE
+    env = rendering(task, "rgb_array")
+    try:
+        rate = float(env.metadata.get("render_fps") or USUAL_RATE)
+        frames: list[Frame] = []
+        play(ruleset, task, env, seed, lambda caption: frames.append(Frame(_picture(env, task), caption)))
+        return frames, rate
+    finally:
+        env.close()
+
+
+def rendering(task: Task, mode: str) -> Any:
+    """Return a fresh environment that renders itself in a mode, or raise saying why it does not."""
+    try:
+        env = task.make(render_mode=mode)
+    except TaskError:
+        env = task.make()  # raises if it cannot be made at all
+        if mode not in (env.metadata.get("render_modes") or []):
+            raise NoPictureError(f"{task.name} does not render itself.") from None
+        raise
+    if env.render_mode != mode and mode in (env.metadata.get("render_modes") or []):
+        env.unwrapped.render_mode = mode  # of a class or function of the user's, which is not told the mode
+    if env.render_mode != mode:
+        raise NoPictureError(f"{task.name} does not render itself as {mode!r}.")
+    return env
+
+
+def play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
+    """Play an episode in an environment; `shown` is called before each step, and at the end, with words."""
+    try:
+        _play(ruleset, task, env, seed, shown)
+    except IfthenError:
+        raise
+    except Exception as problem:  # whatever somebody's environment raises
+        raise NoPictureError(f"{task.name} cannot be watched: {problem or repr(problem)}.") from problem
+
+
+def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
+    observation, _ = env.reset(seed=seed)
+    total, discount = 0.0, 1.0
+    for step in range(task.t_max):
+        (action,), (rule,) = (part.tolist() for part in ruleset.choose(task.features_of(observation)))
+        if rule < 0:
+            shown(f"step {step + 1}: no rule matches; return {total:.4g}")
+            return
+        shown(f"step {step + 1}, rule {rule + 1}: {ruleset.rule_in_words(rule)}")
+        observation, reward, terminated, truncated, _ = env.step(task.numbered(action))
+        total, discount = total + discount * float(reward), discount * task.gamma
+        if terminated or truncated:
+            shown(f"{'ended' if terminated else 'truncated'} after {step + 1:,} steps: return {total:.4g}")
+            return
+    shown(f"truncated after {task.t_max:,} steps: return {total:.4g}")
+
+
+def _picture(env: Any, task: Task) -> Image.Image:
+    """Return what an environment renders now."""
+    try:
+        pixels = np.asarray(env.render())
+    except Exception as problem:  # a package that is missing, for example
+        raise NoPictureError(f"{task.name} cannot render itself: {problem}.") from problem
+    if pixels.ndim != 3 or pixels.shape[2] not in (3, 4):
+        raise NoPictureError(f"{task.name} renders no picture of pixels.")
+    return Image.fromarray(pixels[..., :3].astype(np.uint8))
+
+
+def _on_board(ruleset: RuleSet, task: Task, seed: int) -> Iterator[Frame]:
+    """Yield the board of a task, with a dot where the episode is."""
+    table = tabular(task, "the board")
+    figure = policy_figure(ruleset, table)
+    figure.set_dpi(DPI)
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    empty = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
+    to_pixels, lows = figure.axes[0].transData.transform, [feature.low for feature in task.features]
+    side = abs(to_pixels((1, 0))[0] - to_pixels((0, 0))[0])
+
+    def at(features: dict[str, Any]) -> Image.Image:
+        column, row = (value - low for value, low in zip(features.values(), lows, strict=True))
+        x, y = to_pixels((column, row))
+        picture = empty.copy()
+        box = [x - 0.3 * side, empty.height - y - 0.3 * side, x + 0.3 * side, empty.height - y + 0.3 * side]
+        ImageDraw.Draw(picture).ellipse(box, fill=DOT, outline="white", width=2)
+        return picture
+
+    played = trace(ruleset, table, seed=seed)
+    for step in played.steps:
+        number = "" if step.rule is None else f", rule {step.rule + 1}"
+        slipped = f" ({played.slip_word})" if step.slipped else ""
+        yield Frame(at(step.features), f"step {step.step + 1}{number}: {step.words}{slipped}")
+    yield Frame(at(played.last), played.ending_in_words)
+
+
+def write_gif(path: Path, frames: list[Frame], rate: float) -> None:
+    """Write frames with their captions as an animated GIF, whole or not at all."""
+    every = -(-len(frames) // MOST_FRAMES)
+    kept = [*frames[:-1:every], frames[-1]]
+    pictures = [_captioned(frame) for frame in kept]
+    apart = max(20, round(1000 / rate))  # viewers slow down what is faster
+    durations = [apart] * (len(pictures) - 1) + [round(1000 * LAST_SECONDS)]
+    written = io.BytesIO()
+    first, *more = pictures
+    first.save(written, "GIF", save_all=True, append_images=more, duration=durations, loop=0)
+    with atomic_file(path) as file:
+        file.write(written.getvalue())
+
+
+def _captioned(frame: Frame) -> Image.Image:
+    """Return a frame of a handy width with its caption below."""
+    picture = frame.picture
+    width = min(max(picture.width, NARROWEST), WIDEST)
+    picture = picture.resize((width, max(1, round(picture.height * width / picture.width))))
+    font = ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"), LETTERS)
+    lines = _lines(frame.caption, lambda text: font.getlength(text) <= width - 2 * EDGE)
+    whole = Image.new("RGB", (width, picture.height + 2 * EDGE + LINES * (LETTERS + 4)), "white")
+    whole.paste(picture, (0, 0))
+    pen = ImageDraw.Draw(whole)
+    for i, line in enumerate(lines):
+        pen.text((EDGE, picture.height + EDGE + i * (LETTERS + 4)), line, font=font, fill=INK)
+    return whole
+
+
+def _lines(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Return a text in as many lines as there are; what has no room is cut off."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if fits(longer) or not lines[-1]:
+            lines[-1] = longer
+        elif len(lines) < LINES:
+            lines.append(word)
+        else:
+            return [*lines[:-1], f"{lines[-1]} …"]
+    return lines

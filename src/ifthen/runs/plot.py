@@ -1,0 +1,42 @@
+"""One function for every picture: of a learning curve, a policy, its rules, an episode, a ladder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ifthen.environments.make import as_task
+from ifthen.errors import ParameterError, nearest
+from ifthen.explanation.pictures.write import drawings
+from ifthen.rules.ruleset import RuleSet
+from ifthen.runs.report import learning_curve
+from ifthen.simplify.ladder import Ladder
+from ifthen.systems.system import System
+
+LEARNING = "learning"
+
+
+def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
+    """Return a picture as a Matplotlib figure, which notebooks show and `savefig` writes.
+
+    Args:
+        shown: a trained system, a ruleset, or a ladder.
+        what: "learning", "policy", "usage", "episode", "slices", and on grids "who-decides", "density",
+            "values", "advantages" or "visits". Where None, the learning curve of a system, and the policy of
+            a ruleset in a task.
+        task: the task of a ruleset; a system's own where None.
+    """
+    if isinstance(shown, Ladder):
+        return shown.figure()
+    ruleset = getattr(shown, "ruleset", shown)
+    if not isinstance(ruleset, RuleSet):
+        raise ParameterError(f"plot draws trained systems, rulesets and ladders, not {type(shown).__name__}.")
+    given = getattr(shown, "task", None) if task is None else as_task(task)
+    found = drawings(ruleset, given)
+    if isinstance(shown, System):
+        found = {LEARNING: lambda: learning_curve(shown), **found}
+    name = next(iter(found)) if what is None else what
+    if name not in found:
+        raise ParameterError(f"there is no picture {name!r} of this.{nearest(name, found)}")
+    return found[name]()
