@@ -32,13 +32,12 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 pictures: demo $(VENV)/installed-dev  ## the pictures in the README and the documents
-	$(BIN)/ifthen show runs/demo --png docs/images/policy.png
-	$(BIN)/ifthen explain runs/demo --ladder --out runs/demo-explained
+	$(BIN)/ifthen show runs/demo/model.zip --png docs/images/policy.png
+	$(BIN)/ifthen explain runs/demo/model.zip --ladder --out runs/demo-explained
 	$(BIN)/ifthen prune runs/demo --ladder --plot docs/images/ladder.png
 	$(BIN)/python docs/screenshot.py runs/demo-explained/explain.html docs/images/explain-page.png
 	$(BIN)/ifthen train PPL-DL CartPole-v1 --epochs 60 --seed 0 --out runs/pole --overwrite
-	$(BIN)/ifthen prune runs/pole --out runs/pole.txt
-	$(BIN)/ifthen explain runs/pole.txt --out runs/pole-explained
+	$(BIN)/ifthen explain runs/pole --out runs/pole-explained
 	$(BIN)/python docs/screenshot.py runs/pole-explained/explain.html docs/images/explain-environment.png
 
 $(VENV)/bin/python:

@@ -39,7 +39,7 @@ def measured(name: str, way: str, seed: int, epochs: int) -> dict[str, Any]:
     began = time.perf_counter()
     system = PPLDL(task, seed=seed, **parameters).learn(epochs=epochs)
     seconds = time.perf_counter() - began
-    score = evaluate(system, task, seeds=task.unseen(100)).performance
+    score = evaluate(system, task, seeds=task.test_seeds(100)).performance
     return {
         "task": name,
         "way": way,

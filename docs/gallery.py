@@ -117,7 +117,7 @@ def env_policy(results: Results, task: EnvTask) -> Shown:
     pruned = results.ruleset(chosen)
     if results.plan.prune is not False:
         pruned = prune(pruned, task).ruleset
-    got = evaluate(pruned, task, seeds=task.unseen(episodes_of(task)), threads=2)
+    got = evaluate(pruned, task, seeds=task.test_seeds(episodes_of(task)), threads=2)
     said = f"{len(pruned)} rules. Mean return {in_units(got.performance)} over {got.episodes:,} test seeds"
     worst = f"; the worst episode has {in_units(got.least)}" if got.episodes == EPISODES else ""
     return Shown(chosen, pruned, f"{said}{worst}.")
@@ -157,7 +157,7 @@ def many_games(results: Results, system: str, task: EnvTask) -> list[float]:
     """Return the scores of all trials over many test seeds."""
     assert results.ruleset is not None
     rulesets = [results.ruleset(trial) for trial in results.trials(system, task.name)]
-    return [evaluate(rules, task, seeds=task.unseen(GAMES), threads=2).performance for rules in rulesets]
+    return [evaluate(rules, task, seeds=task.test_seeds(GAMES), threads=2).performance for rules in rulesets]
 
 
 def table_policy(results: Results, task: TabularTask) -> Shown:

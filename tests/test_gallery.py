@@ -25,7 +25,7 @@ def test_the_gallery_says_what_its_policies_get(name: str, rules: int, least: fl
     if name == "LunarLander-v3":
         pytest.importorskip("Box2D")
     task, (ruleset, written) = env_task(name), read_ruleset(ROOT / "results" / "gallery" / f"{name}.json")
-    score = evaluate(ruleset, task, seeds=task.unseen(100))
+    score = evaluate(ruleset, task, seeds=task.test_seeds(100))
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     assert written == name
     said = f"{len(ruleset)} rules. Mean return {in_units(score.performance)} over 100 test seeds"

@@ -58,6 +58,19 @@ def mean_and_sd(mean: float | None, sd: float | None = None, beside: int | None 
     return f"{mean:,.{after}f} ± {round(sd, place) if place < 0 else sd:,.{after}f}"
 
 
+def interval_in_words(ends: tuple[float, float] | None, beside: float) -> str:
+    """Return an interval of a mean, such as 491.3 to 500, with as many digits as the mean; "" for none."""
+    return "" if ends is None else " to ".join(in_units(end, beside) for end in ends)
+
+
+def mean_in_words(mean: float, ends: tuple[float, float] | None) -> str:
+    """Return a mean with its 95 % interval, such as 496.3 (95 % interval 491.3 to 500)."""
+    if ends is not None and ends[0] == ends[1]:
+        return f"{in_units(mean)}, as in every episode"
+    told = interval_in_words(ends, mean)
+    return in_units(mean) + (f" (95 % interval {told})" if told else "")
+
+
 def percent(share: float) -> str:
     """Return a share in whole per cent; only an exact 0 is 0%, and only an exact 1 is 100%."""
     if 0 < share <= 0.005:

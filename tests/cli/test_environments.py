@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from ifthen import ModelFileError, cli, evaluate, load, read_ruleset
+from ifthen import ModelFileError, cli, evaluate, load, prune, read_ruleset
 from ifthen.runs import folder as files
 from ifthen.runs.settings import read_settings
 from ifthen.simulate.environment import EnvSimulator
@@ -42,9 +42,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_train_writes_every_file_but_a_map(run: Path) -> None:
+def test_train_writes_every_file(run: Path) -> None:
     written = {path.name for path in run.iterdir()}
-    assert written == set(files.FILES) - {files.CHECKPOINT, files.POLICY}
+    assert written == set(files.FILES) - {files.CHECKPOINT}
     trained = load(run / files.MODEL)
     assert isinstance(trained.task, EnvTask)
     assert (trained.task.environment, trained.task.episodes, trained.epoch) == ("CartPole-v1", 3, 3)
@@ -67,18 +67,48 @@ def test_the_report_tells_unseen_seeds_ranges_and_the_command(run: Path) -> None
         assert nonsense not in page.split("</style>")[1].split("<svg")[0].lower()
 
 
-def test_evaluate_shows_z_beside_unseen_seeds(ifthen: Runner, run: Path) -> None:
+def test_evaluate_shows_test_seeds_first_and_training_seeds_beside_them(ifthen: Runner, run: Path) -> None:
     trained = load(run / files.MODEL)
     done = ifthen("evaluate", run, "--episodes", "7")
     assert done.code == 0, done.err
     rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line}
     assert isinstance(trained.task, EnvTask)
-    unseen = evaluate(trained, trained.task, seeds=trained.task.unseen(7))
-    assert rows["episodes"] == ["3", "7"]
-    assert rows["steps"][1] == f"{unseen.steps:,}"
+    pruned, _ = read_ruleset(run / files.PRUNED_RULESET)
+    unseen = evaluate(pruned, trained.task, seeds=trained.task.test_seeds(7))
+    assert rows["episodes"] == ["7", "3"]
+    assert "95 % interval" in done.out
+    assert rows["steps"][0] == f"{unseen.steps:,}"
     assert "on test seeds" in done.out
     chosen = ifthen("evaluate", run, "--seeds", "5000-5004")
     assert "on seeds 5000-5004" in chosen.out
+
+
+def test_a_run_shows_its_pruned_rules_and_keeps_those_that_were_learnt(ifthen: Runner, run: Path) -> None:
+    trained = load(run / files.MODEL)
+    pruned, _ = read_ruleset(run / files.PRUNED_RULESET)
+    assert read_ruleset(run / files.PRUNED, trained.task)[0] == pruned
+    expected = prune(trained, steps=trained.now.records[-1]["steps"] // 4)
+    assert pruned == expected.ruleset
+    assert len(pruned) < len(trained.ruleset)
+    page = (run / files.REPORT).read_text(encoding="utf-8")
+    listed = page.index("Its rules")
+    learnt = page.index("The rules as learnt, before pruning")
+    assert page.count('<td class="rule">', listed, learnt) == len(pruned)
+    assert page.count('<td class="rule">', learnt) == len(trained.ruleset)
+    assert 'href="explain.html"' in page
+    assert "as learnt, before pruning" in page
+    assert f"{len(pruned)} rule" in ifthen("verify", run).out.splitlines()[0]
+    assert f"{len(trained.ruleset)} rule" in ifthen("verify", run / files.MODEL).out.splitlines()[0]
+
+
+def test_pruning_can_be_left_out(ifthen: Runner, tmp_path: Path) -> None:
+    done = ifthen(*CART, "--epochs", "1", "--no-prune", "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    assert not (tmp_path / "run" / files.PRUNED).exists()
+    assert "as learnt" not in (tmp_path / "run" / files.REPORT).read_text(encoding="utf-8")
+    assert "prune = false" in (tmp_path / "run" / files.SETTINGS).read_text()
+    assert ifthen("resume", tmp_path / "run").code == 0
+    assert not (tmp_path / "run" / files.PRUNED).exists()
 
 
 def test_evaluate_refuses_what_makes_no_sense(ifthen: Runner, run: Path, tmp_path: Path) -> None:
@@ -93,7 +123,7 @@ def test_evaluate_refuses_what_makes_no_sense(ifthen: Runner, run: Path, tmp_pat
 def test_show_prints_the_rules_with_what_they_decide_on_z(ifthen: Runner, run: Path) -> None:
     done = ifthen("show", run)
     assert done.code == 0, done.err
-    assert "Rules of PPL-DL on CartPole-v1" in done.out
+    assert "Rules of PPL-DL, pruned, on CartPole-v1" in done.out
     assert "%)" in done.out
 
 

@@ -23,7 +23,8 @@ MODULE = """
 from pathlib import Path
 Path("imported").touch()
 import gymnasium
-gymnasium.register("EvilPole-v0", entry_point="gymnasium.envs.classic_control:CartPoleEnv", max_episode_steps=9)
+pole = "gymnasium.envs.classic_control:CartPoleEnv"
+gymnasium.register("EvilPole-v0", entry_point=pole, max_episode_steps=9)
 """
 RUN = 'system = "PPL-DL"\nepochs = 2\nseed = 0\n'
 SMALL = {"pop_size": 8, "idv_size": 4}

@@ -240,7 +240,7 @@ def test_numbers_wider_than_their_space_says_are_the_same_everywhere() -> None:
     tenth = np.array([0.1, 0.9])
     assert rules.predict(task.features_of(tenth)) == 0  # as 32 bits, a tenth is a little more
     assert rules.predict(task.features_of(np.array([tenth, tenth]))).tolist() == [0, 0]
-    measured = evaluate(rules, task)
+    measured = evaluate(rules, task, seeds="training")
     assert measured.returns is not None
     for e, seed in enumerate(task.z.tolist()):
         alone = played_alone(task, seed, lambda seen: rules.predict(task.features_of(seen)))
@@ -251,7 +251,7 @@ def test_numbers_wider_than_their_space_says_are_the_same_everywhere() -> None:
 def test_a_plain_loop_with_a_systems_actions_gets_what_was_measured() -> None:
     task = env_task(Rounded, episodes=5)
     system = PPLDL(task, pop_size=20, idv_size=6, p_any=0.3, seed=1).learn(epochs=3)
-    measured = evaluate(system, task)
+    measured = evaluate(system, task, seeds="training")
     assert measured.returns is not None
     alone = [played_alone(task, seed, lambda seen: system.predict(seen)[0]) for seed in task.z.tolist()]
     assert alone == measured.returns.tolist()

@@ -18,6 +18,7 @@ from ifthen import (
     TaskError,
     best_action_map,
     diff,
+    env_task,
     evaluate,
     ladder,
     parse_rules,
@@ -59,8 +60,8 @@ def test_rules_are_verified_on_the_whole_space_and_measured_by_playing(seed: int
     assert shared == dict(everywhere.properties)
     assert set(found.properties) == set(names_for(grounds(True, True)))
     assert found.properties["performance"] == evaluate(rules, task).performance
-    unseen = evaluate(rules, task, seeds=task.unseen(100)).performance
-    assert found.properties["unseen-performance"] == unseen
+    trained = evaluate(rules, task, seeds="training").performance
+    assert found.properties["training-performance"] == trained
     left = next(finding for finding in found.findings if finding.kind == "left-out")
     assert left.data["properties"] == [
         *("goal-reachable", "goal-certain", "safe", "optimal", "fraction", "goal-probability")
@@ -84,7 +85,7 @@ def test_a_state_met_without_a_rule_is_the_witness_of_the_floor() -> None:
     rules, task = rules_of(HOLEY), cart_pole()
     found = verify(rules, task, "performance>=0")
     assert not found
-    for name in ("performance", "unseen-performance"):
+    for name in ("performance", "training-performance"):
         (finding,) = (finding for finding in found.findings if finding.kind == name)
         assert (finding.severity, found.properties[name]) == ("problem", task.floor)
         assert finding.witness is not None
@@ -93,16 +94,33 @@ def test_a_state_met_without_a_rule_is_the_witness_of_the_floor() -> None:
 
 def test_what_is_required_in_an_environment_must_make_sense_there() -> None:
     rules, task = rules_of(GOOD), cart_pole()
-    assert verify(rules, task, "complete,performance>=40,unseen-performance>=40,rules<=4")
-    assert not verify(rules, task, "unseen-performance>80")
-    with pytest.raises(ParameterError, match=r"'safe' needs a table of states.*unseen-performance"):
+    assert verify(rules, task, "complete,performance>=40,training-performance>=40,rules<=4")
+    assert not verify(rules, task, "performance>80")
+    with pytest.raises(ParameterError, match=r"'safe' needs a table of states.*training-performance"):
         verify(rules, task, "safe")
     lake = small_lake()
     always = DecisionList([[[0, 3], [0, 3]]], [0], lake.features, lake.action_names)
     with pytest.raises(ParameterError, match="is for environments"):
-        verify(always, lake, "unseen-performance>=1")
+        verify(always, lake, "training-performance>=1")
     with pytest.raises(ParameterError, match="needs a task"):
-        verify(rules, None, "unseen-performance>=1")
+        verify(rules, None, "performance>=1")
+
+
+def test_a_requirement_on_a_mean_says_how_sure_it_is() -> None:
+    task = env_task("MountainCar-v0", episodes=5, t_max=200)
+    text = "1. IF velocity <= -0.0005 THEN push left\n2. IF position >= -0.52 THEN push right\n"
+    rules = parse_rules(f"{text}3. OTHERWISE push right\n", task=task)
+    score = evaluate(rules, task)
+    assert score.interval is not None
+    low, high = score.interval
+    assert low < score.performance < high
+    for wanted, sure in ((low - 1, True), ((low + score.performance) / 2, False)):
+        (required,) = verify(rules, task, f"performance>={wanted}").requirements
+        assert required.passed
+        assert ("the whole interval is on the same side" in required.why) is sure
+        assert ("not sure" in required.why) is not sure
+        assert "test seeds" in required.why
+        assert "95 % interval" in required.why
 
 
 @given(st.integers(0, 10_000), st.booleans())
@@ -116,14 +134,14 @@ def test_two_policies_are_compared_in_the_states_that_they_meet(seed: int, stren
     assert found.visited is not None
     assert found.differ is not None
     assert found.performances is not None
-    assert found.test_performances is not None
+    assert found.training_performances is not None
     for i, rules in enumerate((a, b)):
         points = visited_states(rules, task, task.z).points
         assert found.visited[i] == len(points)
         assert found.differ[i] == int((a.predict(points) != b.predict(points)).sum())
         assert found.performances[i] == evaluate(rules, task).performance
-        unseen = evaluate(rules, task, seeds=task.unseen(100)).performance
-        assert found.test_performances[i] == unseen
+        trained = evaluate(rules, task, seeds="training").performance
+        assert found.training_performances[i] == trained
     assert found.difference == found.performances[1] - found.performances[0]
     for state in found.states:
         point = list(state.features.values())

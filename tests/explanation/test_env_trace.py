@@ -22,7 +22,7 @@ def test_returns_of_all_episodes_add_up_to_the_measured_performance() -> None:
     for name in ("CartPole-v1", "MountainCar-v0"):
         ruleset, task = a_policy(name)
         found = [trace(ruleset, task, episode=e) for e in range(len(task.z))]
-        measured = evaluate(ruleset, task)
+        measured = evaluate(ruleset, task, seeds="training")
         assert measured.returns is not None
         assert [each.total for each in found] == pytest.approx(measured.returns.tolist())
         assert sum(len(each.steps) for each in found) == measured.steps
@@ -89,7 +89,7 @@ def test_discounting_is_that_of_the_task() -> None:
     task = env_task("MountainCar-v0", episodes=2, gamma=0.9)
     rules = some_rules("decision-list", task)
     found = trace(rules, task, episode=1)
-    measured = evaluate(rules, task).returns
+    measured = evaluate(rules, task, seeds="training").returns
     assert measured is not None
     assert found.total == pytest.approx(measured[1])
     assert found.steps[1].return_so_far == pytest.approx(-1.9)

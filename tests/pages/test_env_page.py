@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ifthen import DecisionList, Feature, ParameterError, TaskError, evaluate, explain_page, trace
+from ifthen.digits import in_units, interval_in_words
 from ifthen.pages import visits
 from ifthen.pages.visits import MOST_POINTS, spread
 from ifthen.simulate.scope import median_point, visited_states
@@ -71,7 +72,7 @@ def test_long_episodes_are_thinned_and_few_are_kept(monkeypatch: pytest.MonkeyPa
     for episode in policy["episodes"]:
         assert (episode["length"], len(episode["rules"])) == (60, 20)
         assert episode["times"][-1] == 60
-        returns = evaluate(rules, task).returns
+        returns = evaluate(rules, task, seeds="training").returns
         assert returns is not None
         assert episode["returns"][-1] == pytest.approx(returns[episode["number"] - 1], rel=1e-5)
 
@@ -83,16 +84,14 @@ def test_fewer_observations_are_kept_where_they_have_many_numbers(monkeypatch: p
     assert [len(episode["points"]) for episode in policy["episodes"]] == [11] * 4
 
 
-def test_the_head_says_how_well_it_does_on_z_and_on_unseen_seeds() -> None:
+def test_the_head_says_how_well_it_does_on_test_seeds_and_on_training_seeds() -> None:
     ruleset, task = a_policy("MountainCar-v0")
-    page, own, unseen = (
-        explain_page(ruleset, task),
-        evaluate(ruleset, task),
-        evaluate(ruleset, task, seeds=task.unseen()),
-    )
-    assert f"<b>{own.performance:.4g}</b>".replace("-", "−") in page
-    assert f">{unseen.performance:.4g}<".replace("-", "−") in page
-    assert "over 4 training episodes (z) from fixed reset seeds; unseen are 100 others" in page
+    page, trained = explain_page(ruleset, task), evaluate(ruleset, task, seeds="training")
+    tested = evaluate(ruleset, task)
+    assert f"<b>{in_units(tested.performance)}</b>".replace("-", "−") in page
+    assert f">{in_units(trained.performance)}<".replace("-", "−") in page
+    assert f">{interval_in_words(tested.interval, tested.performance)}<".replace("-", "−") in page
+    assert "over 100 test seeds, on which nothing was learnt or selected; training performance" in page
     holes, pole = holey()
     assert "meets states without a rule in" in explain_page(holes, pole)
     assert "Values beyond a range count as its edge." in page

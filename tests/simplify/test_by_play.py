@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ifthen import (
+    PPLDL,
     DecisionList,
     Feature,
     ParameterError,
@@ -29,8 +31,18 @@ from ifthen.environments.make import env_task
 from ifthen.rules.batch import stacked
 from ifthen.rules.boxes.lists import _precedence
 from ifthen.rules.feature import lows_and_highs, number_in_words
+from ifthen.runs import pruning
+from ifthen.runs.pruning import pruned_policy
 from ifthen.simplify import by_play, compact
-from ifthen.simplify.by_play import Contest, a_condition_less, a_rule_less, roundings, size_of
+from ifthen.simplify.by_play import (
+    MOST_STEPS,
+    Contest,
+    a_condition_less,
+    a_rule_less,
+    fair_steps,
+    roundings,
+    size_of,
+)
 from ifthen.simplify.lossless import list_by_score
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import visited_states
@@ -285,7 +297,7 @@ def test_a_list_that_fails_gets_the_best_rule_for_the_rest() -> None:
 
 def test_seeds_to_prune_on_are_no_other_seeds() -> None:
     task = walk()
-    lists = [task.z, task.pool, task.validation, task.unseen(100), task.pruning(100)]
+    lists = [task.z, task.pool, task.validation, task.test_seeds(100), task.pruning(100)]
     assert len(np.unique(np.concatenate(lists))) == sum(map(len, lists))
     found = prune(random_list(task, 1, 2), task)
     assert found.seeds is not None
@@ -304,3 +316,45 @@ def test_what_cannot_be_pruned_by_playing_is_refused() -> None:
         prune(rules, cart_pole())
     with pytest.raises(TaskError, match="seeds"):
         prune(rules, walk(), seeds=[])
+
+
+def test_pruning_stops_after_its_steps_with_what_it_has_then() -> None:
+    task = env_task("MountainCar-v0", episodes=5)
+    given = random_list(task, 3)
+    whole = prune(given, task, episodes=5)
+    sizes = []
+    for steps in (0, 20_000, 10**9):
+        found = prune(given, task, episodes=5, steps=steps)
+        assert found.performance is not None
+        assert found.performance_given is not None
+        assert found.performance >= found.performance_given
+        assert found.ruleset == prune(given, task, episodes=5, steps=steps, threads=1).ruleset
+        sizes.append(size_of(found.ruleset))
+    assert sizes == sorted(sizes, reverse=True)
+    assert found.ruleset == whole.ruleset
+    with pytest.raises(ParameterError, match="steps must be"):
+        prune(given, task, steps=-1)
+
+
+def test_training_pays_for_pruning_with_a_quarter_of_its_steps() -> None:
+    cart, lake = env_task("CartPole-v1", episodes=3), small_lake()
+    assert fair_steps(random_list(cart, 1), cart, 4000) == 1000
+    assert fair_steps(random_list(cart, 1), cart, 10**12) == MOST_STEPS[True]
+    slow = env_task("CartPole-v1", episodes=3, player="sync")
+    assert fair_steps(random_list(slow, 1), slow, 10**12) == MOST_STEPS[False]
+    always = DecisionList([[[0, 3], [0, 3]]], [0], lake.features, lake.action_names)
+    assert fair_steps(always, lake, 4000) is None
+
+
+def test_pruned_rules_that_do_clearly_worse_on_validation_seeds_are_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = PPLDL(env_task("CartPole-v1", episodes=10), seed=0, threads=1, pop_size=40).learn(epochs=5)
+    good = pruned_policy(system)
+    assert good is not None
+    task = system.task
+    worst = DecisionList([[[f.low, f.high] for f in task.features]], [0], task.features, task.action_names)
+    bad = replace(good, ruleset=worst)
+    monkeypatch.setattr(pruning, "prune", lambda *_, **__: bad)
+    assert evaluate(system).performance > 50
+    assert pruned_policy(system) is None

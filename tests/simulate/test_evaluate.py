@@ -9,6 +9,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import scipy.stats  # type: ignore[import-untyped]  # scipy has no stubs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ifthen import (
     PPLDL,
@@ -210,15 +213,18 @@ def test_a_measurement_is_that_of_episodes_played_one_by_one(name: str, kind: st
     assert found.truncated_share == sum(played.ending == TRUNCATED for played in alone) / 5
 
 
-def test_environments_are_played_from_the_training_seeds_where_no_seeds_are_given() -> None:
+def test_environments_are_played_from_the_test_seeds_where_no_seeds_are_given() -> None:
     task = TASKS["walk"]
     ruleset, _ = rulesets(task)["strength"]
     found = evaluate(ruleset, task)
     assert found.seeds is not None
-    assert found.seeds.tolist() == task.z.tolist()
+    assert found.seeds.tolist() == task.test_seeds(100).tolist()
+    trained = evaluate(ruleset, task, seeds="training")
+    assert trained.seeds is not None
+    assert trained.seeds.tolist() == task.z.tolist()
     named = evaluations(ruleset, task, episodes=4)
-    assert list(named) == ["on training seeds", "on test seeds"]
-    assert repr(named["on training seeds"]) == repr(found)
+    assert list(named) == ["on test seeds", "on training seeds"]
+    assert repr(named["on training seeds"]) == repr(trained)
     assert named["on test seeds"].seeds is not None
     assert named["on test seeds"].seeds.tolist() == [2_000_000 + i for i in range(4)]
 
@@ -251,6 +257,41 @@ def test_rules_of_other_kinds_are_played_by_their_own_choices(name: str) -> None
     assert found.returns[0].tolist() == [played.total for played in alone]
     assert found.steps[0].tolist() == [len(played.actions) for played in alone]
     assert found.endings[0].tolist() == [played.ending for played in alone]
+
+
+def evaluated(returns: list[float], failed: bool = False) -> Evaluation:
+    """An evaluation with these returns."""
+    array = np.array(returns)
+    return Evaluation(float(array.mean()), "sampled", len(array), 1, 0.0, failed, returns=array)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 9))
+@settings(max_examples=20)
+def test_a_mean_has_the_interval_of_students_t(seed: int, n: int) -> None:
+    returns = np.random.default_rng(seed).normal(3.0, 2.0, n)
+    found = evaluated(returns.tolist()).interval
+    expected = scipy.stats.ttest_1samp(returns, 0.0).confidence_interval(0.95)
+    assert found == pytest.approx((expected.low, expected.high))
+
+
+def test_an_interval_holds_the_mean_in_95_of_100_cases_and_no_return_that_nobody_saw() -> None:
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(400):
+        low, high = evaluated(rng.normal(-7.0, 4.0, 30).tolist()).interval or (0.0, 0.0)
+        held += low <= -7.0 <= high
+    assert 0.92 <= held / 400 <= 0.98
+    low, high = evaluated([500.0] * 99 + [450.0]).interval or (0.0, 0.0)
+    assert 450 < low < 499.5 < high == 500
+    assert evaluated([500.0] * 100).interval == (500.0, 500.0)
+
+
+def test_there_is_no_interval_of_an_exact_value_of_one_episode_and_of_the_floor() -> None:
+    lake = small_lake()
+    for method in ("sampled", "exact"):
+        assert evaluate(np.zeros(lake.n_states, dtype=int), lake, method).interval is None
+    assert evaluated([3.0]).interval is None
+    assert evaluated([3.0, 4.0], failed=True).interval is None
 
 
 @pytest.mark.parametrize(
@@ -308,7 +349,7 @@ def test_a_trained_system_is_measured_in_its_own_task() -> None:
     for task in (small_lake(), task_of("CartPole-v1", t_max=40)):
         system = make("PPL-DL", task=task).learn(epochs=1)
         assert repr(evaluate(system)) == repr(evaluate(system.ruleset, task))
-        assert evaluate(system).performance == system.history["performance"][-1]
+        assert evaluate(system, seeds="training").performance == system.history["performance"][-1]
     with pytest.raises(TaskError, match=r"give the task too, such as task='CartPole-v1'"):
         evaluate(system.ruleset)
 

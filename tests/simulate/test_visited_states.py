@@ -46,12 +46,12 @@ def test_every_state_is_met_that_gymnasium_shows(name: str) -> None:
 def test_as_many_states_are_met_as_steps_are_measured(kind: str) -> None:
     task = a_task("CartPole-v1")
     rules = some_rules(kind, task)
-    assert len(visited_states(rules, task).points) == evaluate(rules, task).steps
+    assert len(visited_states(rules, task).points) == evaluate(rules, task, seeds="training").steps
 
 
 def test_a_state_without_a_rule_is_met_too() -> None:
     ruleset, task = holey()
-    met, measured = visited_states(ruleset, task), evaluate(ruleset, task)
+    met, measured = visited_states(ruleset, task), evaluate(ruleset, task, seeds="training")
     ended = [episode.ending == NO_RULE for episode in recorded_episodes(ruleset, task)]
     assert sum(ended) == round((measured.failed_share or 0) * len(task.z)) > 0
     assert (met.deciders < 0).sum() == (met.actions < 0).sum() == sum(ended)

@@ -13,6 +13,7 @@ from ifthen import EnvTask, OutputError, evaluate, load
 from ifthen.digits import in_units, mean_and_sd
 from ifthen.runs.report import learning_curve
 from ifthen.simplify.prune import prune
+from ifthen.simulate.evaluate import evaluations
 from ifthen.study.figures.learning import curves
 from ifthen.study.folder import claim, take_over
 from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
@@ -68,7 +69,7 @@ def test_a_trial_records_its_score_on_unseen_seeds_before_and_after_pruning(
     system = load(TrialFiles(folder, trial).model)
     row = results.finals.filter(system="PPL-DL", seed=1).row(0, named=True)
     assert isinstance(system.task, EnvTask)
-    seeds = system.task.unseen(100)
+    seeds = system.task.test_seeds(100)
     unseen = evaluate(system, system.task, seeds=seeds)
     assert row["unseen_score"] == unseen.performance
     assert row["unseen_sd"] == unseen.deviation
@@ -117,9 +118,9 @@ def test_columns_may_come_and_go(folder: Path, results: Results, tmp_path: Path)
     assert read["unseen_score"].to_list() == table["unseen_score"].to_list()
 
 
-def test_verdicts_go_by_unseen_seeds(results: Results, mixed: Results) -> None:
+def test_verdicts_go_by_test_seeds(results: Results, mixed: Results) -> None:
     assert main_measure(results) == "exact_fraction"
-    assert main_measure(mixed) == "fraction"
+    assert main_measure(mixed) == "exact_fraction"
     samples = samples_of(results, "cart", "exact_fraction")
     assert samples["PPL-ST"] == pytest.approx(results.values("PPL-ST", "cart", "unseen_score"), abs=1e-9)
     on_z = results.values("PPL-DL", "cart", "performance")
@@ -128,13 +129,19 @@ def test_verdicts_go_by_unseen_seeds(results: Results, mixed: Results) -> None:
     assert (one.task, one.comparison.n_a) == ("cart", 2)
 
 
-def test_the_table_has_mean_and_spread_on_unseen_seeds(results: Results) -> None:
+def test_the_table_has_mean_and_spread_on_test_seeds_first(results: Results) -> None:
     tables = all_tables(results)
     scores = results.values("PPL-DL", "cart", "unseen_score")
     row: dict[str, str] = {}
     for name in ("performance", "spread", "sizes"):
         row |= dict(zip(tables[name].headings, tables[name].rows[0], strict=True))
-    assert row["unseen"] == mean_and_sd(float(np.mean(scores)), float(np.std(scores, ddof=1)))
+    assert row["on test seeds"] == mean_and_sd(float(np.mean(scores)), float(np.std(scores, ddof=1)))
+    headings = tables["performance"].headings
+    assert headings.index("on test seeds") < headings.index("on training seeds")
+    names = list(tables)
+    assert names.index("verdicts") < names.index("verdicts-training")
+    assert "test seeds" in tables["verdicts"].title
+    assert "training seeds" in tables["verdicts-training"].title
     assert (row["best"], row["worst"]) == (mean_and_sd(max(scores)), mean_and_sd(min(scores)))
     sizes = results.values("PPL-DL", "cart", "pruned_rules")
     assert row["rules"] == "6"
@@ -148,7 +155,7 @@ def test_tables_leave_out_what_makes_no_sense(results: Results, mixed: Results) 
     assert "best action map" not in tables["sizes"].headings
     both = all_tables(mixed)
     assert "pruned" not in both["sizes"].headings
-    assert "exact or unseen" in both["performance"].headings
+    assert "exact or on test seeds" in both["performance"].headings
     assert any("optimum is not known: cart" in note for note in both["performance"].notes)
 
 
@@ -167,12 +174,15 @@ def test_the_report_is_whole_and_speaks_of_returns(
     found: Results = request.getfixturevalue(which)
     page = write_report(tmp_path, found, lambda what: None).read_text(encoding="utf-8")
     names = {path.stem for path in (tmp_path / "figures").iterdir()}
-    assert f"curves-{'unseen' if which == 'results' else 'exact'}" in names
+    assert "curves-training" in names
     assert ("lakes" in names) == (which == "mixed")
-    assert "unseen reset seeds" in page
+    assert "unseen" not in page.split("curve-data")[0].replace("unseen_", "")
+    assert page.index("on test seeds</label>") < page.index("training performance</label>")
+    assert "on validation seeds</label>" in page  # the curves
+    assert "prefers-color-scheme: dark" in page
     assert "mean return" in page
     assert "nan" not in page.split("<script")[0].lower().replace("provenance", "")
-    assert ('<body data-measure="exact"' in page) == (which == "results")
+    assert '<body data-measure="exact"' in page
 
 
 def test_a_packed_study_has_the_same_tables(results: Results, mixed: Results, tmp_path: Path) -> None:
@@ -224,7 +234,7 @@ def test_finished_trials_are_taken_over_byte_by_byte(folder: Path, results: Resu
 
 def test_the_learning_curve_labels_both_lists_of_seeds(folder: Path, results: Results) -> None:
     system = load(TrialFiles(folder, Trial("PPL-DL", "cart", 0)).model)
-    (axes,) = learning_curve(system).axes
+    (axes,) = learning_curve(system, evaluations(system)).axes
     labels = [line.get_label() for line in axes.get_lines()]
     assert labels == [
         "mean fitness of the population",

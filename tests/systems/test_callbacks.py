@@ -136,14 +136,16 @@ def test_an_evaluation_in_an_environment_plays_seeds_that_nothing_else_uses() ->
     task = system.task
     assert isinstance(task, ifthen.EnvTask)
     seeds = np.arange(3_000_100, 3_000_105)
-    assert not set(seeds) & {*task.z, *task.pool, *task.unseen(1000), *task.validation}
+    assert not set(seeds) & {*task.z, *task.pool, *task.test_seeds(1000), *task.validation}
     assert checks.score == evaluate(system, task, seeds=seeds).performance
 
 
 def test_learning_in_an_environment_stops_at_a_score_on_seeds_it_was_not_selected_on() -> None:
     curve = pole().learn(epochs=8).history["unseen_performance"].to_list()[1:]
-    stopped = pole().learn(epochs=8, callback=StopAt(max(curve), "unseen_performance"))
-    assert stopped.epoch == 1 + curve.index(max(curve))
+    for stop in (StopAt(max(curve), "unseen_performance"), StopAt(max(curve))):
+        stopped = pole().learn(epochs=8, callback=stop)
+        assert stopped.epoch == 1 + curve.index(max(curve))
+        assert stopped.watched == max(curve)
 
 
 def test_an_evaluation_in_a_task_with_other_features_is_refused() -> None:

@@ -55,7 +55,7 @@ def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, noise: 
     last = system.history.row(-1, named=True)
     assert last["performance"] == evaluate(system.ruleset, system.task, "sampled", noise).performance
     assert last["exact_performance"] == evaluate(system.ruleset, system.task, "exact").performance
-    assert system.best_so_measured == last["performance"]
+    assert system.watched == last["performance"]
     assert system.history["performance"].n_unique() > 1  # else there was nothing to tell apart
 
 

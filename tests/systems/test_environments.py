@@ -68,7 +68,7 @@ def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, where: 
     history = system.history
     assert history["epoch"].to_list() == list(range(EPOCHS + 1))
     last = history.row(-1, named=True)
-    assert last["performance"] == pytest.approx(evaluate(system, task).performance)
+    assert last["performance"] == pytest.approx(evaluate(system, task, seeds="training").performance)
     unseen = evaluate(system, task, seeds=task.validation).performance
     assert last["unseen_performance"] == pytest.approx(unseen)
     for column in ("episodes", "steps", "ga_invocations"):
@@ -107,7 +107,7 @@ def test_raw_observations_are_answered_alone_and_in_batches(name: str, where: st
 @every_task
 def test_predicted_actions_play_the_environment_as_it_was_measured(where: str) -> None:
     system, task = learnt("PPL-DL", where), tasks()[where]
-    score = evaluate(system, task)
+    score = evaluate(system, task, seeds="training")
     env = task.make()
     assert score.seeds is not None
     assert score.returns is not None
@@ -132,7 +132,7 @@ def test_learning_gets_better(name: str) -> None:
     system = SYSTEMS[name](task, seed=1, threads=1, idv_size=6, pop_size=60).learn(epochs=8)
     best = system.history["best_fitness"]
     assert best[-1] > 1.5 * best[0]
-    returns = evaluate(system, task, seeds=task.unseen()).returns
+    returns = evaluate(system, task, seeds=task.test_seeds()).returns
     assert returns is not None
     assert returns.mean() > 20
 
@@ -424,7 +424,9 @@ def test_the_default_action_is_the_last_rule() -> None:
     assert ruleset.actions[-1] == 1
     assert ruleset.bounds[-1].tolist() == [[f.low, f.high] for f in task.features]
     assert system.history["failed_share"].to_list() == [0.0] * 3
-    assert evaluate(system, task).performance == pytest.approx(system.history["performance"][-1])
+    assert evaluate(system, task, seeds="training").performance == pytest.approx(
+        system.history["performance"][-1]
+    )
     for seed in task.z.tolist():
         assert episode(task, lambda p: int(ruleset.predict(p)), seed).ending != 2
     with pytest.raises(ParameterError, match=r"default action is the last rule of a decision list"):
@@ -451,7 +453,9 @@ def test_a_budget_saves_episodes_and_resumes_to_the_same_bytes(
     assert saved_bytes(load(tmp_path / "part.zip", threads=1).learn(epochs=2), tmp_path) == content
     rollouts = SMALL[name].get("num_reinf_rollouts", 0) * (16 + 3 * 15)
     assert system.history["episodes"][-1] < 4 * 16 * 6 + rollouts
-    assert system.history["performance"][-1] == pytest.approx(evaluate(system, system.task).performance)
+    assert system.history["performance"][-1] == pytest.approx(
+        evaluate(system, system.task, seeds="training").performance
+    )
 
 
 @every_pittsburgh

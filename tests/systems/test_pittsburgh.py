@@ -207,7 +207,7 @@ def test_the_best_fitness_is_the_performance_of_the_ruleset(
     trained = make(system.name, fitness=fitness, noise=noise).learn(epochs=6)
     last = trained.history.row(-1, named=True)
     assert last["best_fitness"] == evaluate(trained.ruleset, trained.task, fitness, noise).performance
-    assert trained.best_so_measured == last["best_fitness"]
+    assert trained.watched == last["best_fitness"]
     assert trained.history["best_fitness"].n_unique() > 1  # else there was nothing to tell apart
 
 

@@ -63,7 +63,7 @@ def test_rules_over_again_change_no_choice_of_a_decision_list(drawn: Any) -> Non
 def test_ppl_dl_begins_with_the_performance_of_the_start(start: DecisionList) -> None:
     system = make("PPL-DL", start=start).learn(epochs=0)
     assert system.now.population.fitness[0] == evaluate(start, TASK, "sampled").performance
-    assert system.best_so_measured >= evaluate(start, TASK, "sampled").performance
+    assert system.watched >= evaluate(start, TASK, "sampled").performance
 
 
 def test_ppl_st_begins_with_the_strengths_of_the_start() -> None:
@@ -92,8 +92,8 @@ def test_a_good_start_is_not_lost_in_the_first_epochs(name: str) -> None:
     best = make(name, pop_size=80).learn(epochs=60).ruleset
     performance = evaluate(best, TASK, "sampled").performance
     again = make(name, pop_size=80, seed=11, start=best).learn(epochs=5)
-    assert again.best_so_measured > 0.9 * performance
-    assert make(name, pop_size=80, seed=11).learn(epochs=5).best_so_measured < again.best_so_measured
+    assert again.watched > 0.9 * performance
+    assert make(name, pop_size=80, seed=11).learn(epochs=5).watched < again.watched
 
 
 def test_a_start_with_too_many_rules_is_refused_naming_both_numbers() -> None:

@@ -34,18 +34,18 @@ def test_lists_of_seeds_have_nothing_in_common_whatever_the_noise_seed() -> None
     seen: set[int] = set()
     for noise_seed in (0, 1, 2, 77):
         task = made(noise_seed=noise_seed, episodes=100_000)
-        for seeds in (task.z, task.pool, task.unseen(1000), task.validation, task.pruning(1000)):
+        for seeds in (task.z, task.pool, task.test_seeds(1000), task.validation, task.pruning(1000)):
             own = set(seeds.tolist())
             assert len(own) == len(seeds)
             assert not own & seen
             seen |= own
     assert made().z.tolist() == [0, 1, 2, 3, 4, 5, 6]
-    assert made().unseen(3).tolist() == [2_000_000, 2_000_001, 2_000_002]
+    assert made().test_seeds(3).tolist() == [2_000_000, 2_000_001, 2_000_002]
 
 
 def test_the_largest_noise_seed_has_reset_seeds_and_larger_ones_are_refused() -> None:
     task = made(noise_seed=2**63 // 10_000_000 - 1)
-    for seeds in (task.z, task.pool, task.unseen(), task.validation, task.pruning()):
+    for seeds in (task.z, task.pool, task.test_seeds(), task.validation, task.pruning()):
         assert seeds.dtype == np.int64
         assert seeds.min() > 0
         assert np.random.default_rng(int(seeds[-1])).random() >= 0

@@ -32,7 +32,7 @@ def evaluate(
     task_assignments: TaskChanges = None,
     threads: Threads = None,
 ) -> None:
-    """Measure a policy where it was trained, and where it was not: exactly on a table, or on test seeds.
+    """Measure a policy: exactly on a table, or on test seeds; and, beside it, where it was trained.
 
     For example:
 
@@ -61,7 +61,8 @@ def evaluate(
     else:
         first, last = _ends(seeds)
         own = measure(rules, played, threads=threads, seeds=range(first, last + 1))
-        found = {"on training seeds": measure(rules, played, threads=threads), f"on seeds {seeds}": own}
+        trained = measure(rules, played, threads=threads, seeds="training")
+        found = {f"on seeds {seeds}": own, "on training seeds": trained}
     print_evaluations(f"{policy.title} on {played.name}", found)
 
 

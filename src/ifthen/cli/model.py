@@ -159,7 +159,8 @@ Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="A model file, the folder of a finished run, or rules in a .json, .txt or .md file.",
+        help="The folder of a finished run (its pruned rules, where it has any), a model file, or rules in a "
+        ".json, .txt or .md file.",
     ),
 ]
 Packages = Annotated[
@@ -216,17 +217,20 @@ class Policy(NamedTuple):
         return self.task
 
 
-def read_policy(path: Path, task: list[str] | None = None, changes: list[str] | None = None) -> Policy:
+def read_policy(
+    path: Path, task: list[str] | None = None, changes: list[str] | None = None, pruned: bool = True
+) -> Policy:
     """Return the rules in a model, a run's folder or a file of rules, with their task where it is known.
 
     Args:
         path: the file or folder.
         task: what --task names.
         changes: what --task-set changes in the task.
+        pruned: whether a run's pruned rules are wanted, where it has any, rather than those as learnt.
     """
     from ifthen.environments.make import fitted
     from ifthen.explanation.read import SUFFIXES, read_ruleset
-    from ifthen.runs.folder import FILES, MODEL
+    from ifthen.runs.folder import FILES, MODEL, PRUNED_RULESET
     from ifthen.runs.settings import changed_task, parse_assignment
     from ifthen.simulate.simulator import checked_ruleset
     from ifthen.systems.model_file import read
@@ -235,17 +239,17 @@ def read_policy(path: Path, task: list[str] | None = None, changes: list[str] | 
     wanted = wanted_task(task)
     if path.suffix.lower() in SUFFIXES and not path.is_dir():
         beside = path.parent / MODEL
-        if (
-            not wanted.of_run and path.name in FILES and beside.exists()
-        ):  # the rules of a run: it has the task
+        if not wanted.of_run and path.name in FILES and beside.exists():  # a run's rules: it has the task
             wanted = wanted._replace(task=kept_task(read(beside).task, wanted, path.parent))
         ruleset, written = read_ruleset(path, wanted.task)
         policy = Policy(str(path), path.name, ruleset, wanted.task or _named_task(written, path))
     else:
         learner = load_model(path)
-        name = f"{learner.name} in {path}"
+        name, title, ruleset = f"{learner.name} in {path}", learner.name, learner.ruleset
+        if pruned and (path / PRUNED_RULESET).exists():
+            title, ruleset = f"{title}, pruned,", read_ruleset(path / PRUNED_RULESET)[0]
         played = wanted.task if wanted.of_run else kept_task(learner.task, wanted, path)
-        policy = Policy(name, learner.name, learner.ruleset, played, learner.parameters.noise)
+        policy = Policy(name, title, ruleset, played, learner.parameters.noise)
     if new:
         policy = policy._replace(task=changed_task(policy.known_task(), new, wanted.package))
     if policy.task is not None:

@@ -11,7 +11,7 @@ import typer
 from ifthen.checks import real_number, whole_number
 from ifthen.cli.model import Model, Policy, TaskChanges, TaskName, Threads, check_rules_file, read_policy
 from ifthen.cli.terminal import err, out, print_reading, print_table, write_rules
-from ifthen.digits import in_units
+from ifthen.digits import in_units, interval_in_words
 from ifthen.errors import ParameterError
 from ifthen.text_table import TextTable
 
@@ -84,7 +84,7 @@ def prune(
         raise ParameterError("--list changes no action and the ladder does: its policies are lists already.")
     if all_rungs and file is not None and not one_rung:
         raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
-    policy = read_policy(model, task, task_assignments)
+    policy = read_policy(model, task, task_assignments, pruned=False)
     needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
     _check_states(policy, needs)
     if all_rungs:
@@ -144,20 +144,22 @@ def _print_ladder(policy: Policy, polish: bool, plot: Path | None, threads: int 
 
 
 def _print_returns(found: PruneResult, task: Any, threads: int | None) -> None:
-    """Print the mean returns before and after pruning: on training, pruning and test seeds."""
+    """Print the mean returns before and after pruning, with 95 % intervals: on test and other seeds."""
     from ifthen.simulate.evaluate import evaluate
 
     rows = []
     assert found.seeds is not None
-    for name, own in (("training", task.z), ("pruning", found.seeds), ("test", task.unseen(100))):
+    for name, own in (("test", task.test_seeds()), ("training", task.z), ("pruning", found.seeds)):
         both = (evaluate(rules, task, seeds=own, threads=threads) for rules in (found.given, found.ruleset))
-        rows.append((f"mean return on {len(own):,} {name} seeds", *map(mean_in_words, both)))
-    print_table(TextTable(f"Pruned by playing {task.name}", ("", "before", "after"), tuple(rows)))
+        rows.append((f"on {len(own):,} {name} seeds", *map(returns_in_words, both)))
+    title = f"Pruned by playing {task.name}: mean returns and their 95 % intervals"
+    print_table(TextTable(title, ("", "before", "after"), tuple(rows)))
 
 
-def mean_in_words(own: Evaluation) -> str:
+def returns_in_words(own: Evaluation) -> str:
     """Return the mean return of rules, or in how many episodes they reached a state without one."""
     if not own.failed:
-        return in_units(own.performance)
+        ends = interval_in_words(own.interval, own.performance)
+        return in_units(own.performance) + (f" ({ends})" if ends else "")
     failed = round((own.failed_share or 0.0) * own.episodes)
     return f"a state without a rule in {failed:,} of {own.episodes:,} episodes"

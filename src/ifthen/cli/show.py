@@ -27,7 +27,7 @@ def show(
         float | None,
         typer.Option(help="Share of each niche's fitness that gnmc may drop.  [default: 0.1]"),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Show every rule of an XCSF.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show every rule as it was learnt.")] = False,
     json_file: JsonFile = None,
     task: TaskName = None,
 ) -> None:
@@ -46,7 +46,7 @@ def show(
     from ifthen.simplify.prune import prune
     from ifthen.simulate.scope import tabular
 
-    policy = read_policy(model, task)
+    policy = read_policy(model, task, pruned=compact is None and not everything)
     played = policy.known_task()
     if png is not None and png.suffix.lower() != ".png":
         raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")

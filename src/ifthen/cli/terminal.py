@@ -97,7 +97,7 @@ def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:
         before, done = (goal.count(record) for record in learner.now.records[-2:])
         if not out.is_terminal and done // apart > before // apart:
             far = f"/{goal.target}" if goal.unit == "epochs" else f", {done:,} of {goal.target:,} {goal.unit}"
-            out.print(f"epoch {learner.epoch}{far}, performance {in_units(learner.best_so_measured)}")
+            out.print(f"epoch {learner.epoch}{far}, {learner.task.watched_name} {in_units(learner.watched)}")
         return not stop.asked
 
     return callback

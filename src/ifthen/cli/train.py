@@ -16,6 +16,7 @@ from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, 
 if TYPE_CHECKING:
     from ifthen.runs.folder import RunFolder
     from ifthen.runs.settings import RunSettings
+    from ifthen.simplify.prune import PruneResult
     from ifthen.systems.system import Callback, System
 
 Curves = Annotated[
@@ -30,7 +31,10 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
     steps: Annotated[int | None, typer.Option(help="In place of --epochs: environment steps.")] = None,
     stop_at: Annotated[
-        float | None, typer.Option(metavar="SCORE", help="Stop sooner, when this performance is reached.")
+        float | None,
+        typer.Option(
+            metavar="SCORE", help="Stop sooner, at this performance (in environments on validation seeds)."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [default: 0]")] = None,
     seeds: Annotated[
@@ -56,11 +60,14 @@ def train(
         Path | None,
         typer.Option(help="Begin with the rules in this model or .json, .txt or .md file."),
     ] = None,
+    no_prune: Annotated[
+        bool, typer.Option("--no-prune", help="Leave the rules as they were learnt.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an older run in --out.")] = False,
     tensorboard: Curves = None,
     threads: Threads = None,
 ) -> None:
-    """Train a policy, print its rules and write model, history, pictures and a report.
+    """Train a policy, prune it, print its rules and write model, history, pictures and a report.
 
     For example:
 
@@ -104,7 +111,7 @@ def train(
 
     given: dict[str, Any] = read_settings(config) if config else {}
     said = {"system": system, "task": task, "seed": seed, "stop_at": stop_at}
-    said |= {"epochs": epochs, "steps": steps}
+    said |= {"epochs": epochs, "steps": steps, "prune": False if no_prune else None}
     if config and (epochs is None) != (steps is None):
         given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
     given |= {name: value for name, value in said.items() if value is not None}
@@ -117,10 +124,14 @@ def train(
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     if seeds is not None:
         others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
-        others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
+        others |= {
+            "--tensorboard": tensorboard,
+            "--overwrite": overwrite or None,
+            "--no-prune": no_prune or None,
+        }
         run_seeds(settings, seeds, folder, threads, [name for name, own in others.items() if own is not None])
         return
-    rules = None if start is None else read_policy(start).ruleset
+    rules = None if start is None else read_policy(start, pruned=False).ruleset
     learner = settings.make_system(threads, rules)
     learner.check()
     curves = _curves(tensorboard)
@@ -191,23 +202,43 @@ def _learn_and_report(
 
 
 def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
-    """Write the report of a finished run, and print its rules and how well they do."""
+    """Prune the policy of a finished run, write its report, and print its rules and how well they do."""
     from ifthen.explanation.reading import readable
-    from ifthen.runs.folder import REPORT, RULES
+    from ifthen.runs.folder import PRUNED, REPORT, RULES
     from ifthen.runs.report import write_report
-    from ifthen.simulate.evaluate import evaluations
 
-    write_report(run_folder, settings, learner)
-    task, ruleset, option = learner.task, learner.ruleset, task_option(settings.task)
+    pruned = _pruned(learner) if settings.prune else None
+    found = write_report(run_folder, settings, learner, pruned)
+    task, option = learner.task, task_option(settings.task)
+    ruleset = learner.ruleset if pruned is None else pruned.ruleset
     shown = readable(ruleset, task)
     more = f"'ifthen show {run_folder.path}{option} --all' shows them"
-    print_rules(learner.name, shown, task, len(ruleset), more)
+    if pruned is not None:
+        out.print(str(pruned))
+    name = learner.name if pruned is None else f"{learner.name}, pruned,"
+    print_rules(name, shown, task, len(ruleset), more)
     if len(shown) < len(ruleset):
-        out.print(f"(these choose the same as all {len(ruleset)} in {RULES})")
-    found = evaluations(ruleset, task, learner.parameters.noise, learner.threads)
-    print_evaluations(f"{learner.name} on {task.name}", found)
-    out.print(f"'ifthen prune {run_folder.path}{option}' looks for fewer rules that do as well")
+        out.print(f"(these choose the same as all {len(ruleset)} in {RULES if pruned is None else PRUNED})")
+    print_evaluations(f"{name} on {task.name}", found)
+    out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
+
+
+def _pruned(learner: System) -> PruneResult | None:
+    """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
+    from ifthen.runs.pruning import pruned_policy
+
+    why = "fewer rules would do worse"
+    with err.status("looking for fewer rules") as status:
+        try:
+            found = pruned_policy(
+                learner, lambda left: status.update(f"looking for fewer rules: {left} left")
+            )
+        except KeyboardInterrupt:
+            found, why = None, "pruning was stopped"
+    if found is None:
+        out.print(f"{why}: these are the rules as they were learnt")
+    return found
 
 
 def _suited(learner: System, given: Mapping[str, Any]) -> str:

@@ -23,8 +23,8 @@ def verify(
             metavar="PROPERTIES",
             help="What must hold, such as 'complete,fraction>=0.95': complete, no-dead-rules, no-conflicts, "
             "no-redundant-rules, goal-reachable, goal-certain, safe, optimal; and the numbers rules, "
-            "performance, fraction (of the optimum), goal-probability, and in environments "
-            "unseen-performance, with >=, <=, >, < or =.",
+            "performance (in environments on test seeds), fraction (of the optimum), goal-probability, and "
+            "in environments training-performance, with >=, <=, >, < or =.",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print a few lines only.")] = False,
@@ -38,7 +38,7 @@ def verify(
     - `ifthen verify runs/first`
     - `ifthen verify runs/first --require "complete,goal-reachable,performance>=0.3"`
     - `ifthen verify rules.txt --task FrozenLake-8-0.3 --json verified.json`
-    - `ifthen verify runs/cartpole --require "complete,unseen-performance>=475"`
+    - `ifthen verify runs/cartpole --require "complete,performance>=475"`
     """
     from ifthen.verification import verify as verified
     from ifthen.verification.properties import parse

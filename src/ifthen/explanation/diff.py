@@ -40,7 +40,6 @@ from ifthen.tasks.table import TabularTask
 Table = NDArray[np.int64]
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 Differing = tuple[bool | None, NDArray[np.float64], int | None, str]
-TEST_EPISODES = 100
 SHOWN = 8
 """About this many visited states are shown."""
 DIGITS = (2, 3, 4, 6)
@@ -79,17 +78,17 @@ def _in_environment(a: RuleSet, b: RuleSet, task: EnvTask, names: tuple[str, str
     visited = [visited_states(rules, task).points for rules in (a, b)]
     differ = [choose_at(a, points)[0] != choose_at(b, points)[0] for points in visited]
     told_apart = np.concatenate([points[other] for points, other in zip(visited, differ, strict=True)])
-    trained = [evaluate(rules, task) for rules in (a, b)]
-    tested = [evaluate(rules, task, seeds=task.unseen(TEST_EPISODES)) for rules in (a, b)]
+    tested = [evaluate(rules, task) for rules in (a, b)]
+    trained = [evaluate(rules, task, seeds="training") for rules in (a, b)]
     failed = [one.failed or other.failed for one, other in zip(trained, tested, strict=True)]
     measured = {
-        "performances": (trained[0].performance, trained[1].performance),
+        "performances": (tested[0].performance, tested[1].performance),
         "failed": (failed[0], failed[1]),
-        "episodes": len(task.z),
+        "episodes": tested[0].episodes,
         "visited": (len(visited[0]), len(visited[1])),
         "differ": (int(differ[0].sum()), int(differ[1].sum())),
-        "test_episodes": TEST_EPISODES,
-        "test_performances": (tested[0].performance, tested[1].performance),
+        "training_episodes": len(task.z),
+        "training_performances": (trained[0].performance, trained[1].performance),
     }
     return _everywhere(a, b, names, where_in_words(a, task), np.unique(told_apart, axis=0), measured)
 

@@ -81,19 +81,19 @@ class PolicyDiff(Shown):
         equal: whether both choose the same action at all of them; None where the search gave up.
         states: where they differ. In a table the states that carry most come first.
         listed: whether `states` are all states in which they differ; otherwise they are examples.
-        performances: of both: exact in a table, the mean return over training episodes in an environment;
-            None without a task.
+        performances: of both: exact in a table, the mean return over test seeds in an environment; None
+            without a task.
         failed: which of the two reaches a state without a rule, so that its performance is the task's floor.
         optimum: the performance of an optimal policy, in a table.
         note: what is left out, and why; "" where nothing is.
         only_a: the rules, in words, that only the first has.
         only_b: the rules, in words, that only the second has.
         rules_note: why the text does not list these rules; "" where it does.
-        episodes: how many training episodes were played, in an environment.
+        episodes: how many episodes were played from test seeds, in an environment.
         visited: how many states each of the two visited there.
         differ: in how many of these the other chooses another action.
-        test_episodes: how many episodes from held-out test seeds were played.
-        test_performances: the mean return of both over these.
+        training_episodes: how many episodes were played from training seeds.
+        training_performances: the mean return of both over these.
     """
 
     names: tuple[str, str]
@@ -111,8 +111,8 @@ class PolicyDiff(Shown):
     episodes: int | None = None
     visited: tuple[int, int] | None = None
     differ: tuple[int, int] | None = None
-    test_episodes: int | None = None
-    test_performances: Both | None = None
+    training_episodes: int | None = None
+    training_performances: Both | None = None
 
     @property
     def difference(self) -> float | None:
@@ -188,8 +188,8 @@ class PolicyDiff(Shown):
     def _performance_lines(self) -> list[str]:
         lines, (first, second) = [], self.names
         measured = (
-            (self.episodes, "training seeds", self.performances),
-            (self.test_episodes, "test seeds", self.test_performances),
+            (self.episodes, "test seeds", self.performances),
+            (self.training_episodes, "training seeds", self.training_performances),
         )
         for episodes, seeds, performances in measured:
             if performances is None:

@@ -9,13 +9,11 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ifthen.digits import in_units
-from ifthen.explanation.pictures.write import policy_picture
-from ifthen.explanation.reading import read_rules
+from ifthen.digits import in_units, interval_in_words, mean_in_words
+from ifthen.explanation.reading import read_rules, readable
 from ifthen.exports.parts import rendered
 from ifthen.provenance import versions
-from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import evaluations
+from ifthen.simplify.prune import PruneResult
 from ifthen.simulate.scope import scope_of
 from ifthen.simulate.simulator import Evaluation
 from ifthen.systems.system import System
@@ -30,18 +28,34 @@ SOURCES = {
 """Where the range of a feature comes from, in words."""
 
 
-def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> str:
+def report_page(
+    system: System,
+    pruned: PruneResult | None,
+    found: dict[str, Evaluation],
+    before: Mapping[str, Evaluation],
+    curve: Figure,
+    picture: Figure | None,
+    command: str,
+    explained: str,
+) -> str:
     """Return the report of a trained system as one HTML text.
 
     Args:
         system: a trained system.
-        shown: its ruleset, or those of its rules that are listed.
+        pruned: its pruned rules, which are shown first; None where there are none.
+        found: how well the policy does: the pruned rules, or the rules as learnt where there are none.
+        before: how well the rules as learnt do.
         curve: its learning curve.
+        picture: the policy drawn; None where the task offers no such picture.
         command: the command that repeats the run.
+        explained: the file of the explain page beside the report; "" where there is none.
     """
-    task, ruleset, title = system.task, system.ruleset, system.ruleset.notes_title
-    found = evaluations(ruleset, task, system.parameters.noise, system.threads)
-    picture, scope = policy_picture(ruleset, task), scope_of(ruleset, task)
+    task, learnt = system.task, system.ruleset
+    ruleset = learnt if pruned is None else pruned.ruleset
+    shown, scope, title = readable(ruleset, task), scope_of(ruleset, task), ruleset.notes_title
+    headline = next(iter(found))
+    changed = pruned is not None and pruned.seeds is not None  # rules of a table do the same as before
+    beside = {"as learnt, before pruning": before[headline]} if changed else {}
     return rendered(
         "report.html.j2",
         "pages",
@@ -53,12 +67,16 @@ def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> 
         how=ruleset.how + (f" Payoff: {title[0].lower()}{title[1:]}." if title else ""),
         rules=read_rules(shown, task).in_order,
         everything=len(ruleset),
+        pruned=pruned,
+        learnt=len(learnt),
+        as_learnt=[] if pruned is None else read_rules(readable(learnt, task), task).in_order,
+        explained=explained,
         where="" if scope is None else scope.words,
         last=system.now.records[-1],
         curve=inline_svg(curve),
         picture=None if picture is None else inline_svg(picture),
-        headings=list(found),
-        measured=measured_rows(found),
+        headings=list(found | beside),
+        measured=measured_rows(found | beside),
         features=list(zip(task.features, sources_of(task), strict=True)),
         sources=SOURCES,
         task_words=task_in_words(task),
@@ -69,7 +87,7 @@ def report_page(system: System, shown: RuleSet, curve: Figure, command: str) -> 
 
 def lead_of(found: Mapping[str, Evaluation], task: Task) -> str:
     """Return a sentence on the measurement that says most: the exact one, or that on test seeds."""
-    name, one = list(found.items())[-1]
+    name, one = next(iter(found.items()))
     where = f"Its performance {name}" if name.startswith("on ") else f"Its {name} performance"
     if one.failed:
         return (
@@ -78,29 +96,28 @@ def lead_of(found: Mapping[str, Evaluation], task: Task) -> str:
         )
     discounted = f", discounted by γ = {task.gamma:g}" if task.gamma != 1 and one.optimum is None else ""
     best = f"; an optimal policy has {in_units(one.optimum)}" if one.optimum is not None else ""
-    return f"{where} is {in_units(one.performance)}{discounted}{best}."
+    return f"{where} is {mean_in_words(one.performance, one.interval)}{discounted}{best}."
 
 
 def tiles_of(found: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
-    """Return the numbers at the top, the best measure first: a number, its deviation or "", its name."""
+    """Return the numbers at the top, the best measure first: a number, its interval or "", its name."""
     tiles = []
-    for name, one in reversed(list(found.items())):
+    for name, one in found.items():
         if one.fraction is not None:
             tiles.append((f"{one.fraction:.1%}", "", f"of the optimum, {name}"))
         elif one.optimum is not None:
             tiles.append((in_units(one.performance - one.optimum), "", f"from the optimum, {name}"))
         else:
-            spread = (
-                "" if one.deviation is None or one.deviation != one.deviation else in_units(one.deviation)
-            )
-            words = "mean return ± standard deviation" if spread else "mean return"
+            ends = interval_in_words(one.interval, one.performance)
+            words = "mean return and its 95 % interval" if ends else "mean return"
             mean = one.performance if one.returns is None else float(one.returns.mean())
-            tiles.append((in_units(mean), spread, f"{words} {name}"))
+            tiles.append((in_units(mean), ends, f"{words} {name}"))
     return tiles
 
 
 MEASURES: dict[str, Callable[[Evaluation], str | None]] = {
     "performance": lambda one: in_units(one.performance) + (" (the floor)" if one.failed else ""),
+    "95 % interval": lambda one: interval_in_words(one.interval, one.performance),
     "optimal policy": lambda one: _units(one.optimum),
     "fraction of the optimum": lambda one: _share(one.fraction),
     "standard deviation": lambda one: _units(one.deviation),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from ifthen.digits import in_units
 from ifthen.explanation.trace import Ending
 from ifthen.simplify.ladder import Ladder
 from ifthen.verification.findings import Finding
@@ -40,7 +41,7 @@ class Column(NamedTuple):
 
     Args:
         name: the heading.
-        spec: how a number is written, such as ".4f".
+        spec: how a number is written, such as ".4f"; "" in the units of returns.
         values: one for each policy.
         optimum: that of an optimal policy; None where it is not known or means nothing.
         compared: whether the difference of two policies is shown.
@@ -52,11 +53,13 @@ class Column(NamedTuple):
     optimum: float | None = None
     compared: bool = True
 
-    def text(self, value: float | None, sign: str = "") -> str:
-        """Return a number as it is shown, with − for minus; a dash for none."""
-        if value is None or value != value:
-            return "–"
-        return format(value, sign + self.spec).replace("-", "−")
+    def text(self, value: float | str | None, sign: str = "") -> str:
+        """Return a number or a text as it is shown, with − for minus; a dash for none."""
+        if value is None or value != value or isinstance(value, str):
+            return value if isinstance(value, str) and value else "–"
+        plus = "+" if sign and value > 0 else ""
+        said = format(value, sign + self.spec) if self.spec else plus + in_units(value)
+        return said.replace("-", "−")
 
     @property
     def difference(self) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import plural
+from ifthen.digits import interval_in_words, plural
 from ifthen.explanation.pictures.planes import ranked
 from ifthen.explanation.trace import ending_of
 from ifthen.pages.tables import ENDINGS, Column, numbers
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import choose_at, median_point, recorded_episodes, visited_states
-from ifthen.simulate.simulator import checked_ruleset
+from ifthen.simulate.simulator import Evaluation, checked_ruleset
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.gym_task import EnvTask
 
@@ -27,8 +27,6 @@ MOST_EPISODES, MOST_STEPS, MOST_POINTS = 5, 1000, 1500
 """At most this many episodes are stored for a policy, steps of each, and states visited."""
 MOST_NUMBERS = 60_000
 """An episode, and the states visited, hold at most this many numbers."""
-UNSEEN = (100, 1000)
-"""The least and the largest number of test episodes; between these, as many as there are for training."""
 CUT_EARLY = "The environment has cut the episode here."
 
 
@@ -43,7 +41,6 @@ class VisitPart:
 
     def __init__(self, task: EnvTask) -> None:
         self.task = task
-        self.test_episodes = min(max(UNSEEN[0], len(task.z)), UNSEEN[1])
         self.visited = cache(lambda ruleset: visited_states(ruleset, task))
 
     def check(self, ruleset: RuleSet) -> None:
@@ -57,29 +54,29 @@ class VisitPart:
         """
         task, visited = self.task, [self.visited(policy) for policy in policies]
         found = [evaluate(policy, task) for policy in policies]
-        others = [evaluate(policy, task, seeds=task.unseen(self.test_episodes)) for policy in policies]
+        trained = [evaluate(policy, task, seeds="training") for policy in policies]
         returned = "return" if task.gamma == 1 else f"return, discounted with γ = {task.gamma:g},"
         differ = float((choose_at(policies[-1], visited[0].points)[0] != visited[0].actions).mean())
         return {
             "lead": f"{task.name}: {plural(len(task.features), 'feature')}, actions "
             f"{', '.join(task.action_names)}, at most {task.t_max:,} steps. Performance is the mean "
-            f"{returned} over {len(task.z):,} training episodes (z) from fixed reset seeds; unseen are "
-            f"{self.test_episodes:,} others.",
+            f"{returned} over {found[0].episodes:,} test seeds, on which nothing was learnt or selected; "
+            f"training performance is that over {len(task.z):,} training seeds.",
             "columns": [
-                Column("performance", ".4g", [one.performance for one in found]),
-                Column("± deviation", ".4g", [one.deviation for one in found], compared=False),
-                Column("least", ".4g", [one.least for one in found], compared=False),
-                Column("most", ".4g", [one.most for one in found], compared=False),
-                Column("unseen", ".4g", [one.performance for one in others]),
+                Column("performance", "", [one.performance for one in found]),
+                Column("95 % interval", "", [_interval(one) for one in found], compared=False),
+                Column("least", "", [one.least for one in found], compared=False),
+                Column("most", "", [one.most for one in found], compared=False),
+                Column("training performance", "", [one.performance for one in trained]),
                 Column("rules", "d", [len(policy) for policy in policies]),
                 Column("that decide", "d", [int((met.counts > 0).sum()) for met in visited]),
             ],
             "warnings": [
-                f"meets states without a rule in {one.failed_share:.0%} of the episodes, so that its "
-                "performance is the floor"
-                if one.failed
+                f"meets states without a rule in {one.failed_share:.0%} of the test episodes and "
+                f"{other.failed_share:.0%} of the training episodes, so that its performance is the floor"
+                if one.failed or other.failed
                 else ""
-                for one in found
+                for one, other in zip(found, trained, strict=True)
             ],
             "differing": f"{differ:.1%} of the states visited by the first",
             "observed": self._observed(policies[0]),
@@ -182,6 +179,10 @@ class VisitPart:
     def _room(self, most: int) -> int:
         """Return how many observations there is room for."""
         return max(2, min(most, MOST_NUMBERS // len(self.task.features)))
+
+
+def _interval(one: Evaluation) -> str:
+    return interval_in_words(one.interval, one.performance).replace("-", "−")
 
 
 def spread(n: int, most: int) -> NDArray[np.int64]:

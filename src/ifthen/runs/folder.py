@@ -28,10 +28,26 @@ CURVE = "learning-curve.png"
 POLICY = "policy.png"
 RULES = "rules.txt"
 RULESET = "ruleset.json"
+PRUNED = "pruned.txt"
+PRUNED_RULESET = "pruned.json"
 REPORT = "report.html"
+EXPLAINED = "explain.html"
 START = "start.json"
 """Only where the run began with given rules."""
-FILES = (SETTINGS, CHECKPOINT, MODEL, HISTORY, CURVE, POLICY, RULES, RULESET, REPORT)
+FILES = (
+    SETTINGS,
+    CHECKPOINT,
+    MODEL,
+    HISTORY,
+    CURVE,
+    POLICY,
+    RULES,
+    RULESET,
+    PRUNED,
+    PRUNED_RULESET,
+    REPORT,
+    EXPLAINED,
+)
 
 
 class RunFolder:

@@ -12,6 +12,7 @@ from ifthen.explanation.pictures.write import drawings
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.report import learning_curve
 from ifthen.simplify.ladder import Ladder
+from ifthen.simulate.evaluate import evaluations
 from ifthen.systems.system import System
 
 LEARNING = "learning"
@@ -35,7 +36,11 @@ def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
     given = getattr(shown, "task", None) if task is None else as_task(task)
     found = drawings(ruleset, given)
     if isinstance(shown, System):
-        found = {LEARNING: lambda: learning_curve(shown), **found}
+        noise, threads = shown.parameters.noise, shown.threads
+        found = {
+            LEARNING: lambda: learning_curve(shown, evaluations(ruleset, shown.task, noise, threads)),
+            **found,
+        }
     name = next(iter(found)) if what is None else what
     if name not in found:
         raise ParameterError(f"there is no picture {name!r} of this.{nearest(name, found)}")

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from ifthen.explanation.pictures.grid import has_grid
-from ifthen.explanation.pictures.grid_figures import policy_figure
-from ifthen.explanation.reading import readable
+from ifthen.explanation.pictures.write import policy_picture
 from ifthen.exports.data import to_json, to_text
 from ifthen.figure_style import BLUE, GREEN, GREY, ORANGE, write_png
+from ifthen.pages.explain_page import explain_page, part_of
 from ifthen.pages.report import report_page
 from ifthen.runs import folder as files
 from ifthen.runs.folder import RunFolder
 from ifthen.runs.settings import RunSettings, toml_value
+from ifthen.simplify.prune import PruneResult
 from ifthen.simulate.evaluate import evaluations
-from ifthen.simulate.scope import tabular
+from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.system import System
 
@@ -25,11 +26,15 @@ OPTIMAL = "optimal policy"
 LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
 
 
-def learning_curve(system: System) -> Figure:
-    """Draw performance against epochs, as a fraction of the optimum where there is such a fraction."""
+def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
+    """Draw performance against epochs, as a fraction of the optimum where there is such a fraction.
+
+    Args:
+        system: a trained system.
+        found: how well it does.
+    """
     task, records = system.task, system.now.records
-    found = evaluations(system.ruleset, task, system.parameters.noise, system.threads)
-    (on, trained), (_, held_out) = found.items()
+    (_, held_out), (on, trained) = found.items()
     fractions = trained.fraction is not None and held_out.fraction is not None
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -76,18 +81,38 @@ def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float,
     return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
 
 
-def write_report(folder: RunFolder, settings: RunSettings, system: System) -> None:
-    """Write the rules, the pictures and the page of a finished run."""
-    ruleset, task = system.ruleset, system.task
-    write_text(folder / files.RULES, to_text(ruleset, task))
-    write_text(folder / files.RULESET, to_json(ruleset, task))
-    curve = learning_curve(system)
+def write_report(
+    folder: RunFolder, settings: RunSettings, system: System, pruned: PruneResult | None
+) -> dict[str, Evaluation]:
+    """Write the rules, the pictures and the pages of a finished run; return how well its policy does.
+
+    The policy is that of the pruned rules, where there are any.
+    """
+    learnt, task = system.ruleset, system.task
+    policy = learnt if pruned is None else pruned.ruleset
+    written = [(learnt, files.RULES, files.RULESET)]
+    if pruned is not None:
+        written.append((policy, files.PRUNED, files.PRUNED_RULESET))
+    for name in (files.PRUNED, files.PRUNED_RULESET, files.EXPLAINED):
+        (folder / name).unlink(missing_ok=True)  # those of an earlier report
+    for rules, text, data in written:
+        write_text(folder / text, to_text(rules, task))
+        write_text(folder / data, to_json(rules, task))
+    found = evaluations(learnt, task, system.parameters.noise, system.threads)
+    curve = learning_curve(system, found)
     write_png(folder / files.CURVE, curve)
-    if has_grid(task):
-        title = f"{system.name} on {task.name}"
-        write_png(folder / files.POLICY, policy_figure(ruleset, tabular(task, "the picture"), title))
+    title = f"{system.name} on {task.name}"
+    if (picture := policy_picture(policy, task)) is not None:
+        write_png(folder / files.POLICY, picture)
+    explains = part_of(task).fits
+    if explains:
+        write_text(folder / files.EXPLAINED, explain_page(policy, task, title=title))
     command = command_of(settings, system.start is not None)
-    write_text(folder / files.REPORT, report_page(system, readable(ruleset, task), curve, command))
+    measured = evaluations(policy, task, system.parameters.noise, system.threads)
+    link = files.EXPLAINED if explains else ""
+    page = report_page(system, pruned, measured, found, curve, picture, command, link)
+    write_text(folder / files.REPORT, page)
+    return measured
 
 
 def command_of(settings: RunSettings, started: bool = False) -> str:
@@ -99,5 +124,6 @@ def command_of(settings: RunSettings, started: bool = False) -> str:
     goal = settings.goal
     length = f"--{goal.unit} {goal.target}"
     length += "" if settings.stop_at is None else f" --stop-at {settings.stop_at:g}"
+    start += "" if settings.prune else " --no-prune"
     name = shlex.quote(settings.task)
     return f"ifthen train {settings.system} {name} {length} --seed {settings.seed}{parameters}{start}"

@@ -32,8 +32,10 @@ class RunSettings(BaseModel):
     steps: int | None = Field(default=None, ge=1, le=STEP_LIMIT)
     """How long, in environment steps, in place of epochs."""
     stop_at: float | None = Field(default=None, allow_inf_nan=False)
-    """A performance at which to stop sooner."""
+    """A performance at which to stop sooner; in environments on validation seeds."""
     seed: int = 0
+    prune: bool = True
+    """Whether the rules are pruned at the end."""
     checkpoint_every: int = Field(default=25, ge=1)
     parameters: dict[str, Any] = Field(default_factory=dict)
 

@@ -11,6 +11,9 @@ All candidates are played from the same reset seeds. In a compiled twin all are 
 Elsewhere steps are expensive: the candidates that change the fewest actions in visited states are played from
 a few seeds, and the best of these from all.
 
+Where only so many steps may be played, pruning stops after them with the rules that it has then. Counting
+steps rather than seconds gives the same rules on every machine.
+
 The result holds on the seeds that were played. Measure it on others.
 """
 
@@ -19,6 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -33,7 +37,7 @@ from ifthen.simplify.ladder import one_rule_less, other_intervals
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
 from ifthen.simulate.environment import means
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.scope import visited_states
+from ifthen.simulate.scope import AnyTask, table_of, visited_states
 from ifthen.tasks.gym_task import EnvTask
 
 Progress = Callable[[int], None]
@@ -45,22 +49,31 @@ class NothingToPruneError(RuleError):
 
 
 def pruned_by_play(
-    given: RuleSet, task: EnvTask, seeds: Ints, threads: int, loss: float, progress: Progress
+    given: RuleSet,
+    task: EnvTask,
+    seeds: Ints,
+    threads: int,
+    loss: float,
+    progress: Progress,
+    steps: int | None = None,
 ) -> RuleSet:
-    """Return fewer and shorter rules that play as well, or nearly so.
+    """Return fewer and shorter rules that play as well, or nearly so, after about `steps` steps of playing.
 
     Strength rules become a decision list where that chooses the same everywhere; otherwise they stay what
-    they are. Rules of an XCSF, which vote, only lose rules, and choose the same in all visited states.
+    they are. Rules of an XCSF, which vote, only lose rules, and choose the same in all visited states, or in
+    some of these where steps are counted.
     """
     if given.votes:
-        return compact_at(given, visited_states(given, task, seeds).points)
-    contest = Contest(task, seeds, threads)
+        points = visited_states(given, task, seeds).points
+        apart = 1 if steps is None else 1 + len(given) * len(points) // MOST_MATCHES
+        return compact_at(given, points[::apart])
+    contest = Contest(task, seeds, threads, steps=math.inf if steps is None else steps)
     rules = _completed(given, contest)
     contest.least = float(contest.performances([rules])[0]) - loss
     rules = _without_needless(list_by_score(rules) or rules, contest)
     progress(len(rules))
     size = None
-    while size != size_of(rules):  # a condition less, or a rounder bound, can make a rule needless
+    while size != size_of(rules) and contest.steps > 0:  # a condition less can make a rule needless
         size = size_of(rules)
         for fewer in (a_rule_less, a_condition_less):
             rules = _down(rules, fewer, contest, progress)
@@ -72,7 +85,7 @@ def pruned_by_play(
 def _without_needless(rules: RuleSet, contest: Contest) -> RuleSet:
     """Return the rules without what makes no difference: anywhere, in decision lists, and where they go."""
     same = lossless(rules, intervals="keep").ruleset if rules.ordered else rules
-    return same_at(same, visited_states(same, contest.task, contest.seeds).points)
+    return same_at(same, contest.visited(same))
 
 
 def _completed(given: RuleSet, contest: Contest) -> RuleSet:
@@ -89,7 +102,7 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
     names = given.features, given.action_names
     actions = range(len(given.action_names))
     lists = [DecisionList(bounds, np.append(given.actions, a), *names) for a in actions]
-    best = contest.best(lists, given, visited_states(given, contest.task, contest.seeds).points)
+    best = contest.best(lists, given, contest.visited(given))
     assert best is not None  # with a rule for the rest none fails
     return best
 
@@ -98,9 +111,9 @@ def _down(
     rules: RuleSet, fewer: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
 ) -> RuleSet:
     """Return the rules after the least costly step was taken again and again, as long as they play well."""
-    points = visited_states(rules, contest.task, contest.seeds).points
-    while (best := contest.best(fewer(rules), rules, points)) is not None:
-        points = visited_states(best, contest.task, contest.seeds).points
+    points = contest.visited(rules)
+    while contest.steps > 0 and (best := contest.best(fewer(rules), rules, points)) is not None:
+        points = contest.visited(best)
         rules = same_at(best, points)
         progress(len(rules))
     return rules
@@ -131,10 +144,13 @@ class Contest:
         seeds: reset seeds to play from, `(k,)`.
         threads: how many threads or worker processes to use; results do not depend on it.
         least: the lowest performance that a candidate may have.
+        steps: how many steps are left to be played; those of a candidate that was begun are always played.
     """
 
-    def __init__(self, task: EnvTask, seeds: Ints, threads: int, least: float = -np.inf) -> None:
-        self.task, self.seeds, self.least = task, seeds, least
+    def __init__(
+        self, task: EnvTask, seeds: Ints, threads: int, least: float = -np.inf, steps: float = math.inf
+    ) -> None:
+        self.task, self.seeds, self.least, self.steps = task, seeds, least, steps
         self.simulator = environment_simulator(task, threads)
         self._known: dict[tuple[bytes, int], float] = {}
 
@@ -146,8 +162,15 @@ class Contest:
         if fresh:
             own = rules.take(np.array(list(fresh.values()), dtype=np.int64))
             found = means(self.task, self.simulator.play(own, self.seeds[:k]))
+            self.steps -= int(found.steps.sum())
             self._known |= dict(zip(fresh, found.performance.tolist(), strict=True))
         return np.array([self._known[key] for key in keys])
+
+    def visited(self, rules: RuleSet) -> Floats:
+        """Return the states that rules visit from all seeds, `(n, features)`."""
+        points = visited_states(rules, self.task, self.seeds).points
+        self.steps -= len(points)
+        return points
 
     def best(self, rulesets: Iterable[RuleSet], rules: RuleSet, visited: Floats) -> RuleSet | None:
         """Return the one that plays best, the shortest among equals; None where all are below the least.
@@ -183,6 +206,24 @@ class Contest:
         """Return whether a performance is not below the least, and not that of a failure."""
         margin = AS_GOOD * max(1.0, abs(self.least))
         return bool(performance > self.task.floor and performance >= self.least - margin)
+
+
+MOST_MATCHES = 20_000_000
+"""Where steps are counted, votes are compared at so few states that there are no more pairs of both."""
+SHARE = 4
+"""Pruning at the end of training plays at most this part of the steps that training took."""
+MOST_STEPS = {True: 2_000_000_000, False: 2_000_000}
+"""And at most this many: where steps cost next to nothing, and elsewhere. Both take about a minute."""
+
+
+def fair_steps(ruleset: RuleSet, task: AnyTask, training: int) -> int | None:
+    """Return the number of steps to prune with after so many steps of training; None where none are played.
+
+    It does not depend on the machine.
+    """
+    if table_of(ruleset, task) is not None:
+        return None
+    return min(training // SHARE, MOST_STEPS[environment_simulator(cast(EnvTask, task)).cheap])
 
 
 def size_of(rules: RuleSet) -> tuple[int, int, int]:
@@ -229,7 +270,7 @@ def rounded_bounds(rules: RuleSet, contest: Contest) -> RuleSet:
     most = MOST_DIGITS if contest.simulator.cheap else FEW_DIGITS
     for r, (d, feature), end in itertools.product(range(len(rules)), enumerate(rules.features), (0, 1)):
         value, other = float(rules.bounds[r, d, end]), rules.bounds[r, d, 1 - end]
-        if feature.is_integer or value in (lows[d], highs[d]):
+        if feature.is_integer or value in (lows[d], highs[d]) or contest.steps <= 0:
             continue
         found = roundings(feature, value, most)
         values = [each for each in found if (each <= other if end == 0 else each >= other)]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.checks import one_of, real_number, whole_number
-from ifthen.digits import plural
+from ifthen.digits import in_units, plural
 from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
@@ -26,6 +26,7 @@ from ifthen.simulate.scope import AnyTask, ruleset_of, table_of, tabular, visite
 from ifthen.tasks.gym_task import EnvTask
 
 Form = Literal["list"]
+STEP_LIMIT = 10**12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +84,7 @@ def prune(
     loss: float | None = None,
     episodes: int | None = None,
     seeds: ArrayLike | None = None,
+    steps: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> PruneResult:
@@ -109,6 +111,7 @@ def prune(
         episodes: in an environment, the number of pruning seeds to play beside the training seeds; 100
             where None.
         seeds: in an environment, all reset seeds to play from, in place of these.
+        steps: in an environment, about how many steps to play at most; the result is what was found by then.
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress: called with the number of rules that are left after every step.
     """
@@ -124,8 +127,10 @@ def prune(
         one_of(name, value, get_args(known))
     _check_options(to, method, rules, performance, polish)
     in_environment = task is not None and table is None
-    if not in_environment and not loss is episodes is seeds is None:
-        raise ParameterError("loss, episodes and seeds are for environments, where pruning means playing.")
+    if not in_environment and not loss is episodes is seeds is steps is None:
+        raise ParameterError(
+            "loss, episodes, seeds and steps are for environments, where pruning means playing."
+        )
     if to == "list":
         found, known_length = decision_list_of(ruleset, task, effort)
         words = f"{len(ruleset)} rules became a decision list of {len(found)} that does the same at {where}. "
@@ -137,16 +142,17 @@ def prune(
         words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
         return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
     if rules is not None or performance is not None:
-        steps = ladder(ruleset, task, polish, threads, progress)
-        rung = steps.with_rules(rules) if rules is not None else steps.with_performance(performance or 0.0)
-        numbers = rung.changed, rung.performance, steps.performance
+        rungs = ladder(ruleset, task, polish, threads, progress)
+        rung = rungs.with_rules(rules) if rules is not None else rungs.with_performance(performance or 0.0)
+        numbers = rung.changed, rung.performance, rungs.performance
         return PruneResult(rung.ruleset, ruleset, where, str(rung), None, None, None, *numbers)
     if in_environment:
         environment = cast(EnvTask, task)
         chosen = _pruning_seeds(environment, episodes, seeds)
         most = real_number("loss", 0.0 if loss is None else loss, 0, 1e300)
         tell = progress or (lambda _: None)
-        return _by_play(ruleset, environment, most, chosen, checked_threads(threads), tell)
+        last = None if steps is None else whole_number("steps", steps, 0, STEP_LIMIT)
+        return _by_play(ruleset, environment, most, chosen, checked_threads(threads), tell, last)
     left, removed, merged, proof = lossless(ruleset, task, intervals)
     words = (
         f"{len(ruleset)} rules became {len(left)}: {removed} removed, {merged} merged. "
@@ -181,19 +187,25 @@ def _pruning_seeds(task: EnvTask, episodes: int | None, seeds: ArrayLike | None)
 
 
 def _by_play(
-    ruleset: RuleSet, task: EnvTask, loss: float, seeds: Ints, threads: int, progress: Progress
+    ruleset: RuleSet,
+    task: EnvTask,
+    loss: float,
+    seeds: Ints,
+    threads: int,
+    progress: Progress,
+    steps: int | None,
 ) -> PruneResult:
     """Prune by playing, and measure both rulesets on the same seeds."""
-    rules = pruned_by_play(ruleset, task, seeds, threads, loss, progress)
+    rules = pruned_by_play(ruleset, task, seeds, threads, loss, progress, steps)
     before, after = (evaluate(each, task, threads=threads, seeds=seeds) for each in (ruleset, rules))
     scope = visited_states(ruleset, task, seeds)
     changed = int((scope.actions != rules.best_actions(scope.points)).sum())
     same = "the same action in" if not changed else f"another action in {changed:,} of"
-    first = "a state without a rule" if before.failed else f"mean return {before.performance:.6g}"
+    first = "a state without a rule" if before.failed else f"mean return {in_units(before.performance)}"
     sizes = [size_of(each) for each in (ruleset, rules)]
     given, left = (f"{plural(n, 'rule')} with {plural(ends, 'condition')}" for n, ends, _ in sizes)
     words = (
-        f"{given} became {left}: {first} before, mean return {after.performance:.6g} "
+        f"{given} became {left}: {first} before, mean return {in_units(after.performance)} "
         f"now over {len(seeds):,} episodes; {same} {scope.words}. Nothing is guaranteed for other states or "
         "seeds."
     )

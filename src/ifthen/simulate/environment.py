@@ -22,6 +22,7 @@ from ifthen.simulate.simulator import (
     Choose,
     Evaluation,
     Measured,
+    Seeds,
     Simulator,
     checked_ruleset,
     deviation_of,
@@ -145,9 +146,10 @@ class EnvSimulator(Simulator):
             name: float(means(self.task, played.some(part)).performance[0]) for name, part in parts.items()
         }
 
-    def evaluate(self, policy: Any, seeds: ArrayLike | None = None) -> Evaluation:
+    def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:
         """Play a policy from reset seeds."""
-        task, chosen = self.task, self.task.z if seeds is None else checked_seeds(seeds)
+        task, training = self.task, isinstance(seeds, str) and seeds == "training"
+        chosen = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
         played = self.play_ruleset(checked_ruleset(policy, task), chosen)
         returns, failed = played.returns[0], played.endings[0] == NO_RULE
         return Evaluation(
@@ -176,10 +178,10 @@ class EnvSimulator(Simulator):
         return lambda points: ruleset.best_actions(np.clip(points, *self.task.ranges))
 
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
-        """Return the performance on the training seeds, and on held-out test seeds."""
+        """Return the performance on held-out test seeds, and on the training seeds."""
         return {
-            "on training seeds": self.evaluate(policy),
-            "on test seeds": self.evaluate(policy, self.task.unseen(episodes)),
+            "on test seeds": self.evaluate(policy, self.task.test_seeds(episodes)),
+            "on training seeds": self.evaluate(policy, "training"),
         }
 
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
@@ -243,5 +245,8 @@ def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
     array = np.asarray(seeds)
     whole = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iu"
     if not whole or array.min() < 0 or array.max() >= 2**63:
-        raise TaskError(f"seeds must be a list of whole numbers from 0, such as range(100), not {seeds!r}.")
+        raise TaskError(
+            f"seeds must be a list of whole numbers from 0, such as range(100), not {seeds!r}. Policies are "
+            'also measured on seeds="training".'
+        )
     return array.astype(np.int64)

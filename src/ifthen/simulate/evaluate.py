@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from numpy.typing import ArrayLike
-
 from ifthen.checks import one_of
 from ifthen.environments.make import as_task
 from ifthen.environments.twins import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
 from ifthen.simulate.environment import EnvSimulator
-from ifthen.simulate.simulator import Budget, Evaluation, Simulator
+from ifthen.simulate.simulator import Budget, Evaluation, Seeds, Simulator
 from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.twin import TwinSimulator
 from ifthen.simulate.vector import VectorSimulator
@@ -96,9 +94,9 @@ def evaluate(
     method: Method = "sampled",
     noise: Noise = "aligned",
     threads: int | None = None,
-    seeds: ArrayLike | None = None,
+    seeds: Seeds | None = None,
 ) -> Evaluation:
-    """Measure a policy in a task.
+    """Measure a policy in a task: in an environment on test seeds, that nothing was learnt or selected on.
 
     Args:
         policy: a RuleSet, a trained system, or, on tables, the action in every state as an array `(S,)`.
@@ -107,8 +105,8 @@ def evaluate(
         noise: how a table uses its common random numbers: "aligned" (a number fixed per episode and step) or
             "stream" (the paper's: one stream through all episodes).
         threads: how many threads to use, all cores where None; results do not depend on it.
-        seeds: reset seeds to play from in an environment, such as `task.unseen(100)`; the training seeds
-            where None.
+        seeds: in an environment, the reset seeds to play from: an array, or "training" for those of
+            training; `task.test_seeds(100)` where None. A table is always played from its z.
     """
     one_of("method", method, get_args(Method))
     one_of("noise", noise, get_args(Noise))
@@ -122,6 +120,8 @@ def evaluations(
     policy: Any, task: Any = None, noise: Noise = "aligned", threads: int | None = None, episodes: int = 100
 ) -> dict[str, Evaluation]:
     """Return the measures of a policy that people want to see, by what they are called.
+
+    The first is exact, or on test seeds. The second is what training has selected on.
 
     Args:
         policy: a RuleSet or a trained system.

@@ -117,7 +117,7 @@ def _of_table(system: System) -> list[polars.Expr]:
 def _of_environment(system: System, prune: bool) -> list[polars.Expr]:
     """Return what the final rules get on held-out test seeds, before and after pruning."""
     task: Any = system.task
-    ruleset, seeds = system.ruleset, task.unseen(UNSEEN)
+    ruleset, seeds = system.ruleset, task.test_seeds(UNSEEN)
     unseen = evaluate(ruleset, task, threads=1, seeds=seeds)
     pruned = _pruned(ruleset, task) if prune else None
     scored = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)

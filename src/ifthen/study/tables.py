@@ -17,7 +17,7 @@ from ifthen.study.histories import UNSEEN
 from ifthen.study.paper import SIZES, TRIALS, is_papers, papers_performance, papers_size
 from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.statistics import Summary, standard_errors_apart, summarise
-from ifthen.study.verdicts import ALPHA, held_out_in_words, judge, main_measure, samples_of, second_name
+from ifthen.study.verdicts import ALPHA, judge, measures, samples_of, second_name
 from ifthen.text_table import TextTable
 
 ROUNDING = 0.05
@@ -27,11 +27,12 @@ NONE = "0 %"
 
 def all_tables(results: Results) -> dict[str, TextTable]:
     """Return every table of a study, by the name of its file."""
+    main, second = measures(results)
     tables = {
         "performance": performance_table(results),
-        "verdicts": verdicts_table(results),
-        f"verdicts-{second_name(results)}": verdicts_table(results, "exact_fraction"),
-        "spread": spread_table(results, main_measure(results)),
+        "verdicts": verdicts_table(results, main),
+        f"verdicts-{second_name(results)}": verdicts_table(results, second),
+        "spread": spread_table(results, main),
         "sizes": sizes_table(results),
         "times": times_table(results),
     }
@@ -41,13 +42,15 @@ def all_tables(results: Results) -> dict[str, TextTable]:
 
 def measured_on(results: Results, measure: Measure) -> str:
     """Return what performance by a measure is, in words."""
-    unseen = f"on {UNSEEN} reset seeds that nothing was learnt or selected on"
+    on_z = measure == "fraction"
+    played = (
+        "on training seeds" if on_z else f"on {UNSEEN} test seeds, which nothing was learnt or selected on"
+    )
     if results.only_environments:
-        return "on z, the reset seeds of training" if measure == "fraction" else unseen
-    if measure == "fraction":
-        return "on z, as a fraction of an optimal policy's there (OTP)"
-    exact = "exact, as a fraction of the optimum"
-    return exact + (f"; in environments {unseen}" if results.environments else "")
+        return played
+    optimum = "an optimal policy's there (OTP)" if on_z else "the optimum"
+    said = f"{'on z' if on_z else 'exact'}, as a fraction of {optimum}"
+    return said + (f"; in environments {played}" if results.environments else "")
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,15 @@ def performances(results: Results, task: str, measure: Measure) -> list[Performa
 def performance_table(results: Results) -> TextTable:
     """Return final performance by both measures, mean ± sd over trials, beside the paper's (its Table 1)."""
     rows: list[tuple[str, ...]] = []
+    names = measures(results)
+    main, second = names
+    heads: dict[Measure, tuple[str, ...]] = {
+        "fraction": (names["fraction"], "paper", "s.e. apart"),
+        "exact_fraction": (names["exact_fraction"], "no rule"),
+    }
     for task in results.plan.tasks_by_name():
-        first, second = (performances(results, task, measure) for measure in MEASURES.values())
-        for on_z, other in zip(first, second, strict=True):
+        both = (performances(results, task, measure) for measure in MEASURES.values())
+        for on_z, other in zip(*both, strict=True):
             same = on_z.paper is not None and on_z.summary.sd is not None and on_z.apart is None
             apart = "0" if same else NOTHING if on_z.apart is None else f"{on_z.apart:.1f}"
             paper = NOTHING if on_z.paper is None else mean_and_sd(*on_z.paper)
@@ -101,14 +110,18 @@ def performance_table(results: Results) -> TextTable:
             no_rule = f"{100 * sum(shares) / len(shares):.1f} %" if any(shares) else NONE
             count = f"{on_z.summary.n + on_z.no_rule}"
             count += f" ({on_z.summary.failed} failed)" if on_z.summary.failed else ""
-            rows.append((task, on_z.system, count, str(on_z), paper, apart, str(other), no_rule))
+            cells: dict[Measure, tuple[str, ...]] = {
+                "fraction": (str(on_z), paper, apart),
+                "exact_fraction": (str(other), no_rule),
+            }
+            rows.append((task, on_z.system, count, *cells[main], *cells[second]))
     trials = results.plan.trials
     if {row[2] for row in rows} == {str(trials)}:
         rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
-    said = [f"Performance {measured_on(results, measure)}." for measure in MEASURES.values()]
+    said = [f"Performance {measured_on(results, measure)}." for measure in names]
     return TextTable(
         f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
-        ("task", "system", "n", "on z", "paper", "s.e. apart", held_out_in_words(results), "no rule"),
+        ("task", "system", "n", *heads[main], *heads[second]),
         tuple(rows),
         (" ".join(said), *_notes(results)),
     )
@@ -197,8 +210,8 @@ def sizes_table(results: Results) -> TextTable:
         ["The paper gives no deviations of sizes: distances are in our standard errors."] if beside else []
     )
     if any(row[8] != NOTHING for row in rows):
-        notes.append("Pruned: rules that play as well, and their performance on unseen reset seeds.")
-    headings = ("rules", *paper, "best action map", *paper, "pruned", "from, to", "pruned, unseen")
+        notes.append("Pruned: rules that play as well, and their performance on test seeds.")
+    headings = ("rules", *paper, "best action map", *paper, "pruned", "from, to", "pruned, on test seeds")
     return TextTable(
         "Sizes of final rulesets, mean ± sd over trials",
         ("task", "system", *headings),

@@ -189,9 +189,14 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     write_history(files.history, plan, system, trial)
     files.finish()
     last = system.now.records[-1]
-    others = {"exact_performance": "exact", "unseen_performance": "on validation seeds"}
-    other = [f", {in_units(last[name])} {words}" for name, words in others.items() if name in last]
-    return "finished", f"performance {in_units(last['performance'])} on z{''.join(other)}{note}"
+    on = "training seeds" if "unseen_performance" in last else "z"
+    named = {
+        "unseen_performance": "on validation seeds",
+        "performance": f"on {on}",
+        "exact_performance": "exact",
+    }
+    said = [f"{in_units(last[name])} {words}" for name, words in named.items() if name in last]
+    return "finished", f"performance {', '.join(said)}{note}"
 
 
 def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:

@@ -47,20 +47,24 @@ def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[
 
 
 def main_measure(results: Results) -> Measure:
-    """Return the measure of the first verdicts: on z, as in the paper, or held-out seeds in environments."""
-    return "exact_fraction" if results.only_environments else "fraction"
+    """Return the measure of the first verdicts: on z, as in the paper, or on test seeds in environments."""
+    return "exact_fraction" if results.environments else "fraction"
+
+
+def measures(results: Results) -> dict[Measure, str]:
+    """Return both measures in short words, the main one first."""
+    if not results.environments:
+        return {"fraction": "on z", "exact_fraction": "exact"}
+    both = "" if results.only_environments else "exact or "
+    return {
+        "exact_fraction": f"{both}on test seeds",
+        "fraction": "on training seeds" if results.only_environments else "on z or training seeds",
+    }
 
 
 def second_name(results: Results) -> str:
     """Return what the second measure is called in the names of files."""
-    return "unseen" if results.only_environments else "exact"
-
-
-def held_out_in_words(results: Results) -> str:
-    """Return short words for the second measure."""
-    return (
-        second_name(results) if results.only_environments or not results.environments else "exact or unseen"
-    )
+    return "training" if results.environments else "exact"
 
 
 def judge(results: Results, measure: Measure = "fraction") -> list[Judged]:

@@ -44,8 +44,8 @@ class EvaluationCallback:
     """Measures the present ruleset where nothing was learnt, and can keep the best model.
 
     In an environment, episodes start from reset seeds of their own: those of fitness (z), of the history's
-    `unseen_performance` and of final scores (`EnvTask.unseen`) are others, so that picking the best model by
-    this measurement flatters none of them. A task with a transition table is measured exactly.
+    `unseen_performance` and of final scores (`EnvTask.test_seeds`) are others, so that picking the best model
+    by this measurement flatters none of them. A task with a transition table is measured exactly.
 
     Args:
         task: the task to measure in, its name, or an environment; the system's own where None.
@@ -102,8 +102,9 @@ class StopAt:
     Args:
         score: the score.
         of: whose: a column of the history, or an `EvaluationCallback` that stands before this in the list of
-            callbacks. Where None, the ruleset's performance as the system itself measures it, which is on the
-            episodes that it was selected on, and so a little too good.
+            callbacks. Where None, in an environment the mean return over the validation seeds, on which
+            nothing is selected but the epoch to stop at; final scores are on test seeds, which are others. On
+            a table, the performance as the system itself measures it.
         times: at how many measurements running.
     """
 
@@ -126,7 +127,7 @@ class StopAt:
     def _scores(self, system: System) -> list[float]:
         if isinstance(self.of, EvaluationCallback):
             return [float(row["score"]) for row in self.of.log]
-        name = self.of or ("exact_performance" if system.method == "exact" else "performance")
+        name = self.of or system.watched_column
         records = system.now.records
         if not isinstance(records[-1].get(name), (int, float)):
             known = ", ".join(records[-1])

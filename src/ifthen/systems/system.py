@@ -6,6 +6,7 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     import polars
 
 Record = dict[str, Any]
-"""A row of the history, with `epoch` and the ruleset's `performance` (on z) and `exact_performance`."""
+"""A row of the history, with `epoch`, the ruleset's `performance` on z, and the task's `held_out_column`."""
 Population = Any
 """A system's own NamedTuple of arrays."""
 EPOCH_LIMIT = 10_000_000
@@ -258,7 +259,7 @@ class System(Shown, ABC):
             total_timesteps: Stable-Baselines3's word for `steps`.
             callback: called with the system after each epoch; learning stops when it returns False. Or a list
                 of callbacks, such as `ifthen.Checkpoint` and `ifthen.StopAt`.
-            progress_bar: show a bar with the ruleset's performance.
+            progress_bar: show a bar with the ruleset's performance, in environments on validation seeds.
             checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted
                 after epoch 0; `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
             checkpoint_every: epochs between two checkpoints.
@@ -313,8 +314,9 @@ class System(Shown, ABC):
         before, done = (goal.count(record) for record in self.now.records[-2:])
         apart = max(1, goal.target // 10)
         if done // apart > before // apart:
-            steps, reached = self.num_timesteps, in_units(self.best_so_measured)
-            print(f"{self.name}: epoch {self.epoch}, {steps:,} steps, performance {reached}")
+            steps, reached = self.num_timesteps, in_units(self.watched)
+            words = f"{self.task.watched_name} {reached}"
+            print(f"{self.name}: epoch {self.epoch}, {steps:,} steps, {words}")
 
     def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
         """Return when to stop, or raise where that is no count, or more than one."""
@@ -363,10 +365,17 @@ class System(Shown, ABC):
         return self._now
 
     @property
-    def best_so_measured(self) -> float:
-        """Performance of the present ruleset, by the method that the system learns by."""
-        name = "exact_performance" if self.method == "exact" else "performance"
-        return float(self.now.records[-1][name])
+    def watched_column(self) -> str:
+        """The column of the history to watch and to stop at.
+
+        In an environment it is measured on validation seeds. On a table it is what the system learns by.
+        """
+        return "exact_performance" if self.method == "exact" else self.task.watched_column
+
+    @property
+    def watched(self) -> float:
+        """The last number in that column; NaN where a file of another version has none."""
+        return float(self.now.records[-1].get(self.watched_column, math.nan))
 
     @property
     def epoch(self) -> int:
@@ -486,7 +495,7 @@ def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         own = NotebookBar(label, goal.target, goal.unit)
 
         def show_there() -> None:
-            reached = f"performance {in_units(system.best_so_measured)}"
+            reached = f"{system.task.watched_name} {in_units(system.watched)}"
             own.update(goal.count(system.now.records[-1]), reached)
 
         return own, show_there
@@ -498,13 +507,13 @@ def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         MofNCompleteColumn(),
         TextColumn(goal.unit),
         TimeRemainingColumn(),
-        TextColumn("performance {task.fields[best]}"),
+        TextColumn(f"{system.task.watched_name} {{task.fields[best]}}"),
     )
     done = goal.count(system.now.records[-1])
     row = bar.add_task(label, total=goal.target, completed=done, best="")
 
     def show() -> None:
-        best = in_units(system.best_so_measured)
+        best = in_units(system.watched)
         bar.update(row, completed=goal.count(system.now.records[-1]), best=best)
 
     return bar, show

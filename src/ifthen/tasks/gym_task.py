@@ -1,7 +1,7 @@
 """Tasks that are Gymnasium environments: no table of states, only the states that episodes visit.
 
-Performance is measured on the training seeds, the same for every policy. No two purposes share a reset seed:
-nothing was learnt or selected on the test seeds.
+Rules are selected on the training seeds, the same for every policy, and scored on the test seeds. No two
+purposes share a reset seed: nothing was learnt or selected on the test seeds.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class EnvTask(Task):
         action_names: one name per action.
         environment: the environment's id in Gymnasium's registry; empty where only `factory` can make it.
         options: keyword arguments for making it.
-        episodes: |z|, the number of reset seeds on which performance is measured.
+        episodes: |z|, the number of reset seeds that rules are trained on.
         gamma: the discount factor γ; 1 for the plain sum of rewards.
         t_max: the number of steps after which an episode is truncated.
         floor: the performance of a policy that meets a state without a rule; below any real return.
@@ -139,7 +139,8 @@ class EnvTask(Task):
     factory: Callable[..., Any] | None = None
 
     kind = "environment"
-    held_out_column = "unseen_performance"
+    held_out_column = watched_column = "unseen_performance"
+    watched_name = "validation performance"
     has_states = False
     layout = None
 
@@ -220,7 +221,7 @@ class EnvTask(Task):
 
     @cached_property
     def z(self) -> NDArray[np.int64]:
-        """The training seeds, on which performance is measured, `(episodes,)`: 0, 1, 2 and so on."""
+        """The training seeds, on which rules are selected, `(episodes,)`: 0, 1, 2 and so on."""
         return self._seeds(0, self.episodes)
 
     @cached_property
@@ -230,11 +231,11 @@ class EnvTask(Task):
 
     @cached_property
     def validation(self) -> NDArray[np.int64]:
-        """The seeds of the validation curves in histories, `(100,)`: from 3,000,000."""
+        """The seeds of validation curves and of stopping, `(100,)`: from 3,000,000."""
         return self._seeds(3, VALIDATION)
 
-    def unseen(self, n: int = 100) -> NDArray[np.int64]:
-        """Return held-out test seeds, `(n,)`: from 2,000,000."""
+    def test_seeds(self, n: int = 100) -> NDArray[np.int64]:
+        """Return held-out test seeds, on which performance is measured, `(n,)`: from 2,000,000."""
         return self._seeds(2, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
 
     def pruning(self, n: int = 100) -> NDArray[np.int64]:

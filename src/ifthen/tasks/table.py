@@ -103,6 +103,7 @@ class TabularTask(Task):
 
     kind = "tabular"
     held_out_column = "exact_performance"
+    watched_column = watched_name = "performance"
     has_states = True
     default_action = None
     environment = ""

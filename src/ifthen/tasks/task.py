@@ -32,6 +32,10 @@ class Task(ABC):
     """What files call this kind of task."""
     held_out_column: ClassVar[str]
     """The history's performance that nothing was selected on."""
+    watched_column: ClassVar[str]
+    """The history's performance to show during training and to stop at."""
+    watched_name: ClassVar[str]
+    """What people call it."""
     has_states: ClassVar[bool]
     """Whether the states can be listed, with a model of their transitions."""
 

@@ -60,6 +60,8 @@ class Result(NamedTuple):
     value: Value
     why: str
     findings: tuple[Finding, ...] = ()
+    interval: tuple[float, float] | None = None
+    """Where the value is a mean of episodes, its 95 % confidence interval."""
 
 
 class Requirement(NamedTuple):

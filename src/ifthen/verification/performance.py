@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import plural
+from ifthen.digits import mean_in_words, plural
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import visited_states
 from ifthen.simulate.simulator import Evaluation
@@ -46,9 +46,9 @@ def alike(case: Case) -> tuple[Finding, ...]:
 
 
 def performance(case: Case) -> Result:
-    """The exact performance; in an environment the mean return over the training seeds z."""
+    """The exact performance; in an environment the mean return over 100 test seeds."""
     if case.table is None:
-        return _measured(case, "performance", "z", case.environment.z)
+        return _measured(case, "performance", "test seeds", case.environment.test_seeds())
     found = evaluate(case.ruleset, case.model.task, "exact")
     fraction, optimum = found.fraction, optimal_performance(case.model.task)
     share = "the optimum is " if fraction is None else f"{share_in_words(fraction)} of the optimum, which is "
@@ -153,56 +153,53 @@ def _costs(model: Model, worse: NDArray[np.int64]) -> Finding:
     return model.finding("not-optimal", text, int(worse[order[0]]), data)
 
 
-UNSEEN = 100
-"""The number of test episodes, from reset seeds that nothing was trained on."""
-
-
-def unseen_performance(case: Case) -> Result:
-    """The mean return over 100 episodes of an environment that were not used in training."""
-    return _measured(case, "unseen-performance", "unseen reset seeds", case.environment.unseen(UNSEEN))
+def training_performance(case: Case) -> Result:
+    """The mean return over the training seeds of an environment, on which the rules were selected."""
+    return _measured(case, "training-performance", "training seeds", case.environment.z)
 
 
 def _measured(case: Case, kind: str, whence: str, seeds: NDArray[np.int64]) -> Result:
     """Return the mean return over episodes from some seeds."""
     found = evaluate(case.ruleset, case.environment, threads=1, seeds=seeds)
-    mean, witness = number(found.performance), None
+    mean, witness = mean_in_words(found.performance, found.interval), None
     why = f"the mean return over {plural(found.episodes, 'episode')} from {whence} is {mean}"
     if found.failed:
         why = f"{mean}, the floor, because a state without a rule was visited from {whence}"
-    text = f"{sentence(why)}{_spread(found)}."
+    text = f"{sentence(why)}{_spread(found, case.environment.t_max)}."
     if found.failed:
         scope = visited_states(case.ruleset, case.environment, seeds)
         witness = scope.vector(int((scope.deciders < 0).argmax()))
         text += f" Such a state: {vector_in_words(witness, case.ruleset.features)}."
     names = ("performance", "least", "most", "episodes", "steps", "truncated_share", "failed_share")
-    data = {name: getattr(found, name) for name in names}
+    data = {**{name: getattr(found, name) for name in names}, "interval": found.interval}
     finding = Finding(kind, severity(found.failed), text, witness=witness, data=data)
-    return Result(found.performance, why, (finding,))
+    return Result(found.performance, why, (finding,), found.interval)
 
 
-def _spread(found: Evaluation) -> str:
-    """Return the range of returns, and how many episodes were truncated."""
+def _spread(found: Evaluation, t_max: int) -> str:
+    """Return the range of returns, and how many episodes were truncated, at step `t_max` or before."""
     assert found.failed_share is not None
     assert found.least is not None
     assert found.most is not None
     if found.failed:
         return f" in {plural(round(found.failed_share * found.episodes), 'episode')} of {found.episodes:,}"
     truncated = round(found.truncated_share * found.episodes)
-    cut = f"; {truncated:,} of them reached the last step" if truncated else ""
-    return f", from {number(found.least)} to {number(found.most)}{cut}"
+    later = f"were cut at step {t_max:,} or before, and nothing is known of later steps"
+    cut = f"; {truncated:,} of them {later}" if truncated else ""
+    return (f", from {number(found.least)} to {number(found.most)}" if found.least < found.most else "") + cut
 
 
 def never_decided(case: Case) -> tuple[Finding, ...]:
     """Return the rules that decide in none of the visited states."""
     task, ruleset = case.environment, case.ruleset
-    scope = visited_states(ruleset, task, np.concatenate([task.z, task.unseen(UNSEEN)]))
+    scope = visited_states(ruleset, task, np.concatenate([task.z, task.test_seeds()]))
     never = tuple(np.flatnonzero(scope.counts == 0).tolist())
     if not never:
         return ()
     rules = ", ".join(str(r + 1) for r in never[:20]) + (", …" if len(never) > 20 else "")
     text = (
-        f"{plural(len(never), 'rule')} of {len(ruleset):,} decided in none of {scope.words} from z and "
-        f"unseen reset seeds: {rules}."
+        f"{plural(len(never), 'rule')} of {len(ruleset):,} decided in none of {scope.words} from "
+        f"training and test seeds: {rules}."
     )
     data = {"states": len(scope), "episodes": scope.episodes, "decided": scope.counts.tolist()}
     return (Finding("never-met", "note", text, never, data=data),)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ifthen.digits import plural
+from ifthen.digits import in_units, plural
 from ifthen.errors import ParameterError, nearest
 from ifthen.verification.case import Case
 from ifthen.verification.coverage import complete
@@ -22,7 +22,7 @@ from ifthen.verification.performance import (
     never_decided,
     optimal,
     performance,
-    unseen_performance,
+    training_performance,
 )
 from ifthen.verification.rules import no_conflicts, no_dead_rules, no_redundant_rules
 
@@ -65,11 +65,11 @@ PROPERTIES = {
         Property("performance", "task", performance, is_number=True),
         Property("fraction", "table", fraction_of_optimum, is_number=True),
         Property("goal-probability", "table", goal_probability, is_number=True),
-        Property("unseen-performance", "environment", unseen_performance, is_number=True),
+        Property("training-performance", "environment", training_performance, is_number=True),
     )
 }
 """Every property by its name, in the order of reports."""
-ALIASES = {"hole-free": "safe"}
+ALIASES = {"hole-free": "safe", "unseen-performance": "performance"}
 
 
 def left_out(case: Case) -> tuple[Finding, ...]:
@@ -186,12 +186,18 @@ def _parsed(text: str) -> Demand:
 
 def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
     """Return whether a requirement is met, given the results of all properties."""
-    value, reason = results[demand.name].value, results[demand.name].why
+    value, reason, _, interval = results[demand.name]
     if value is None or math.isnan(value):
         return Requirement(demand.text, False, f"not decided: {reason}" if reason else "not decided")
     if not demand.operator:
         return Requirement(demand.text, bool(value), reason)
-    return Requirement(demand.text, compares(float(value), demand.operator, demand.number), reason)
+    met = compares(float(value), demand.operator, demand.number)
+    if interval is not None:
+        same = all(compares(end, demand.operator, demand.number) == met for end in interval)
+        wanted = in_units(demand.number)
+        sure = f"the whole interval is on the same side of {wanted}"
+        reason += f"; {sure if same else f'not sure, as {wanted} lies inside the interval'}"
+    return Requirement(demand.text, met, reason)
 
 
 def compares(value: float, operator: str, number: float) -> bool:

@@ -11,7 +11,7 @@ from matplotlib.container import ErrorbarContainer
 from ifthen.figure_style import write_figure
 from ifthen.study.figures.influence import influence_figure, varied
 from ifthen.study.plan import StudyPlan, checked_plan
-from ifthen.study.results import Results
+from ifthen.study.results import Measure, Results
 from tests.study.figures.made_up import LAKES, made_up_plan, made_up_results, xs, ys
 
 
@@ -115,6 +115,9 @@ def test_costs_are_absolute_with_their_optima() -> None:
     assert axes.figure.get_supylabel() == "performance"
 
 
+WORDS: dict[Measure, str] = {"fraction": "on z", "exact_fraction": "exact"}
+
+
 def test_families_of_systems_are_told_apart_by_what_else_differs() -> None:
     one, other = (
         varying([0.1, 0.2], noise="stream", idv_size=9),
@@ -122,7 +125,7 @@ def test_families_of_systems_are_told_apart_by_what_else_differs() -> None:
     )
     renamed = [{**system.model_dump(), "name": f"{system.name}, aligned"} for system in other.systems]
     systems = [*(system.model_dump() for system in one.systems), *renamed]
-    series = varied(checked_plan({**one.model_dump(exclude_none=True), "systems": systems}), "exact")
+    series = varied(checked_plan({**one.model_dump(exclude_none=True), "systems": systems}), WORDS)
     assert [one.label for one in series] == [
         "PPL-DL (noise = stream), on z",
         "PPL-DL (noise = stream), exact",
@@ -130,7 +133,7 @@ def test_families_of_systems_are_told_apart_by_what_else_differs() -> None:
         "PPL-DL (noise = aligned), exact",
     ]
     assert series[2].values == {"0.1, aligned": 0.1, "0.2, aligned": 0.2}
-    assert [one.label for one in varied(one, "exact")] == ["on z", "exact"]
+    assert [one.label for one in varied(one, WORDS)] == ["on z", "exact"]
 
 
 def test_a_study_that_varies_nothing_has_no_such_figure() -> None:

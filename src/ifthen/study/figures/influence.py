@@ -17,7 +17,7 @@ from ifthen.figure_style import Look, look
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.plan import StudyPlan, SystemPlan
 from ifthen.study.results import MEASURES, Measure, Results
-from ifthen.study.verdicts import held_out_in_words, samples_of
+from ifthen.study.verdicts import measures, samples_of
 
 GOLDEN = 0.6180339887498949
 SPREAD = 0.5
@@ -42,7 +42,7 @@ def influence_figure(results: Results) -> Figure | None:
     if plan.varies is None:
         return None
     grid = TaskPanels(results)
-    series = varied(plan, held_out_in_words(results))
+    series = varied(plan, measures(results))
     drawn: dict[str, Any] = {}
     for task, axes in grid.panels.items():
         drawn |= _draw_panel(axes, results, task, series)
@@ -52,7 +52,7 @@ def influence_figure(results: Results) -> Figure | None:
     return grid.finish(limits, plan.varies, drawn, "trials, and mean ± sd")
 
 
-def varied(plan: StudyPlan, held_out: str) -> list[Series]:
+def varied(plan: StudyPlan, words: dict[Measure, str]) -> list[Series]:
     """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
     families: dict[str, list[SystemPlan]] = {}
     for system in plan.systems:
@@ -62,7 +62,8 @@ def varied(plan: StudyPlan, held_out: str) -> list[Series]:
     for name, members in zip(names, families.values(), strict=True):
         values = {system.name: float(system.parameters[plan.varies or ""]) for system in members}
         ordered = dict(sorted(values.items(), key=lambda item: item[1]))
-        for measure, label in zip(MEASURES.values(), ("on z", held_out), strict=True):
+        for measure in MEASURES.values():
+            label = words[measure]
             found.append(Series(f"{name}, {label}" if name else label, measure, ordered))
     return found
 

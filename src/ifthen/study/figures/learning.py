@@ -83,10 +83,10 @@ def curves_grid(results: Results, measure: Measure = "fraction") -> Figure:
 
 def _title(results: Results, measure: Measure) -> str:
     """Return what the curves show."""
-    if measure == "fraction" or not results.environments:
+    if not results.environments:
         return TITLES[measure]
-    exact = "" if results.only_environments else f"{TITLES[measure]}, or "
-    return f"{exact}mean return on reset seeds that were not used"
+    of_tables = "" if results.only_environments else f"{TITLES[measure]}, or "
+    return f"{of_tables}mean return on {'training' if measure == 'fraction' else 'validation'} seeds"
 
 
 def _draw_curves(axes: Axes, found: dict[str, Curve], plan: StudyPlan) -> dict[str, tuple[Any, ...]]:

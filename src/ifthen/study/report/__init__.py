@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -33,7 +33,7 @@ from ifthen.study.plan import StudyPlan, Trial, safe_name
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.tables import all_data, all_tables, performances
-from ifthen.study.verdicts import judge, main_measure, second_name, tallies
+from ifthen.study.verdicts import judge, main_measure, measures, second_name, tallies
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 REPORT = "report.html"
@@ -48,7 +48,7 @@ class BestRuleset:
 
     trial: Trial
     performance: float
-    """Exact, as a fraction of the optimum where that can be; in an environment on unseen reset seeds."""
+    """Exact, as a fraction of the optimum where that can be; in an environment on test seeds."""
     how: str
     """How its rules choose, as one sentence."""
     everything: int
@@ -60,16 +60,19 @@ class BestRuleset:
 
 
 def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
-    """Return the best ruleset of every system, by task; empty where rulesets are not kept."""
+    """Return the best ruleset of every system, by task; empty where rulesets are not kept.
+
+    In an environment it is the best on validation seeds, so that its score on test seeds is not the luckiest.
+    """
     if results.ruleset is None:
         return {}
     found: dict[str, list[BestRuleset]] = {}
     for name, task in results.plan.tasks_by_name().items():
-        column = results.column(name, "exact_fraction")
+        chosen_by, column = (results.column(name, "exact_fraction", final) for final in (False, True))
         for system in results.plan.systems:
-            values = results.values(system.name, name, column)
+            values, seen = (results.values(system.name, name, own) for own in (column, chosen_by))
             if values:
-                best = max(range(len(values)), key=values.__getitem__)  # the first of the best
+                best = max(range(len(values)), key=seen.__getitem__)  # the first of the best
                 trial = results.trials(system.name, name)[best]
                 ruleset = results.ruleset(trial)
                 shown = read_rules(readable(ruleset, task), task).in_order
@@ -119,10 +122,11 @@ def write_report(folder: Path, results: Results, progress: Callable[[str], None]
 def all_figures(results: Results, progress: Callable[[str], None]) -> Drawings:
     """Return what draws the figures of a study, by the names of their files."""
     number = count(1)
+    main, second = measures(results)
     found = densities(results, lambda: progress(f"density of best action sets, trial {next(number):,}"))
     drawings: Drawings = {
-        "curves": partial(curves_grid, results),
-        f"curves-{second_name(results)}": partial(curves_grid, results, "exact_fraction"),
+        "curves": partial(curves_grid, results, main),
+        f"curves-{second_name(results)}": partial(curves_grid, results, second),
         "lakes": partial(lakes_figure, results.grids.values()),
         "influence": partial(influence_figure, results),
     }
@@ -142,13 +146,13 @@ def study_page(results: Results, figures: Drawings) -> str:
     Of the figures, those of influence and of densities stand in the page.
     """
     environment = Environment(
-        loader=PackageLoader("ifthen.study", "report"),
+        loader=ChoiceLoader([PackageLoader("ifthen.study", "report"), PackageLoader("ifthen", "pages")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    tasks = results.plan.tasks_by_name()
+    tasks, name_of = results.plan.tasks_by_name(), {measure: name for name, measure in MEASURES.items()}
     panels = {task: curve_panel(results, task) for task in tasks}
     return environment.get_template("page.html.j2").render(
         plan=results.plan,
@@ -157,19 +161,19 @@ def study_page(results: Results, figures: Drawings) -> str:
         finished=len(results.finals),
         failed=results.failed,
         missing=results.missing,
-        measured={name: _measured(results, measure) for name, measure in MEASURES.items()},
+        measured={name_of[measure]: _measured(results, measure) for measure in measures(results)},
         tables=all_tables(results),
         panels=panels,
         curve_data={task: panel.numbers for task, panel in panels.items()},
         influence=_drawn(figures, "influence"),
         heatmaps=_heatmaps(results, figures),
-        colours=COLOURS,
+        colours=["var(--ink)" if colour == "#000000" else colour for colour in COLOURS],
         dashes=DASHES,
         rulesets=best_rulesets(results),
         environments=results.environments,
         only_environments=results.only_environments,
         unseen=UNSEEN,
-        main=next(name for name, measure in MEASURES.items() if measure == main_measure(results)),
+        main=name_of[main_measure(results)],
         mean_and_sd=mean_and_sd,
         versions=results.versions,
         parameters={system.name: _parameters(results.plan, system.name) for system in results.plan.systems},

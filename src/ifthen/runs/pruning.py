@@ -1,0 +1,34 @@
+"""Pruning at the end of a run: it gives the policy that people would use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ifthen.simplify.by_play import NothingToPruneError, Progress, fair_steps
+from ifthen.simplify.prune import PruneResult, prune
+from ifthen.simulate.evaluate import evaluate
+from ifthen.systems.system import System
+
+
+def pruned_policy(system: System, progress: Progress | None = None) -> PruneResult | None:
+    """Return the pruned rules of a trained system; None where they are not to be used.
+
+    On a table they choose the same everywhere. In an environment they play as well on the pruning seeds, with
+    at most a quarter as many steps as training took. They are not used where they do clearly worse on the
+    validation seeds: where they reach a state without a rule, or fall below the 95 % interval of the rules as
+    learnt. There is nothing to prune in rules that reach a state without a rule.
+    """
+    task: Any = system.task
+    steps = fair_steps(system.ruleset, task, int(system.now.records[-1]["steps"]))
+    try:
+        found = prune(system, steps=steps, threads=system.threads, progress=progress)
+    except NothingToPruneError:
+        return None
+    if steps is None:
+        return found
+    before, after = (
+        evaluate(rules, task, seeds=task.validation, threads=system.threads)
+        for rules in (found.given, found.ruleset)
+    )
+    worse = before.interval is not None and after.performance < before.interval[0]
+    return None if worse or (after.failed and not before.failed) else found
