@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import operator
-from typing import SupportsIndex, cast
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, cast
 
-from ifthen.errors import IfthenError, ParameterError
+from ifthen.errors import IfthenError, ParameterError, shown
 
 
 def whole_number(
@@ -17,7 +18,7 @@ def whole_number(
     except TypeError:
         number = None
     if number is None or not low <= number <= high:
-        raise error(f"{name} must be a whole number from {low:,} to {high:,}, not {value!r}.")
+        raise error(f"{name} must be a whole number from {low:,} to {high:,}, not {shown(value)}.")
     return number
 
 
@@ -27,14 +28,34 @@ def real_number(
     """Return `value` as a float from `low` to `high`, or raise `error`."""
     try:
         number = None if isinstance(value, (bool, str, bytes)) else float(value)  # type: ignore[arg-type]  # caught
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or not low <= number <= high:
-        raise error(f"{name} must be a number from {low:g} to {high:g}, not {value!r}.")
+        raise error(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}.")
     return number
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise unless `value` is one of `choices`."""
     if value not in choices:
-        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {value!r}.")
+        raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {shown(value)}.")
+
+
+def refuse_nul(what: str, names: Iterable[str], error: type[IfthenError]) -> None:
+    """Raise where a name has a NUL in it, which ends texts in databases and in C."""
+    for name in names:
+        if "\0" in name:
+            raise error(f"{what} must not have the character NUL in it: {shown(name)}.")
+
+
+def has_more_values(data: Any, most: int) -> bool:
+    """Return whether plain data of any depth holds more than `most` values."""
+    left, count = [data], 0
+    while left and count <= most:
+        item = left.pop()
+        count += 1
+        if isinstance(item, dict | list) and len(item) <= most:
+            left += item.values() if isinstance(item, dict) else item
+        elif isinstance(item, dict | list):
+            return True
+    return count > most

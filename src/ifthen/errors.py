@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+MOST_SHOWN, MOST_LISTED, MOST_COMPARED, LONGEST_NAME = 300, 50, 5_000, 100
 
 
 class IfthenError(Exception):
@@ -38,11 +40,27 @@ class IfthenWarning(RuntimeWarning):
     """Something to know: results are right, but slower to get, or not what one may expect."""
 
 
+def shown(value: object) -> str:
+    """Return a value for a message: what Python writes for it, cut where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # of whole numbers with thousands of digits
+        return f"something too long to write, of type {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
+
+
 def nearest(name: str, known: Iterable[str], others: bool = True) -> str:
     """Return a ` Did you mean 'X'?` hint, or the known names, unless others=False, when nothing is near."""
     names = list(known)
-    folded = {candidate.lower(): candidate for candidate in names}
-    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.5)
+    folded = {each.lower(): each for each in names[:MOST_COMPARED] if len(each) <= LONGEST_NAME}
+    close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), folded, n=1, cutoff=0.5)
     if close:
         return f" Did you mean {folded[close[0]]!r}?"
-    return " Known: " + ", ".join(names) + "." if others else ""
+    return f" Known: {listed(names)}." if others else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, not more than a few lines of them."""
+    some = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names[:MOST_LISTED]]
+    more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return ", ".join(some + more)

@@ -12,9 +12,10 @@ import io
 import json
 import math
 import os
+import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +33,11 @@ MANIFEST = "manifest.json"
 MEMBER_LIMIT = 64
 SIZE_LIMIT = 2**30
 JSON_LIMIT = 64 * 2**20
+MEMORY_LIMIT = 2**29
+"""The most memory, about, that is used for what a JSON text says."""
+WEIGHTS = {",": 36, "[": 100, "{": 240, '"': 30}
+"""Bytes of memory that go with a character of JSON, about: a number, a list, an object, half a text."""
+PIECE = 2**20
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those that unpack by bounded pieces
 
@@ -66,6 +72,15 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def read_text(path: Path, limit: int) -> str:
+    """Return the text in a file, or raise OSError or ValueError; never read more bytes than the limit."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"it is larger than {limit:,} bytes")
+    return data.decode()
+
+
 def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write an archive; the same contents give the same bytes. What could not be read back is not written."""
     total = sum(array.nbytes for array in arrays.values())
@@ -73,8 +88,13 @@ def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, 
         raise OutputError(
             f"{path} would hold {total:,} bytes of arrays; at most {SIZE_LIMIT:,} can be read back."
         )
+    text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
+    if len(text) > JSON_LIMIT:
+        raise OutputError(
+            f"{path} would hold {len(text):,} characters of settings and history; at most {JSON_LIMIT:,} can "
+            "be read back."
+        )
     with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
         archive.writestr(_member(MANIFEST), text)
         for name, array in arrays.items():
             buffer = io.BytesIO()
@@ -82,17 +102,23 @@ def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, 
             archive.writestr(_member(f"{name}.npy"), buffer.getvalue())
 
 
-def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read an archive's manifest and arrays, or raise ModelFileError saying what is wrong with it."""
+def read_archive(
+    path: Path, known: Collection[str] | None = None
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an archive's manifest and arrays, or raise ModelFileError saying what is wrong with it.
+
+    Args:
+        path: the file.
+        known: the names that arrays may have; nothing is unpacked of a file with others. None for any.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check_members(path, members)
-            manifest = _read_json(path, _unpacked(archive, archive.getinfo(MANIFEST)))
+            _check_members(path, members, known)
+            with archive.open(MANIFEST) as file:
+                manifest = _read_json(path, file.read(JSON_LIMIT))
             arrays = {
-                member.filename.removesuffix(".npy"): _read_array(
-                    path, member.filename, _unpacked(archive, member)
-                )
+                member.filename.removesuffix(".npy"): _read_array(path, archive, member)
                 for member in members
                 if member.filename != MANIFEST
             }
@@ -118,12 +144,6 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return manifest, arrays
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Return a member's bytes, never unpacking more than the size that was checked."""
-    with archive.open(member) as file:
-        return file.read(max(1, member.file_size))
-
-
 def _member(name: str) -> zipfile.ZipInfo:
     """Return a member's header with nothing in it that changes from day to day."""
     info = zipfile.ZipInfo(name, FIXED_TIME)
@@ -132,14 +152,14 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
+def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection[str] | None) -> None:
     """Raise unless the members are the ones an archive of ours may have, each of bounded size."""
     names = [member.filename for member in members]
     if MANIFEST not in names:
         raise ModelFileError(f"{path} is a zip file but not a model: it has no {MANIFEST}.")
     if len(names) != len(set(names)) or len(names) > MEMBER_LIMIT:
         raise ModelFileError(f"{path} is not a model: its members repeat or are more than {MEMBER_LIMIT}.")
-    odd = [name for name in names if name != MANIFEST and not name.endswith(".npy")]
+    odd = [name for name in names if name != MANIFEST and not _may_be_there(name, known)]
     if odd:
         raise ModelFileError(f"{path} is not a model: {odd[0]!r} does not belong in one.")
     if any(member.compress_type not in COMPRESSION for member in members):
@@ -151,39 +171,92 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
         )
 
 
+def _may_be_there(name: str, known: Collection[str] | None) -> bool:
+    """Return whether a file of this name may be in an archive."""
+    return name.endswith(".npy") and (known is None or name.removesuffix(".npy") in known)
+
+
 def _read_json(path: Path, data: bytes) -> dict[str, Any]:
     """Return the manifest, or raise if it is not a JSON object of finite numbers."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not allowed")
-
     try:
-        manifest = json.loads(data, parse_constant=refuse)
-        # What could not be written again (1e999, half a surrogate pair) must not be read either.
-        json.dumps(manifest, allow_nan=False, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as problem:
+        manifest = parse_json(data.decode())
+    except ValueError as problem:
         raise ModelFileError(f"{path}: {MANIFEST} is not valid JSON ({problem}).") from None
     if not isinstance(manifest, dict):
         raise ModelFileError(f"{path}: {MANIFEST} must hold an object.")
     return manifest
 
 
-def _read_array(path: Path, name: str, data: bytes) -> NDArray[Any]:
-    """Return an array, or raise if its header promises anything but the plain numbers that follow it."""
-    buffer = io.BytesIO(data)
+def parse_json(text: str) -> Any:
+    """Return what a JSON text says, or raise ValueError.
+
+    What could not be written again (NaN, 1e999, half a surrogate pair) is not read, and neither is what would
+    take too much memory.
+    """
+    weight = sum(size * text.count(mark) for mark, size in WEIGHTS.items())
+    if weight > MEMORY_LIMIT:
+        raise ValueError(f"it would take about {weight >> 20:,} MiB, at most {MEMORY_LIMIT >> 20:,} are used")
+    careful = _finite if re.search(r"[eE]\+?\d{3}|\d{300}", text) else None  # what is called is slow
     try:
-        if np.lib.format.read_magic(buffer) != (1, 0):
-            raise ValueError("not version 1.0 of the .npy format")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(buffer)
-    except (ValueError, RecursionError, MemoryError, SyntaxError, TypeError) as problem:
-        raise ModelFileError(f"{path}: {name} is not an array ({problem}).") from None
-    rest = data[buffer.tell() :]
-    if dtype.kind not in "biuf" or fortran or math.prod(shape) * dtype.itemsize != len(rest):
-        raise ModelFileError(
-            f"{path}: {name} promises {shape} of {dtype}, which its {len(rest):,} bytes do not hold."
-        )
-    array = np.frombuffer(rest, dtype=dtype).reshape(shape).copy()
-    if not np.isfinite(array).all():
+        read = json.loads(text, parse_constant=_refuse, parse_float=careful)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if re.search(r"\\u[dD][89a-fA-F]", text):
+        for name in _texts(read):
+            name.encode()
+    return read
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not allowed")
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number[:40]} is too large a number")
+    return value
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Yield all texts in plain data."""
+    left = [data]
+    while left:
+        item = left.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list):
+            left += item
+        elif isinstance(item, dict):
+            left += [*item, *item.values()]
+
+
+def _read_array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return an array, or raise if its header promises anything but the plain numbers that follow it.
+
+    Its numbers are in memory once only, and never more of them than the size that was checked.
+    """
+    name = member.filename
+    with archive.open(member) as file:
+        try:
+            if np.lib.format.read_magic(file) != (1, 0):
+                raise ValueError("not version 1.0 of the .npy format")
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            size = math.prod(shape) * dtype.itemsize
+        except (ValueError, RecursionError, MemoryError, SyntaxError, TypeError) as problem:
+            raise ModelFileError(f"{path}: {name} is not an array ({problem}).") from None
+        rest = member.file_size - file.tell()
+        if dtype.kind not in "biuf" or fortran or size != rest or any(length < 0 for length in shape):
+            raise ModelFileError(
+                f"{path}: {name} promises {shape} of {dtype}, which its {rest:,} bytes do not hold."
+            )
+        array = np.empty(shape, dtype)
+        bare = array.reshape(-1).view(np.uint8) if size else np.empty(0, np.uint8)
+        for first in range(0, size, PIECE):
+            piece = file.read(min(PIECE, size - first))
+            bare[first : first + len(piece)] = np.frombuffer(piece, np.uint8)
+        file.read(1)  # the end, where the checksum is looked at
+    if dtype.kind == "f" and not np.isfinite(array).all():
         raise ModelFileError(f"{path}: {name} holds NaN or infinite numbers.")
     return array
 

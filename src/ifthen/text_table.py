@@ -9,6 +9,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars
 
 GAP = "  "
 PROSE = 24
@@ -33,6 +37,35 @@ LATEX = {
 }
 
 Rows = Sequence[Sequence[str]]
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that can have a terminal do things; line breaks and tabs are harmless."""
+FORMULA = re.compile(r"'*(?:[=@\t\r]|[-+](?![\d\s.,±%()eE+–-]*$))")
+"""What a spreadsheet would take for a formula, or what is marked as one; numbers with a sign stay numbers."""
+MARK = "'"
+"""What stands before such a text in CSV, for spreadsheets to take it as it is."""
+
+
+def harmless(text: str) -> str:
+    """Return a text for a terminal, with characters that would control it spelled out."""
+    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def csv_cell(text: str) -> str:
+    """Return a text as it stands in CSV: what a spreadsheet would take for a formula is marked."""
+    return MARK + text if FORMULA.match(text) else text
+
+
+def csv_text(cell: str) -> str:
+    """Return the text that `csv_cell` made a cell of."""
+    return cell[1:] if cell.startswith(MARK) and FORMULA.match(cell[1:]) else cell
+
+
+def csv_of(table: polars.DataFrame) -> str:
+    """Return a data frame as CSV that a spreadsheet can open, whatever names there are in it."""
+    import polars
+
+    texts = polars.col(polars.String).map_elements(csv_cell, return_dtype=polars.String)
+    return table.with_columns(texts).rename(csv_cell).write_csv()
 
 
 @dataclass(frozen=True)
@@ -96,7 +129,8 @@ class TextTable:
     def to_csv(self) -> str:
         """Return the table as CSV, without title and notes."""
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerows([self.headings, *self.rows])
+        rows = [[csv_cell(cell) for cell in row] for row in (self.headings, *self.rows)]
+        csv.writer(buffer, lineterminator="\n").writerows(rows)
         return buffer.getvalue()
 
     def to_markdown(self) -> str:

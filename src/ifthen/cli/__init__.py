@@ -5,6 +5,8 @@ Slow packages are imported inside the commands, so that `ifthen --help` answers 
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import io
 import sys
 import warnings
@@ -32,6 +34,7 @@ from ifthen.cli.train import resume, train
 from ifthen.cli.verify import verify
 from ifthen.cli.watch import watch
 from ifthen.errors import IfthenError, IfthenWarning
+from ifthen.text_table import harmless
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,13 +79,16 @@ _shown_by_python = warnings.showwarning
 def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """Show what ifthen has to say as one line, and other warnings as Python does."""
     if issubclass(category, IfthenWarning):
-        err.print(Text.assemble(("note: ", "bold yellow"), str(message)))
+        err.print(Text.assemble(("note: ", "bold yellow"), harmless(str(message))))
     else:
         _shown_by_python(message, category, *where, **more)
 
 
 def run() -> None:
     """Run the command line; errors are one clear line and exit code 2, never a traceback."""
+    if sys.__stderr__ is not None:
+        with contextlib.suppress(OSError, ValueError):
+            faulthandler.enable(sys.__stderr__)  # a crash in compiled code says where it was
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± and → is no reason to fail
@@ -98,5 +104,5 @@ def run() -> None:
         message = f"{problem.strerror or problem}: {problem.filename or ''}"
     else:
         return
-    err.print(Text.assemble(("error: ", "bold red"), message))
+    err.print(Text.assemble(("error: ", "bold red"), harmless(message)))
     sys.exit(2)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ifthen.cli.model import Model, TaskName, read_policy
-from ifthen.cli.terminal import write_file
+from ifthen.cli.terminal import out, write_file
+from ifthen.text_table import harmless
 
 
 def export(
@@ -37,6 +38,6 @@ def export(
     policy = read_policy(model, task)
     text = exported(policy.ruleset, to, policy.task)
     if file is None:
-        typer.echo(text.rstrip("\n"))
+        typer.echo((harmless(text) if out.is_terminal else text).rstrip("\n"))
         return
     write_file(file, text)

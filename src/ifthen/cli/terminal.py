@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 
 from ifthen.digits import in_units
-from ifthen.text_table import TextTable
+from ifthen.text_table import TextTable, harmless
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 MOST_RULES = 40
 """How many rules of a voting ruleset are printed, unless all are asked for."""
-out, err = Console(highlight=False, markup=False), Console(stderr=True, highlight=False, markup=False)
+
+
+class _Harmless(Console):
+    """A console to which names from files can be printed: none of them controls the terminal."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print, with characters spelled out that would do anything else."""
+        super().print(*(harmless(each) if isinstance(each, str) else each for each in objects), **how)
+
+
+out, err = _Harmless(highlight=False, markup=False), _Harmless(stderr=True, highlight=False, markup=False)
 
 
 def print_table(table: TextTable) -> None:

@@ -5,7 +5,6 @@ Nothing that is read is ever executed, and sizes are bounded.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from ifthen.errors import RuleError, TaskError, nearest
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.document import TEXT_LIMIT, RulesText
-from ifthen.store import JSON_LIMIT
+from ifthen.store import JSON_LIMIT, parse_json
 from ifthen.tasks.task import Task
 
 TABLE = re.compile(r"^\| *# *\|", re.MULTILINE)
@@ -111,13 +110,9 @@ def _file_text(file: Path, limit: int) -> str:
 
 def _json(text: str) -> Any:
     """Return JSON data, or raise where it is none or holds NaN."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not allowed")
-
     try:
-        return json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError) as problem:
+        return parse_json(text)
+    except ValueError as problem:
         raise RuleError(
             f"this is not valid JSON ({problem}). It may be cut off: write it again, with 'ifthen export'."
         ) from None

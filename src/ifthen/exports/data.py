@@ -22,6 +22,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.write import rules_text
 from ifthen.simulate.scope import AnyTask
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.text_table import csv_cell
 
 SETTINGS = ("environment", "options", "gamma", "t_max", "floor", "default_action", "features", "action_names")
 """What makes the task of an environment another one: rules are worth something else there."""
@@ -72,11 +73,11 @@ def to_csv(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     bounds = [f"{feature.name}_{end}" for feature in ruleset.features for end in ("low", "high")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["rule", *bounds, "action", *learnt])
+    writer.writerow(["rule", *map(csv_cell, bounds), "action", *learnt])
     for r, action in enumerate(ruleset.actions.tolist()):
         ends: list[Any] = [number_in_words(end) for end in ruleset.bounds[r].ravel().tolist()]
         numbers = [number_in_words(column[r]) for column in learnt.values()]
-        writer.writerow([r + 1, *ends, ruleset.action_names[action], *numbers])
+        writer.writerow([r + 1, *ends, csv_cell(ruleset.action_names[action]), *numbers])
     return out.getvalue()
 
 

@@ -11,6 +11,7 @@ from ifthen.errors import OutputError
 from ifthen.explanation.reading import read_rules
 from ifthen.exports.data import to_text
 from ifthen.store import write_text
+from ifthen.text_table import csv_of
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
@@ -64,7 +65,7 @@ def explain_to(
     write_text(folder / "rules.txt", to_text(ruleset, task))
     write_text(folder / "rules.md", reading.to_markdown())
     write_text(folder / "rules.tex", reading.to_latex())
-    write_text(folder / "rules.csv", reading.to_table().write_csv())
+    write_text(folder / "rules.csv", csv_of(reading.to_table()))
     write_text(folder / "verification.md", verification.to_markdown())
     data = json.dumps(verification.to_dict(), indent=1, ensure_ascii=False)
     write_text(folder / "verification.json", data + "\n")
@@ -72,7 +73,7 @@ def explain_to(
     if task is not None:
         write_text(folder / "episode.txt", f"{trace(ruleset, task, episode=0)}\n")
     if ladder is not None:
-        write_text(folder / "ladder.csv", ladder.to_table().write_csv())
+        write_text(folder / "ladder.csv", csv_of(ladder.to_table()))
         for form in ("png", "pdf", "svg"):
             write_as(folder / PICTURES / "ladder", ladder.figure(), form)
     if task is None or not part_of(task).fits:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ifthen.errors import RuleError, nearest
+from ifthen.errors import RuleError, listed, nearest, shown
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+MOST_INTERVALS = 4_000_000
 
 
 def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
@@ -26,7 +27,7 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        raise RuleError(f"{what} must be whole numbers in one rectangular array, not {values!r}.")
+        raise RuleError(f"{what} must be whole numbers in one rectangular array, not {shown(values)}.")
     return exact
 
 
@@ -38,7 +39,7 @@ def real_numbers(
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers {how}, not {values!r}.") from None
+        raise RuleError(f"{what} must be numbers {how}, not {shown(values)}.") from None
     if shape is not None and array.shape != shape:
         raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
     if not np.isfinite(array).all():
@@ -80,7 +81,9 @@ def checked_actions(actions: ArrayLike, rules: int, names: Sequence[str]) -> NDA
     if array.shape != (rules,):
         raise RuleError(f"actions must have shape ({rules},), one per rule, not {array.shape}.")
     if array.min() < 0 or array.max() >= len(names):
-        raise RuleError(f"actions must be 0 to {len(names) - 1} ({', '.join(names)}), not {array.tolist()}.")
+        raise RuleError(
+            f"actions must be 0 to {len(names) - 1} ({listed(names)}), not {shown(array.tolist())}."
+        )
     return array
 
 
@@ -136,26 +139,36 @@ def rules_from(
         actions: one name per action.
         columns: what each rule carries besides.
     """
-    names = {feature.name: None for feature in features}
+    check_size(len(rules), len(features))
+    whole = {feature.name: [feature.low, feature.high] for feature in features}
     numbers = {name: number for number, name in enumerate(actions)}
     bounds, chosen = [], []
     for number, rule in enumerate(rules, start=1):
         condition, label = rule["if"], f"rule {number}"
         refuse_unknown(label, rule, ("if", "then", *columns))
         if not isinstance(condition, Mapping):
-            raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {condition!r}.")
-        refuse_unknown(f"the condition of {label}", condition, names)
+            raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {shown(condition)}.")
+        refuse_unknown(f"the condition of {label}", condition, whole)
         if not isinstance(rule["then"], str) or rule["then"] not in numbers:
             raise RuleError(
-                f"{label}: unknown action {rule['then']!r}." + nearest(str(rule["then"]), actions)
+                f"{label}: unknown action {shown(rule['then'])}." + nearest(str(rule["then"]), actions)
             )
-        bounds.append([condition.get(f.name, [f.low, f.high]) for f in features])
+        bounds.append([condition.get(name, ends) for name, ends in whole.items()])
         chosen.append(numbers[rule["then"]])
     return bounds, chosen
+
+
+def check_size(rules: int, features: int) -> None:
+    """Raise where rules from a file would take much memory, though they may say little of each feature."""
+    if rules * features > MOST_INTERVALS:
+        raise RuleError(
+            f"{rules:,} rules over {features:,} features have {rules * features:,} intervals; at most "
+            f"{MOST_INTERVALS:,} are read."
+        )
 
 
 def refuse_unknown(what: str, given: Mapping[str, Any], known: Collection[str]) -> None:
     """Raise if plain data holds a name that is not known."""
     for name in given:
         if name not in known:
-            raise RuleError(f"{what} has an unknown name {name!r}.{nearest(str(name), known)}")
+            raise RuleError(f"{what} has an unknown name {shown(name)}.{nearest(str(name), known)}")

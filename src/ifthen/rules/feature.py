@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.checks import real_number, whole_number
+from ifthen.checks import real_number, refuse_nul, whole_number
 from ifthen.errors import RuleError
 
 Kind = Literal["integer", "real"]
@@ -46,6 +46,7 @@ class Feature:
             )
         if not isinstance(self.unit, str):
             raise RuleError(f"the unit of feature {self.name!r} must be a text, not {self.unit!r}.")
+        refuse_nul("a feature's name and unit", (self.name, self.unit), RuleError)
         if not isinstance(self.clips, bool):
             raise RuleError(f"clips of feature {self.name!r} must be true or false, not {self.clips!r}.")
         for bound in ("low", "high"):

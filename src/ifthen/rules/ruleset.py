@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.checks import refuse_nul
 from ifthen.digits import plural
-from ifthen.errors import RuleError, nearest
+from ifthen.errors import RuleError, nearest, shown
 from ifthen.notebook import Part, Shown
 from ifthen.rules import box
 from ifthen.rules.arrays import (
@@ -87,7 +88,8 @@ class RuleSet(Shown, ABC):
             ("action", list(self.action_names)),
         ):
             if not names or len(set(names)) != len(names):
-                raise RuleError(f"{what} names must be given and differ from each other, not {names}.")
+                raise RuleError(f"{what} names must be given and differ from each other, not {shown(names)}.")
+        refuse_nul("an action's name", self.action_names, RuleError)
         self.bounds = frozen(box.decode(checked_bounds(bounds, self.features)))
         self.actions = frozen(checked_actions(actions, len(self.bounds), self.action_names))
 

@@ -14,11 +14,12 @@ from ifthen.exports.data import to_json
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.settings import RunSettings, checked_settings, read_settings
 from ifthen.runs.task_settings import refuse_imports
-from ifthen.store import alone, atomic_file, remove_half_written, write_text
+from ifthen.store import alone, remove_half_written, write_text
 from ifthen.systems import model_file
 from ifthen.systems.registry import load
 from ifthen.systems.system import Callback, System
 from ifthen.tasks.task import Task
+from ifthen.text_table import csv_of
 
 SETTINGS = "run.toml"
 CHECKPOINT = "checkpoint.zip"
@@ -144,8 +145,7 @@ class RunFolder:
             checkpoint_every=settings.checkpoint_every,
         )
         if settings.is_done(system):
-            with atomic_file(self / HISTORY) as file:
-                system.history.write_csv(file)
+            write_text(self / HISTORY, csv_of(system.history))
             system.save(self / MODEL)
             (self / CHECKPOINT).unlink(missing_ok=True)
         return settings.is_done(system)

@@ -10,14 +10,21 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ifthen.errors import ParameterError, nearest
+from ifthen.checks import has_more_values
+from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
+from ifthen.store import read_text
 from ifthen.systems.callbacks import StopAt
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import STEP_LIMIT, Goal, System, checked_parameters
 from ifthen.tasks.task import Task
 
+TOML_LIMIT = 2**20
+MOST_VALUES = 20_000
+"""How many values settings may hold: each that is wrong takes kilobytes to tell."""
+MOST_TOLD = 10
+"""How many wrong settings are told."""
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -118,13 +125,15 @@ def _toml_line(name: str, value: object) -> str:
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the plain contents of a TOML file, or raise saying where it is wrong."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path, TOML_LIMIT))
     except FileNotFoundError:
         raise ParameterError(f"there is no configuration file {path}.") from None
     except OSError as problem:
         raise ParameterError(f"cannot read {path}: {problem.strerror or problem}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise ParameterError(f"{path} is not valid TOML: {problem}.") from None
+    except RecursionError:
+        raise ParameterError(f"{path} is not valid TOML: it is nested too deeply.") from None
 
 
 def checked_settings(given: Mapping[str, Any]) -> RunSettings:
@@ -140,10 +149,13 @@ def checked(kind: type[Checked], given: Mapping[str, Any], tables: Mapping[str, 
         given: the settings in plain data.
         tables: the classes of tables inside them, by name.
     """
+    if has_more_values(dict(given), MOST_VALUES):
+        raise ParameterError(f"the settings hold more than {MOST_VALUES:,} values.")
     try:
         return kind.model_validate(dict(given))
     except ValidationError as problem:
-        parts = [(error, tables.get(str(next(iter(error["loc"]), "")), kind)) for error in problem.errors()]
+        told = problem.errors(include_url=False)[:MOST_TOLD]
+        parts = [(error, tables.get(str(next(iter(error["loc"]), "")), kind)) for error in told]
         raise ParameterError(" ".join(_explained(error, own.model_fields) for error, own in parts)) from None
 
 
@@ -161,7 +173,7 @@ def _explained(error: Any, known: Iterable[str]) -> str:
     if error["type"] == "missing":
         hint = f" See 'ifthen {name}s' for what there is." if name in ("system", "task") else ""
         return f"the setting {name!r} is missing.{hint}"
-    return f"{name}: {message[:1].lower()}{message[1:]}, not {error['input']!r}."
+    return f"{name}: {message[:1].lower()}{message[1:]}, not {shown(error['input'])}."
 
 
 def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
@@ -169,10 +181,10 @@ def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         example = "p_mut=0.02" if option == "--set" else "episodes=50"
-        raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {text!r}.")
+        raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {shown(text)}.")
     value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
     try:
         parsed = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # of more digits than Python reads, or brackets
         parsed = {}
     return name.strip(), parsed["value"] if set(parsed) == {"value"} else value.strip()

@@ -24,7 +24,7 @@ OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes",
 class FrozenLakeSettings(BaseModel):
     """A FrozenLake of one's own, as the table [task] of a configuration file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     size: int | None = None
     p_slip: float = 0.0
@@ -49,7 +49,7 @@ class FrozenLakeSettings(BaseModel):
 class EnvironmentSettings(BaseModel):
     """A Gymnasium environment with settings of one's own, as the table [task] of a configuration file."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     environment: str
     """The id; "package:Id-v0" imports the package that registers it first; or "module:attribute"."""

@@ -21,11 +21,12 @@ from ifthen.jit import sources_hash
 from ifthen.provenance import versions
 from ifthen.runs.folder import identity
 from ifthen.runs.task_settings import refuse_imports
-from ifthen.store import alone, atomic_file, write_text
+from ifthen.store import alone, atomic_file, parse_json, read_text, write_text
 from ifthen.study.histories import LOG_COLUMNS, write_history
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.plan import PLAN_LIMIT, StudyPlan, Trial
 from ifthen.study.trial import Ended, TrialFiles, saved_system
 from ifthen.systems import model_file
+from ifthen.text_table import csv_cell
 
 PLAN = "study.json"
 LOG = "log.csv"
@@ -80,8 +81,8 @@ def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
     if not path.exists():
         raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
     try:
-        plan = StudyPlan.from_json(path.read_text(encoding="utf-8"))
-    except (ParameterError, UnicodeDecodeError) as problem:
+        plan = StudyPlan.from_json(read_text(path, PLAN_LIMIT))
+    except ValueError as problem:
         raise OutputError(
             f"{path} cannot be read: {problem} It says what the folder's trials are of: put back the file, "
             "or begin the study in another folder."
@@ -110,7 +111,7 @@ def maker_of(folder: Path) -> dict[str, str] | None:
     """Return the versions that a study was begun with; None where the folder does not say."""
     path = folder / MADE_BY
     try:
-        maker = json.loads(path.read_bytes())
+        maker = parse_json(read_text(path, PLAN_LIMIT))
         if not isinstance(maker, dict) or not all(isinstance(value, str) for value in maker.values()):
             raise ValueError("it is not a list of versions")
     except FileNotFoundError:
@@ -223,7 +224,8 @@ def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
         size = file.tell()
         if size == 0:
             rows.writerow(LOG_COLUMNS)
-        rows.writerow((now, *trial, ended.outcome, *times))
+        names = (csv_cell(trial.system), csv_cell(trial.task))
+        rows.writerow((now, *names, trial.seed, ended.outcome, *times))
         whole = line.getvalue().encode()
         try:
             written = file.write(whole)

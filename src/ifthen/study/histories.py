@@ -23,6 +23,7 @@ from ifthen.simulate.table import optimal_performance
 from ifthen.store import atomic_file
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.systems.system import System
+from ifthen.text_table import csv_text
 
 UNSEEN = 100
 """How many held-out reset seeds measure final rules in an environment."""
@@ -53,6 +54,8 @@ COLUMNS: dict[str, polars.DataType] = {
 }
 """The columns that all systems share. The last seven are those of environments: by epoch the performance on
 validation seeds; for the final rules the returns on held-out test seeds, before and after pruning."""
+MOST_ROWS = 5_000_000
+"""How many rows of a file are read: a small file can unpack to any number of them."""
 ALWAYS = ("system", "task", "seed", "epoch", "performance")
 OF_TABLES = ("fraction", "exact_fraction", "exact_performance", "otp", "optimum", "best_action_rules")
 """Null in environments. The fractions are null in every task whose returns can be negative."""
@@ -156,6 +159,7 @@ def read_histories(path: Path, plan: StudyPlan, trials: Iterable[Trial]) -> pola
 
 def _read(path: Path, most: int) -> polars.DataFrame:
     """Return the shared columns, in types of one kind; null where the file has no such column."""
+    most = min(most, MOST_ROWS)
     rows = polars.scan_parquet(path).select(polars.len()).collect().item()
     if rows > most:
         raise OutputError(f"{path} is damaged: it has {rows:,} rows, at most {most:,} can be.")
@@ -201,4 +205,5 @@ def read_log(path: Path) -> polars.DataFrame | None:
         log = polars.read_csv(path, schema_overrides=LOG_COLUMNS, **half).select(*LOG_COLUMNS).drop_nulls()
     except (polars.exceptions.PolarsError, OSError):
         return None
-    return log if len(log) else None
+    names = polars.col("system", "task").map_elements(csv_text, return_dtype=TEXT)
+    return log.with_columns(names) if len(log) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -11,14 +12,17 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from ifthen.errors import ParameterError, nearest
+from ifthen.errors import ParameterError, nearest, shown
 from ifthen.runs.settings import checked, parse_assignment, read_settings
 from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
+from ifthen.store import parse_json
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import EPOCH_LIMIT, System, checked_parameters
 from ifthen.tasks.task import Task
 
 LARGEST_SEED = 2**63 - 1
+MOST_TRIALS = 1_000_000
+PLAN_LIMIT = 16 * 2**20
 
 
 class Trial(NamedTuple):
@@ -40,7 +44,7 @@ class Trial(NamedTuple):
 def _printable(name: str) -> str:
     """Return a name that can stand in files, tables and pages, or raise."""
     if not name.isprintable():
-        raise ValueError(f"names must be printable text, without line breaks, not {name!r}")
+        raise ValueError(f"names must be printable text, without line breaks, not {shown(name)}")
     return name
 
 
@@ -66,7 +70,7 @@ class SystemPlan(BaseModel):
 class StudyPlan(BaseModel):
     """What a study runs: every system on every task, `trials` times."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     name: Name
     systems: list[SystemPlan] = Field(min_length=1)
@@ -93,18 +97,22 @@ class StudyPlan(BaseModel):
     def _fits_together(self) -> Self:
         names = [system.name for system in self.systems]
         if len(set(map(safe_name, names))) < len(names):
-            raise ValueError(f"systems must have names that differ in letters or numbers, not {names}")
+            raise ValueError(f"systems must have names that differ in letters or numbers, not {shown(names)}")
         if self.reference is not None and self.comparisons is not None:
             raise ValueError("give a reference or comparisons, not both")
+        known = set(names)
+        if len(names) * len(self.tasks) * self.trials > MOST_TRIALS:
+            raise ValueError(f"a study has at most {MOST_TRIALS:,} trials: systems × tasks × trials")
         named = {"reference": [self.reference or names[0]]}
         named["comparisons"] = [name for pair in self.comparisons or () for name in pair]
         for where, given in named.items():
             for name in given:
-                if name not in names:
-                    raise ValueError(f"{where} must be one of {names}, not {name!r}")
+                if name not in known:
+                    raise ValueError(f"{where} must be one of {shown(names)}, not {shown(name)}")
         pairs = [tuple(pair) for pair in self.comparisons or ()]
+        counts = Counter(pairs)
         for one, other in pairs:
-            if one == other or pairs.count((one, other)) > 1:
+            if one == other or counts[one, other] > 1:
                 raise ValueError(f"comparisons: {one!r} with {other!r} stands twice, or with itself")
         if self.first_seed + self.trials - 1 > LARGEST_SEED:
             raise ValueError(f"the last seed would be more than {LARGEST_SEED}: give a smaller first_seed")
@@ -131,10 +139,12 @@ class StudyPlan(BaseModel):
     def tasks_by_name(self) -> dict[str, Task]:
         """Return the tasks by name; raises where two have the same."""
         named: dict[str, Task] = {}
+        seen: set[str] = set()
         for given in self.tasks:
             task = _made(given if isinstance(given, str) else given.model_dump_json(), type(given))
-            if safe_name(task.name) in map(safe_name, named):
+            if safe_name(task.name) in seen:
                 raise ParameterError(f"the study names the task {task.name} twice: give one of them a name.")
+            seen.add(safe_name(task.name))
             named[task.name] = task
         return named
 
@@ -172,11 +182,11 @@ class StudyPlan(BaseModel):
     def from_json(cls, text: str) -> StudyPlan:
         """Return the plan that `to_json` wrote."""
         try:
-            given = json.loads(text)
-        except (ValueError, RecursionError) as problem:
+            given = parse_json(text)
+        except ValueError as problem:
             raise ParameterError(f"the study's plan is not valid JSON: {problem}.") from None
         if not isinstance(given, dict):
-            raise ParameterError(f"the study's plan must be an object, not {given!r}.")
+            raise ParameterError(f"the study's plan must be an object, not {shown(given)}.")
         return checked_plan(given)
 
 
@@ -203,7 +213,9 @@ def read_plan(path: Path, changes: list[str]) -> StudyPlan:
             continue
         own = _system_table(given, system, change).setdefault("parameters", {})
         if not isinstance(own, dict):
-            raise ParameterError(f"the parameters of the system {system!r} must be a table, not {own!r}.")
+            raise ParameterError(
+                f"the parameters of the system {system!r} must be a table, not {shown(own)}."
+            )
         own[parameter] = value
     return checked_plan(given)
 

@@ -21,21 +21,24 @@ from functools import lru_cache
 from pathlib import Path
 
 import polars
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
+from ifthen.checks import has_more_values
 from ifthen.errors import OutputError, RuleError
 from ifthen.rules.ruleset import RuleSet
-from ifthen.store import SIZE_LIMIT, atomic_file, write_text
+from ifthen.store import JSON_LIMIT, atomic_file, parse_json, read_text, write_text
 from ifthen.study.folder import LOG, PACK, PLAN, errors_of_files, plan_of
 from ifthen.study.histories import COLUMNS, read_histories, read_log, write_parquet
-from ifthen.study.plan import StudyPlan, Trial, safe_name
+from ifthen.study.plan import PLAN_LIMIT, StudyPlan, Trial, safe_name
 from ifthen.study.results import Results
 from ifthen.study.trial import TrialFiles
 from ifthen.systems.model_file import read
 from ifthen.systems.registry import load
+from ifthen.text_table import csv_of
 
 HISTORIES = "histories.parquet"
 VERSION = 1
+MOST_IN_PACK = 100_000
 
 
 class Pack(BaseModel):
@@ -70,7 +73,7 @@ def _write(folder: Path, results: Results, rulesets: bool) -> None:
     known = [name for name in COLUMNS if not results.histories[name].is_null().all()]
     write_parquet(folder / HISTORIES, results.histories.select(known), 19)
     if results.log is not None:
-        write_text(folder / LOG, results.log.write_csv())
+        write_text(folder / LOG, csv_of(results.log))
     if rulesets:
         _write_rulesets(folder, results)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -84,7 +87,8 @@ def _write(folder: Path, results: Results, rulesets: bool) -> None:
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_rulesets(folder: Path, results: Results) -> None:
@@ -132,9 +136,12 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
 def _pack_of(folder: Path) -> Pack:
     """Return what a packed study says of itself, or raise where that cannot be read."""
     try:
-        pack = Pack.model_validate_json((folder / PACK).read_bytes())
-    except (ValidationError, OSError) as problem:
-        raise OutputError(f"{folder / PACK} cannot be read: {problem}.") from None
+        text = read_text(folder / PACK, PLAN_LIMIT)
+        if has_more_values(parse_json(text), MOST_IN_PACK):
+            raise ValueError(f"it holds more than {MOST_IN_PACK:,} values")
+        pack = Pack.model_validate_json(text)
+    except (ValueError, OSError) as problem:
+        raise OutputError(f"{folder / PACK} cannot be read: {str(problem)[:1000]}.") from None
     if pack.version != VERSION:
         raise OutputError(f"{folder} was packed in version {pack.version}; this ifthen reads {VERSION}.")
     return pack
@@ -154,10 +161,10 @@ def _read_rulesets(path: Path) -> dict[int, RuleSet]:
     """Return the rulesets of a file by seed, or raise where it is damaged or unpacks to too much."""
     try:
         with gzip.open(path) as file:
-            data = file.read(SIZE_LIMIT + 1)
-        if len(data) > SIZE_LIMIT:
-            raise OutputError(f"{path} unpacks to more than {SIZE_LIMIT:,} bytes.")
-        lines = [json.loads(line) for line in data.splitlines()]
+            data = file.read(JSON_LIMIT + 1)
+        if len(data) > JSON_LIMIT:
+            raise OutputError(f"{path} unpacks to more than {JSON_LIMIT:,} bytes.")
+        lines = (parse_json(line.decode()) for line in data.splitlines())
         return {int(line["seed"]): RuleSet.from_dict(line["ruleset"]) for line in lines}
     except (OSError, EOFError, zlib.error) as problem:
         raise OutputError(f"{path} is damaged: {problem}.") from None

@@ -65,7 +65,7 @@ class TrialFiles:
     @property
     def begun(self) -> int:
         """How often the trial was begun and came to no end."""
-        return len(self.attempts.read_bytes()) if self.attempts.exists() else 0
+        return self.attempts.stat().st_size if self.attempts.exists() else 0
 
     @property
     def epoch(self) -> int:

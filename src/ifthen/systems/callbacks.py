@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,8 @@ from ifthen.checks import one_of, real_number, whole_number
 from ifthen.environments.make import as_task
 from ifthen.errors import ParameterError
 from ifthen.simulate.evaluate import shared_simulator
-from ifthen.systems.system import EPOCH_LIMIT, Record, System
+from ifthen.systems.records import Record
+from ifthen.systems.system import EPOCH_LIMIT, System
 
 EPISODE_LIMIT = 100_000
 RETURNS = ("best_fitness", "mean_fitness", "median_fitness", "performance", "unseen_performance")
@@ -121,18 +123,18 @@ class StopAt:
 
     def reached(self, system: System) -> bool:
         """Return whether the score was reached at the last measurements."""
-        last = self._scores(system)[-self.times :]
+        last = self._scores(system)
         return len(last) == self.times and all(score >= self.score for score in last)
 
     def _scores(self, system: System) -> list[float]:
         if isinstance(self.of, EvaluationCallback):
-            return [float(row["score"]) for row in self.of.log]
+            return [float(row["score"]) for row in self.of.log[-self.times :]]
         name = self.of or system.watched_column
         records = system.now.records
         if not isinstance(records[-1].get(name), (int, float)):
             known = ", ".join(records[-1])
             raise ParameterError(f"the history has no column {name!r} of numbers to stop at; it has {known}.")
-        return [float(row[name]) for row in records]
+        return [float(row[name]) for row in records[-self.times :]]
 
 
 class TensorBoard:
@@ -159,7 +161,8 @@ class TensorBoard:
         if self._writer is None:
             self._writer = self._make_writer(logdir=str(self.folder), purge_step=0)
             self._writer.add_text("run", _about(system), 0)
-        for row in system.now.records:
+        new = list(takewhile(lambda row: row[self.by] > self._written, reversed(system.now.records)))
+        for row in reversed(new):
             if row[self.by] > self._written:
                 self._written = int(row[self.by])
                 self._write(row, system.task.failure_mark)

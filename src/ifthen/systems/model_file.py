@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError, field_validator
 
-from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError
+from ifthen.checks import has_more_values
+from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError, shown
 from ifthen.provenance import versions
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
+from ifthen.systems.records import Records
 from ifthen.tasks.gym_task import EnvTask, could_import
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import ARRAYS
@@ -109,6 +111,8 @@ def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArr
             plain["factory"] = partial(_refuse_import, text)
         return EnvTask(**plain)
     plain["layout"] = None if part.layout is None else tuple(part.layout)
+    for array in arrays.values():
+        array.setflags(write=False)
     return TabularTask(**plain, **{name: cast(Any, arrays[name]) for name in ARRAYS})
 
 
@@ -121,6 +125,15 @@ def _refuse_import(text: str) -> None:
 
 
 FORMAT = "ifthen-model"
+MOST_VALUES = 100_000
+"""How many values a manifest may hold beside history and start: each wrong one takes kilobytes to tell."""
+LARGEST_WHOLE = 2**63 - 1
+OF_POPULATIONS = (
+    "bounds actions learnt fitness lengths action numerosity experience stamp error niche_error set_size "
+    "weights covariance held clock pending"
+)
+KNOWN = {f"task/{name}" for name in ARRAYS} | {f"population/{name}" for name in OF_POPULATIONS.split()}
+"""The arrays that a model may have."""
 VERSION = 1
 ArraySpec = dict[str, tuple[tuple[int, ...], type]]
 
@@ -136,7 +149,7 @@ class _Manifest(BaseModel):
     epoch: int
     parameters: dict[str, bool | int | float | str | None]
     task: TaskPart
-    history: dict[str, list[int | float | None]]
+    history: Any
     start: dict[str, Any] | None = None
 
 
@@ -151,7 +164,7 @@ class Model:
     epoch: int
     parameters: dict[str, Any]
     task: Task
-    history: tuple[dict[str, Any], ...]
+    history: Records
     population: dict[str, NDArray[Any]]
     start: RuleSet | None = None
 
@@ -171,24 +184,23 @@ def write(
 
 def read(path: Path) -> Model:
     """Read a model file, or raise ModelFileError saying what is wrong with it."""
-    raw, arrays = read_archive(path)
+    raw, arrays = read_archive(path, KNOWN)
     if raw.get("format") != FORMAT:
         raise ModelFileError(f"{path} is an archive, but not an ifthen model.")
     if raw.get("version") != VERSION:
         raise ModelFileError(
-            f"{path} has format version {raw.get('version')!r}; this ifthen reads version {VERSION}. "
+            f"{path} has format version {shown(raw.get('version'))}; this ifthen reads version {VERSION}. "
             "Train it again, or use the ifthen that wrote it."
         )
-    known = {f"task/{name}" for name in ARRAYS}
-    for name in arrays:
-        if name not in known and not name.startswith("population/"):
-            raise ModelFileError(f"{path} is not a model: {name + '.npy'!r} does not belong in one.")
+    rest = {name: part for name, part in raw.items() if name not in ("history", "start")}
+    if has_more_values(rest, MOST_VALUES):
+        raise ModelFileError(f"{path}: the manifest has more than {MOST_VALUES:,} values beside its history.")
     try:
         manifest = _Manifest.model_validate(raw)
         task = task_from_file(manifest.task, _under("task/", arrays))
         start = None if manifest.start is None else RuleSet.from_dict(manifest.start)
     except ValidationError as problem:
-        first = problem.errors()[0]
+        first = problem.errors(include_url=False)[0]
         steps = [str(step) for step in first["loc"]]
         if len(steps) > 2 and steps[0] == "task":
             del steps[1]  # the kind of task, which is not in the file's path
@@ -196,21 +208,30 @@ def read(path: Path) -> Model:
         raise ModelFileError(f"{path}: in the manifest, {where}: {first['msg'].lower()}.") from None
     except (TaskError, RuleError, ParameterError, KeyError, OverflowError) as problem:
         raise ModelFileError(f"{path} holds an impossible task or start: {problem}") from None
-    epochs = manifest.history.get("epoch", [])
-    lengths = {len(column) for column in manifest.history.values()}
-    if not epochs or len(lengths) != 1 or epochs[-1] != manifest.epoch:
-        raise ModelFileError(
-            f"{path}: the history must have columns of one length, up to epoch {manifest.epoch}."
-        )
-    rows = zip(*manifest.history.values(), strict=True)
     return Model(
         path=path,
         task=task,
-        history=tuple(dict(zip(manifest.history, row, strict=True)) for row in rows),
+        history=_history(path, manifest.history, manifest.epoch),
         population=_under("population/", arrays),
         start=start,
         **{name: getattr(manifest, name) for name in ("versions", "system", "seed", "epoch", "parameters")},
     )
+
+
+def _history(path: Path, columns: Any, epoch: int) -> Records:
+    """Return the history that a file gives by columns, or raise naming the first thing that is wrong."""
+    if not isinstance(columns, dict) or not all(isinstance(column, list) for column in columns.values()):
+        raise ModelFileError(f"{path}: in the manifest, history: columns must be lists of numbers.")
+    for name, column in columns.items():
+        for row, value in enumerate(column):
+            number = value is None or type(value) is float
+            if not number and (type(value) is not int or abs(value) > LARGEST_WHOLE):
+                where = f"in the manifest, history.{shown(name)}.{row}"
+                raise ModelFileError(f"{path}: {where}: expected a number, not {shown(value)}.")
+    epochs = columns.get("epoch", [])
+    if not epochs or len(set(map(len, columns.values()))) != 1 or epochs[-1] != epoch:
+        raise ModelFileError(f"{path}: the history must have columns of one length, up to epoch {epoch}.")
+    return Records(columns)
 
 
 def _under(folder: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -253,5 +274,5 @@ def check_history(model: Model, needed: tuple[str, ...]) -> None:
     Other columns may come and go with versions: those that a file lacks are None.
     """
     missing = [name for name in needed if name not in model.history[0]]
-    if missing or any(row[name] is None for row in model.history for name in needed):
+    if missing or any(None in model.history.column(name) for name in needed):
         raise ModelFileError(f"{model.path}: the history must have numbers in columns {', '.join(needed)}.")

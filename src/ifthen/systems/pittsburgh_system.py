@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ModelFileError, ParameterError
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import RuleSet
@@ -17,7 +17,8 @@ from ifthen.simulate.simulator import Simulator, described
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
-from ifthen.systems.system import Record, System
+from ifthen.systems.records import Record
+from ifthen.systems.system import System
 from ifthen.tasks.task import Method, Task
 
 
@@ -109,6 +110,11 @@ class PittsburghSystem(System):
         so_far = before or {"episodes": 0, "steps": 0, "ga_invocations": -(len(rules.lengths) // 2)}
         measured = self.simulator.fitness(rules, epoch)
         fitness, episodes = measured.performance, int(measured.episodes.sum())
+        if not np.isfinite(fitness).all():
+            raise TaskError(
+                f"the returns of {self.task.name} are too large: their sums overflow. Scale the rewards "
+                "down, for example with gymnasium.wrappers.TransformReward."
+            )
         counted = fitness[measured.counted] if measured.counted.any() else fitness
         return fitness, {
             "epoch": epoch,
@@ -147,7 +153,7 @@ class PittsburghSystem(System):
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
         population = Population(**{"lengths": np.full(n, rules), **model.population})
         problem = wrong_rules(population.bounds, population.actions, self.task)
-        if [row["epoch"] for row in model.history] != list(range(model.epoch + 1)):
+        if model.history.column("epoch") != list(range(model.epoch + 1)):
             problem = f"the history must have a row for each of epochs 0 to {model.epoch}"
         elif population.lengths.min() < 1 or population.lengths.max() > rules:
             problem = f"lengths must be from 1 to {rules}, the rules of a row"

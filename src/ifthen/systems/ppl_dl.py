@@ -21,6 +21,7 @@ from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.pittsburgh import Population, first_population, next_generation, put_first
 from ifthen.systems.pittsburgh_system import PittsburghSystem
+from ifthen.systems.records import Record
 from ifthen.systems.rehearsal import (
     AidParameters,
     checked_aids,
@@ -29,7 +30,7 @@ from ifthen.systems.rehearsal import (
     rehearsed,
     stand_in_of,
 )
-from ifthen.systems.system import Goal, Record
+from ifthen.systems.system import Goal
 
 if TYPE_CHECKING:
     from typing import Unpack

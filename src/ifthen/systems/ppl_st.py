@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ifthen.errors import ModelFileError, ParameterError
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH
 from ifthen.rules.decision_list import DecisionList
@@ -31,7 +31,8 @@ from ifthen.systems.pittsburgh import (
     put_first,
 )
 from ifthen.systems.pittsburgh_system import PittsburghSystem
-from ifthen.systems.system import Goal, Record, above, between, setting
+from ifthen.systems.records import Record
+from ifthen.systems.system import Goal, above, between, setting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -115,6 +116,11 @@ class PPLST(PittsburghSystem):
         rules, key = population.batch(STRENGTH, p.x0), stream(self.seed, "reinforce", epoch)
         lesson = Reinforcement(key, learners, p.num_reinf_rollouts, p.eta, p.payoff == "paper")
         steps = self.simulator.reinforce(rules, lesson)
+        if not np.isfinite(population.learnt).all():
+            raise TaskError(
+                f"the rewards of {self.task.name} are too large to learn strengths from: numbers overflow. "
+                "Scale the rewards down, for example with gymnasium.wrappers.TransformReward."
+            )
         trained = learners * p.num_reinf_rollouts, steps
         fitness, row = self.measured_row(rules, before, trained)
         return population._replace(fitness=fitness), row

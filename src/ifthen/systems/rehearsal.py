@@ -22,6 +22,7 @@ from ifthen.simulate.simulator import Simulator
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
 from ifthen.systems.system import between, setting
 from ifthen.tasks.task import Task
+from ifthen.text_table import harmless
 
 
 class AidParameters(PittsburghParameters):
@@ -139,7 +140,7 @@ def rehearsed(system: Rehearsing, population: Population, progress_bar: bool) ->
     stand_in = stand_in_of(p, system.task)
     if stand_in is None or not p.rehearsal:
         return population
-    simulator, about = system.simulator_in(stand_in), f"rehearsal of {stand_in.name}"
+    simulator, about = system.simulator_in(stand_in), harmless(f"rehearsal of {stand_in.name}")
     for generation in track(range(p.rehearsal), about, disable=not progress_bar):
         if system.asked_to_stop():
             raise KeyboardInterrupt

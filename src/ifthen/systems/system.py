@@ -7,6 +7,7 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -21,25 +22,29 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
 from ifthen.environments.make import as_task, played_in
-from ifthen.errors import IfthenWarning, ModelFileError, ParameterError, nearest
+from ifthen.errors import IfthenWarning, ModelFileError, ParameterError, nearest, shown
 from ifthen.notebook import NotebookBar, Part, Shown, in_notebook
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
 from ifthen.systems.presets import preset
+from ifthen.systems.records import Record, Records
 from ifthen.tasks.task import Method, Noise, Task
+from ifthen.text_table import harmless
 
 if TYPE_CHECKING:
     import polars
 
-Record = dict[str, Any]
-"""A row of the history, with `epoch`, the ruleset's `performance` on z, and the task's `held_out_column`."""
 Population = Any
 """A system's own NamedTuple of arrays."""
 EPOCH_LIMIT = 10_000_000
 STEP_LIMIT = 10**12
 NEVER = 2**62
+MOST_TOLD = 10
+"""How many wrong parameters are told."""
+SAVING_SHARE, SHORT_SAVE = 0.05, 0.25
+"""Checkpoints take at most this share of the time, or this many seconds each."""
 Callback = Callable[["System"], bool | None]
 
 
@@ -74,17 +79,11 @@ class Moment(NamedTuple):
 
     epoch: int
     population: Population
-    records: tuple[Record, ...]
+    records: Records
 
     def followed_by(self, population: Population, record: Record) -> Moment:
-        """Return the state that learning leads to.
-
-        Where learning stopped inside an epoch, the last two rows have the same epoch. The second one is
-        provisional: the next row replaces it.
-        """
-        inside = len(self.records) > 1 and self.records[-1]["epoch"] == self.records[-2]["epoch"]
-        kept = self.records[:-1] if inside else self.records
-        return Moment(int(record["epoch"]), population, (*kept, record))
+        """Return the state that learning leads to."""
+        return Moment(int(record["epoch"]), population, self.records.followed_by(record))
 
 
 class Goal(NamedTuple):
@@ -262,7 +261,8 @@ class System(Shown, ABC):
             progress_bar: show a bar with the ruleset's performance, in environments on validation seeds.
             checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted
                 after epoch 0; `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
-            checkpoint_every: epochs between two checkpoints.
+            checkpoint_every: epochs between two checkpoints. There are more where saving takes long, as it
+                does with the history of very many epochs: it takes at most a twentieth of the time.
         """
         if bare:
             number = bare[0]
@@ -276,10 +276,9 @@ class System(Shown, ABC):
         after_epoch = as_one(callback)
         if self._now is None:
             population, record = self.begin(progress_bar)
-            self._now = Moment(0, population, (record,))
+            self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
             self.warn_if_over(goal)
-        if checkpoint is not None:
-            self.save(checkpoint)  # a folder that cannot be written to is found now, not after an hour
+        save = _Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
         bar, show = _progress(self, goal)
         with bar if progress_bar else nullcontext():
             try:
@@ -289,13 +288,12 @@ class System(Shown, ABC):
                     show()
                     if self.verbose:
                         self._print_progress(goal)
-                    if checkpoint is not None and self.epoch % checkpoint_every == 0:
-                        self.save(checkpoint)
+                    if self.epoch % checkpoint_every == 0:
+                        save.where_it_pays()
                     if after_epoch(self) is False:
                         break
             finally:
-                if checkpoint is not None:
-                    self.save(checkpoint)
+                save.now()
         return self
 
     def warn_if_over(self, goal: Goal) -> None:
@@ -392,8 +390,7 @@ class System(Shown, ABC):
         """One row per epoch, from 0 (the initial population) on; one more where learning is inside one."""
         import polars
 
-        records = self.now.records
-        return polars.DataFrame({name: [record.get(name) for record in records] for name in columns(records)})
+        return polars.DataFrame(self.now.records.columns())
 
     def save(self, path: str | Path) -> None:
         """Write the system with all it needs to go on learning, in one file, whole or not at all."""
@@ -403,7 +400,7 @@ class System(Shown, ABC):
             "seed": self.seed,
             "epoch": epoch,
             "parameters": self.parameters.model_dump(),
-            "history": {name: [record.get(name) for record in records] for name in columns(records)},
+            "history": records.columns(),
         }
         if self.start is not None:
             manifest["start"] = self.start.to_dict()
@@ -445,6 +442,36 @@ class System(Shown, ABC):
         return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
 
 
+class _Saving:
+    """Writes checkpoints, the first one at once.
+
+    A checkpoint has the whole history. To write one every so many epochs would take a time that grows with
+    the square of their number.
+
+    Args:
+        system: what is saved.
+        path: where; None for nowhere.
+    """
+
+    def __init__(self, system: System, path: str | Path | None) -> None:
+        self._system, self._path = system, path
+        self.now()
+
+    def now(self) -> None:
+        """Save."""
+        began = time.monotonic()
+        if self._path is not None:
+            self._system.save(self._path)
+        self._ended = time.monotonic()
+        self._took = self._ended - began
+
+    def where_it_pays(self) -> None:
+        """Save, unless that would take too much of the time."""
+        since = time.monotonic() - self._ended
+        if self._took <= max(SHORT_SAVE, SAVING_SHARE * since):
+            self.now()
+
+
 def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
     """Return one callback that calls all of those given, and stops learning where any of them does."""
     listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
@@ -462,24 +489,19 @@ def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
     return every
 
 
-def columns(records: Sequence[Record]) -> list[str]:
-    """Return the names of a history's columns; a row that was written by another version may lack some."""
-    return list(dict.fromkeys(name for record in records for name in record))
-
-
 def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
     """Return the parameters, or raise naming each unknown or impossible one."""
     try:
         return kind(**{name: _plain(value) for name, value in given.items()})
     except ValidationError as problem:
         lines = []
-        for error in problem.errors():
+        for error in problem.errors(include_url=False)[:MOST_TOLD]:
             name = ".".join(map(str, error["loc"])) or "parameters"
             if error["type"] == "extra_forbidden":
-                lines.append(f"unknown parameter {name!r}.{nearest(name, kind.model_fields)}")
+                lines.append(f"unknown parameter {shown(name)}.{nearest(name, kind.model_fields)}")
             else:
                 message = error["msg"].removeprefix("Value error, ")
-                lines.append(f"{name}: {message}, not {error['input']!r}.")
+                lines.append(f"{name}: {message}, not {shown(error['input'])}.")
         raise ParameterError(" ".join(lines)) from None
 
 
@@ -490,7 +512,7 @@ def _plain(value: Any) -> Any:
 
 def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
     """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
-    label = f"{system.name} on {system.task.name}"
+    label = harmless(f"{system.name} on {system.task.name}")
     if in_notebook():
         own = NotebookBar(label, goal.target, goal.unit)
 

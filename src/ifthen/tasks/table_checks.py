@@ -88,10 +88,15 @@ def _check_layout(task: Any) -> None:
 
 
 def _frozen(name: str, values: Any, dtype: type) -> NDArray[Any]:
-    """Return a private, read-only copy of an array, or raise if it does not fit its type."""
+    """Return a private, read-only copy of an array, or raise if it does not fit its type.
+
+    An array that is read-only already, as those from files are, is not held twice.
+    """
     try:
         given = np.asarray(values)
-        array: NDArray[Any] = np.array(given, dtype=dtype, order="C")
+        flags, own = given.flags, given.dtype == dtype
+        private = own and flags.owndata and flags.c_contiguous and not flags.writeable
+        array: NDArray[Any] = given if private else np.array(given, dtype=dtype, order="C")
         fits = given.dtype.kind in "biuf" and bool(np.all(array == given))
     except (TypeError, ValueError, OverflowError):
         fits = False
@@ -103,10 +108,10 @@ def _frozen(name: str, values: Any, dtype: type) -> NDArray[Any]:
 
 def _check_shapes(task: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless the arrays fit each other."""
-    n_states, outcomes = len(arrays["state_features"]), arrays["probability"].size
-    shape = (n_states, len(task.action_names), outcomes)
+    n_states, outcomes = arrays["state_features"].shape[:1], arrays["probability"].size
+    shape = (*n_states, len(task.action_names), outcomes)
     shapes: dict[str, tuple[int, ...]] = {
-        "state_features": (n_states, len(task.features)),
+        "state_features": (*n_states, len(task.features)),
         "next_state": shape,
         "reward": shape,
         "done": shape,

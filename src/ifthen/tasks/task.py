@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import NDArray
 
-from ifthen.errors import TaskError
+from ifthen.checks import refuse_nul
+from ifthen.errors import TaskError, shown
 from ifthen.rules.feature import Feature
 
 Method = Literal["sampled", "exact"]
@@ -127,12 +128,13 @@ class Task(ABC):
             parts = getattr(self, what)
             listed = isinstance(parts, (list, tuple)) and len(parts) > 0
             if not listed or not all(isinstance(part, kind) for part in parts):
-                raise TaskError(f"{what} must be a tuple of {called}, not {parts!r}.")
+                raise TaskError(f"{what} must be a tuple of {called}, not {shown(parts)}.")
             object.__setattr__(self, what, tuple(parts))
+        refuse_nul("a name of a task or action", (self.name, *self.action_names), TaskError)
         labelled = (("feature", [f.name for f in self.features]), ("action", list(self.action_names)))
         for what, labels in labelled:
             if len(set(labels)) != len(labels):
-                raise TaskError(f"{what} names must differ from each other, not {labels}.")
+                raise TaskError(f"{what} names must differ from each other, not {shown(labels)}.")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that define the task, by name."""

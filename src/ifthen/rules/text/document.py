@@ -20,13 +20,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ifthen.errors import RuleError, nearest
+from ifthen.rules.arrays import check_size
 from ifthen.rules.feature import Feature
 from ifthen.rules.kinds import DecisionList
 from ifthen.rules.ruleset import FORMAT, VERSION, RuleSet
 from ifthen.rules.text.rule import ReadRule, RuleReader
 from ifthen.rules.text.scan import QUOTED, Scanner, feature_in, names_in, without_comment
 
-TEXT_LIMIT = 8 * 2**20
+TEXT_LIMIT, RULES_LIMIT = 2 * 2**20, 100_000
 LINE_LIMIT = 100_000
 HEAD = re.compile(
     rf"\s*(?:(feature)\s+({QUOTED.pattern}\s*|[^\s\":][^\":]*)|(\w+)\s*):(.*)", re.IGNORECASE | re.DOTALL
@@ -84,9 +85,9 @@ class RulesText:
 
     def _raise_mistakes(self, at_least: int = 1) -> None:
         """Raise the mistakes in the order of their lines, where there are `at_least` that many."""
-        lines = [f"line {number}: {problem}" for number, problem in sorted(self._mistakes.items())]
-        if len(lines) < at_least:
+        if len(self._mistakes) < at_least:
             return
+        lines = [f"line {number}: {problem}" for number, problem in sorted(self._mistakes.items())]
         stopped = ", and reading stopped there" if len(lines) >= MOST_MISTAKES else ""
         told = [f"{len(lines)} mistakes{stopped}:", *(f"  {line}" for line in lines)]
         raise RuleError("\n".join(told) if len(lines) > 1 else lines[0])
@@ -146,11 +147,16 @@ class RulesText:
         self, kind: type[RuleSet], features: Sequence[Feature], actions: Sequence[str]
     ) -> list[dict[str, Any]]:
         """Return the rules as plain data, or raise their mistakes."""
+        if len(self._lines) > RULES_LIMIT:
+            raise RuleError(
+                f"the text has {len(self._lines):,} rules; at most {RULES_LIMIT:,} are read, or more as JSON."
+            )
+        check_size(len(self._lines), len(features))
         kind_is_sure, reader, rules = not self._mistakes, RuleReader(features, actions), []
         for number, line in self._lines:
             try:
                 rule = reader.read(line)
-                condition = {f.name: ends for f, ends in zip(features, rule.bounds, strict=True)}
+                condition = {features[d].name: ends for d, ends in rule.bounds.items()}
                 carried = _carried(rule, kind, len(features)) if kind_is_sure else {}
                 rules.append({"if": condition, "then": actions[rule.action], **carried})
             except RuleError as problem:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ifthen.errors import RuleError, nearest
+from ifthen.errors import RuleError, listed, nearest
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.text.scan import NUMBER, Names, Scanner
 
@@ -31,9 +31,9 @@ TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
 
 
 class ReadRule(NamedTuple):
-    """A rule that was read: its interval for each feature, its action, and its other numbers by name."""
+    """A rule that was read: its intervals by feature's number, its action, and its other numbers by name."""
 
-    bounds: list[list[float]]
+    bounds: dict[int, list[float]]
     action: int
     extras: dict[str, list[float]]
 
@@ -59,7 +59,7 @@ class RuleReader:
         """
         scanner = Scanner(line)
         scanner.take(NUMBER_BEFORE)
-        bounds = [[feature.low, feature.high] for feature in self.features]
+        bounds: dict[int, list[float]] = {}
         if scanner.take(NEEDS_IF):
             self._condition(scanner, bounds)
         elif scanner.take(NEEDS_NOTHING):
@@ -69,7 +69,7 @@ class RuleReader:
             raise RuleError(f"a rule begins with IF, ALWAYS or OTHERWISE, not {scanner.rest()}.")
         return ReadRule(bounds, self._action(scanner), _read_extras(scanner))
 
-    def _condition(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+    def _condition(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by all tests up to THEN. Parentheses change nothing, as all tests must hold."""
         opened = 0
         while True:
@@ -107,23 +107,28 @@ class RuleReader:
         came = scanner.text[scanner.at :].split("|")[0].strip()[:60]
         if came:
             raise RuleError(f"unknown action {came!r}.{nearest(came, self.actions.names)}")
-        known = ", ".join(self.actions.names)
+        known = listed(self.actions.names)
         raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
 
-    def _test(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+    def _test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5" or "2 < x"."""
         d = scanner.name(self.names)
         if d is None:
             self._turned_test(scanner, bounds)
             return
-        narrow = _Narrowing(scanner, self.features[d], bounds[d])
+        narrow = self._narrowing(scanner, d, bounds)
         words = scanner.take(RANGE)
         if words is None:
             narrow.by(narrow.relation(), narrow.number())
         else:
             _read_range(scanner, narrow, self.names[d], words.endswith("["))
 
-    def _turned_test(self, scanner: Scanner, bounds: list[list[float]]) -> None:
+    def _narrowing(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> _Narrowing:
+        """Return what narrows the interval of feature number d, as far as it has been narrowed already."""
+        feature = self.features[d]
+        return _Narrowing(scanner, feature, bounds.setdefault(d, [feature.low, feature.high]))
+
+    def _turned_test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by a test that begins with a number."""
         start, some = scanner.at, self.names[0]
         if scanner.take(NUMBER) is None:
@@ -139,16 +144,16 @@ class RuleReader:
         relation = scanner.take(RELATION)
         d = scanner.name(self.names) if relation else None
         if relation is None or d is None:
-            known = ", ".join(self.names.names)
+            known = listed(self.names.names)
             raise RuleError(f"expected a feature ({known}), as in 2 <= {some} <= 5, not {scanner.rest()}.")
-        narrow = _Narrowing(first, self.features[d], bounds[d])
+        narrow = self._narrowing(first, d, bounds)
         narrow.by(TURNED[SAME.get(relation, relation)], narrow.number())
         first.skip()
         if not first.text.startswith(relation, first.at):
             raise RuleError(f"expected {relation}, not {first.rest()}.")
         second = scanner.take(RELATION)
         if second is not None:
-            narrow = _Narrowing(scanner, self.features[d], bounds[d])
+            narrow = self._narrowing(scanner, d, bounds)
             narrow.by(SAME.get(second, second), narrow.number())
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from ifthen.errors import RuleError, nearest
 from ifthen.rules.feature import Feature
 
+BLANKS = re.compile(r"\s+")
 NUMBER = re.compile(r"[+\-−]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\d|\.\d)")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+NAME_LIMIT = 200
 COMMENT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<!\S)#')
 """A quoted name, in which # is a letter like others, or the # that a comment begins with."""
 
@@ -32,8 +35,8 @@ class Scanner:
 
     def skip(self) -> None:
         """Go past blanks."""
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+        blanks = BLANKS.match(self.text, self.at)
+        self.at = blanks.end() if blanks else self.at
 
     def take(self, pattern: re.Pattern[str]) -> str | None:
         """Return what stands here if it fits the pattern, and go past it."""
@@ -97,10 +100,24 @@ class Names:
 
     def __init__(self, names: Sequence[str], what: str) -> None:
         self.names, self.what = tuple(names), what
-        self._lengths = sorted({len(name) for name in self.names}, reverse=True)
+        for name in self.names:
+            if len(name) > NAME_LIMIT:
+                raise RuleError(
+                    f"the {what} {name[:40]!r}… has {len(name):,} characters; rules as text take names of at "
+                    f"most {NAME_LIMIT}."
+                )
         self._lower: dict[str, list[int]] = {}
         for number, name in enumerate(self.names):
             self._lower.setdefault(name.lower(), []).append(number)
+        self._sorted = sorted(self._lower)
+        self._longest = max(map(len, self._sorted), default=0)
+        self._begins: list[int] = []
+        """For each of the sorted names, the place of the longest other that it begins with; -1 for none."""
+        for place, name in enumerate(self._sorted):
+            before = place - 1
+            while before >= 0 and not name.startswith(self._sorted[before]):
+                before = self._begins[before]
+            self._begins.append(before)
 
     def __getitem__(self, number: int) -> str:
         return self.names[number]
@@ -112,14 +129,18 @@ class Names:
         begins with.
         """
         loose = None
-        for length in self._lengths:
-            piece, end = text[start : start + length], start + length
-            if len(piece) < length or not _ends_word(text, end):
-                continue
-            like = [number for number in self._like(piece) if len(self.names[number]) == length]
-            if like and self.names[like[0]] == piece:
-                return like[0], end
-            loose = loose or ((like[0], end) if like else None)
+        place = bisect_right(self._sorted, text[start : start + self._longest].lower()) - 1
+        while place >= 0:  # what the text begins with, the name before it in the alphabet begins with, too
+            lower = self._sorted[place]
+            for number in self._lower[lower]:
+                name, end = self.names[number], start + len(self.names[number])
+                piece = text[start:end]
+                if piece.lower() != lower or not _ends_word(text, end):
+                    continue
+                if piece == name:
+                    return number, end
+                loose = loose or (number, end)
+            place = self._begins[place]
         return loose
 
     def find(self, name: str) -> int:
@@ -131,7 +152,8 @@ class Names:
 
     def _like(self, name: str) -> list[int]:
         """Return the numbers of the names that are the same in any case; first those as written."""
-        return sorted(self._lower.get(name.lower(), ()), key=lambda number: self.names[number] != name)
+        like = self._lower.get(name.lower(), [])
+        return like if len(like) < 2 else sorted(like, key=lambda number: self.names[number] != name)
 
 
 def _ends_word(text: str, end: int) -> bool:

@@ -34,6 +34,7 @@ from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.tables import all_data, all_tables, performances
 from ifthen.study.verdicts import judge, main_measure, measures, second_name, tallies
+from ifthen.text_table import csv_of
 
 DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 REPORT = "report.html"
@@ -102,7 +103,7 @@ def write_tables(folder: Path, results: Results) -> None:
         for suffix, text in (("csv", grid.to_csv()), ("md", grid.to_markdown()), ("tex", grid.to_latex())):
             write_text(folder / "tables" / f"{name}.{suffix}", text)
     for name, table in all_data(results).items():
-        write_text(folder / "data" / f"{name}.csv", table.write_csv())
+        write_text(folder / "data" / f"{name}.csv", csv_of(table))
 
 
 def write_report(folder: Path, results: Results, progress: Callable[[str], None]) -> Path:

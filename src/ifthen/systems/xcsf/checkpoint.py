@@ -113,11 +113,11 @@ def _wrong_history(
 ) -> str | None:
     """Return what is wrong with the history, if anything."""
     rows = model.history
-    if any(row.get(name) is None for row in rows for name in columns):
+    if any(name not in rows[0] or None in rows.column(name) for name in columns):
         return f"the history must have numbers in columns {', '.join(columns)}"
     if len(rows) not in (model.epoch + 1, model.epoch + 2):
         return f"the history must have a row for each of epochs 0 to {model.epoch}"
-    if any(row["epoch"] != min(i, model.epoch) for i, row in enumerate(rows)):
+    if any(epoch != min(i, model.epoch) for i, epoch in enumerate(rows.column("epoch"))):
         return f"the history must have a row for each of epochs 0 to {model.epoch}"
     clock = clock_of(population)
     stands: Mapping[str, Any] = {

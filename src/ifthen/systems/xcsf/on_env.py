@@ -33,7 +33,7 @@ from ifthen.simulate.lanes import Lane
 from ifthen.simulate.twin import TwinSimulator
 from ifthen.simulate.twin_play import Starts, is_finite, step_twin
 from ifthen.store import SIZE_LIMIT
-from ifthen.systems.system import Record
+from ifthen.systems.records import Record
 from ifthen.systems.xcsf.index import Learning, matches_live
 from ifthen.systems.xcsf.learner import Learner, Places
 from ifthen.systems.xcsf.parameters import XCSFParameters

@@ -13,7 +13,7 @@ from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
 from ifthen.store import SIZE_LIMIT
-from ifthen.systems.system import Record
+from ifthen.systems.records import Record
 from ifthen.systems.xcsf.index import Learning, states_up_to
 from ifthen.systems.xcsf.learner import Learner, Places
 from ifthen.systems.xcsf.parameters import MOST, XCSFParameters

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ifthen.errors import ParameterError
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.model_file import Model
-from ifthen.systems.system import Goal, Record, System
+from ifthen.systems.records import Record
+from ifthen.systems.system import Goal, System
 from ifthen.systems.xcsf import parameters as of
 from ifthen.systems.xcsf.checkpoint import checked_population
 from ifthen.systems.xcsf.learner import Learner
