@@ -85,7 +85,7 @@ def test_an_evaluation_is_one_line() -> None:
     assert repr(found["exact"]).endswith("exact")
     line = repr(found["played"])
     assert "\n" not in line
-    assert "3 episodes of " in line
+    assert "100 episodes of " in line
     assert "standard deviation" in line
 
 
