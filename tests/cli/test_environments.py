@@ -254,3 +254,14 @@ def test_check_prints_what_rules_see_and_writes_it(ifthen: Runner, tmp_path: Pat
     data = json.loads((tmp_path / "check.json").read_text())
     assert [feature["name"] for feature in data["features"]][2] == "pole angle"
     assert data["steps_per_second"] > 0
+
+
+def test_evaluate_writes_what_it_measured(run: Path, ifthen: Runner, tmp_path: Path) -> None:
+    done = ifthen("evaluate", run, "--episodes", "5", "--json", tmp_path / "score.json")
+    assert done.code == 0
+    data = json.loads((tmp_path / "score.json").read_text())
+    tested = data["on test seeds"]
+    assert len(tested["returns"]) == len(tested["seeds"]) == 5
+    assert tested["performance"] == pytest.approx(sum(tested["returns"]) / 5)
+    assert "optimum" not in tested
+    assert data["on training seeds"]["episodes"] == 3

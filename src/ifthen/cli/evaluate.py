@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.checks import one_of
-from ifthen.cli.model import Model, TaskChanges, TaskName, Threads, read_policy
-from ifthen.cli.terminal import print_evaluations
+from ifthen.cli.model import JsonFile, Model, TaskChanges, TaskName, Threads, read_policy
+from ifthen.cli.terminal import print_evaluations, write_json
 from ifthen.errors import ParameterError
 
 MOST_EPISODES = 100_000
@@ -31,6 +31,7 @@ def evaluate(
     task: TaskName = None,
     task_assignments: TaskChanges = None,
     threads: Threads = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure a policy: exactly on a table, or on test seeds; and, beside it, where it was trained.
 
@@ -64,6 +65,7 @@ def evaluate(
         trained = measure(rules, played, threads=threads, seeds="training")
         found = {f"on seeds {seeds}": own, "on training seeds": trained}
     print_evaluations(f"{policy.title} on {played.name}", found)
+    write_json(json_file, {name: one.to_dict() for name, one in found.items()})
 
 
 def _ends(seeds: str) -> tuple[int, int]:

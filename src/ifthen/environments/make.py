@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import EnumType
 from typing import Any
@@ -39,6 +39,8 @@ from ifthen.tasks.task import Task
 DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
 _ID = re.compile(r"[\w./-]+-v\d+")
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
+TaskLike = Task | str | gymnasium.Env[Any, Any] | Callable[[], Any]
+"""What users may give for a task: a task, its name, a Gymnasium environment, or a function that makes one."""
 UNKNOWN_FLOOR = -1e12
 """The performance of null actions if the least reward is not known. Returns below it are refused."""
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.environments.make import as_task
+from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import RuleError
 from ifthen.explanation.measures import table_values, visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
@@ -46,7 +46,7 @@ DIGITS = (2, 3, 4, 6)
 """Significant digits that are tried for numbers to show."""
 
 
-def diff(a: Any, b: Any, task: Any = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
+def diff(a: Any, b: Any, task: TaskLike | None = None, names: tuple[str, str] = ("a", "b")) -> PolicyDiff:
     """Compare two policies.
 
     Args:

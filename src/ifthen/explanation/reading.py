@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import percent, plural
+from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.lists import first_match
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
-from ifthen.simulate.scope import AnyTask, Scope, ruleset_of, scope_of, where_in_words
+from ifthen.simulate.scope import Scope, policy_and_task, scope_of, where_in_words
+from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable, fitting_rows, latex_table, latex_text, markdown_table
 
 if TYPE_CHECKING:
@@ -283,7 +285,7 @@ LONGEST_READING = 60
 """Of longer rulesets that vote, only the rules that make a difference are read."""
 
 
-def readable(ruleset: RuleSet, task: AnyTask) -> RuleSet:
+def readable(ruleset: RuleSet, task: Task) -> RuleSet:
     """Return the ruleset or, where it is long and votes, those of its rules that choose the same.
 
     In an environment they choose the same in the states visited from the training seeds.
@@ -294,7 +296,7 @@ def readable(ruleset: RuleSet, task: AnyTask) -> RuleSet:
     return ruleset if scope is None else compact_at(ruleset, scope.points)
 
 
-def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
+def read_rules(policy: Any, task: TaskLike | None = None) -> Reading:
     """Return all rules of a policy in words, ordered for reading, with the share of states each decides.
 
     Args:
@@ -303,8 +305,7 @@ def read_rules(policy: Any, task: AnyTask | None = None) -> Reading:
             seeds; a system's own task where None. Without a task they are of the whole space; where its
             vectors cannot be listed, shares are known for decision lists only.
     """
-    ruleset = ruleset_of(policy)
-    task = getattr(policy, "task", None) if task is None else task
+    ruleset, task = policy_and_task(policy, task)
     scope = scope_of(ruleset, task)
     where = where_in_words(ruleset, task) if scope is None else scope.words
     if task is not None and scope is not None and not scope.complete:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
 from ifthen.explanation.pictures.grid import has_grid, letters
@@ -22,7 +23,7 @@ from ifthen.notebook import Shown
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import AnyTask, Number, listed, ruleset_of, table_of, values_by_name
+from ifthen.simulate.scope import Number, listed, policy_and_task, ruleset_of, table_of, values_by_name
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
@@ -216,7 +217,7 @@ class Explanation(Shown):
 
 
 def explain(
-    policy: Any, observation: ArrayLike | Mapping[str, Any], task: AnyTask | None = None
+    policy: Any, observation: ArrayLike | Mapping[str, Any], task: TaskLike | None = None
 ) -> Explanation:
     """Say why a policy does what it does at an observation, and which nearest state would change it.
 
@@ -228,9 +229,8 @@ def explain(
             task where None. The nearest change is looked for among its decision states; without a task, and
             in an environment, in the whole space.
     """
-    rules = ruleset_of(policy)
+    rules, task = policy_and_task(policy, task)
     if policy is not rules:
-        task = policy.task if task is None else task
         own: Task = policy.task
         if not (isinstance(observation, Mapping) and own.takes_names(observation)):
             observation = own.points_of(observation)
@@ -248,7 +248,7 @@ def explain(
     return explain_all(rules, np.asarray(observation)[None], task)[0]
 
 
-def explain_all(policy: Any, points: ArrayLike, task: AnyTask | None = None) -> list[Explanation]:
+def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> list[Explanation]:
     """Say of many states at once why a policy does what it does there.
 
     Args:

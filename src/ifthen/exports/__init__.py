@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, RuleError, nearest
 from ifthen.exports.code import to_c, to_python, to_sql
 from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, to_text
@@ -19,7 +20,8 @@ from ifthen.exports.dmn import to_dmn, to_dmn_priority
 from ifthen.exports.tree import to_dot, to_mermaid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.write import rules_text
-from ifthen.simulate.scope import AnyTask, ruleset_of, table_of
+from ifthen.simulate.scope import policy_and_task, table_of
+from ifthen.tasks.task import Task
 
 __all__ = ["FORMATS", "Format", "export", "rules_text", "schema"]
 
@@ -29,7 +31,7 @@ class Format(NamedTuple):
 
     suffix: str
     summary: str
-    write: Callable[[RuleSet, AnyTask | None], str]
+    write: Callable[[RuleSet, Task | None], str]
 
 
 FORMATS: dict[str, Format] = {
@@ -48,7 +50,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def export(policy: Any, format: str, task: AnyTask | None = None) -> str:
+def export(policy: Any, format: str, task: TaskLike | None = None) -> str:
     """Return a ruleset written in another format.
 
     Args:
@@ -57,8 +59,7 @@ def export(policy: Any, format: str, task: AnyTask | None = None) -> str:
         task: a system's own task where None. A ruleset that must be turned into a list or a tree chooses the
             same in its decision states; without one, and in an environment, in the whole feature space.
     """
-    ruleset = ruleset_of(policy)
-    task = getattr(policy, "task", None) if task is None else task
+    ruleset, task = policy_and_task(policy, task)
     if not isinstance(format, str) or format not in FORMATS:
         raise ParameterError(f"unknown format {format!r}.{nearest(str(format), FORMATS)}")
     table_of(ruleset, task)  # raises where the rules speak of other features or actions

@@ -33,7 +33,7 @@ from ifthen.exports.parts import (
 )
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.scope import AnyTask
+from ifthen.tasks.task import Task
 
 OWN = "FEATURES ACTIONS action policy best top score sums totals number len range"
 """Names that the module itself uses."""
@@ -178,7 +178,7 @@ class Python(Language):
         return [f"if {condition or 'True'}:", *(f"    {line}" for line in lines)]
 
 
-def to_python(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the module's source."""
     names = identifiers([f.name for f in ruleset.features], "feature", (*OWN.split(), *keyword.kwlist))
     code = Python(ruleset, names, [str(a) for a in range(len(ruleset.action_names))])
@@ -241,7 +241,7 @@ class C(Language):
         return [f"if ({condition or '1'}){opened}", *(f"    {line}" for line in lines), *closed]
 
 
-def to_c(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the file's text."""
     capitals = [name.upper() for name in ruleset.action_names]
     own = identifiers(capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS"))  # different also in capitals
@@ -292,7 +292,7 @@ class SQL(Language):
         return f"{self.values[d]} IS NOT NULL" if clips else super().in_range(d)
 
 
-def to_sql(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_sql(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the expression, after comments on the columns it reads."""
     rules, exact = decision_list(ruleset, task)
     about = (title(ruleset, task), exact, *ranges_in_words(ruleset))

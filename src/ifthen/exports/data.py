@@ -20,15 +20,15 @@ from ifthen.exports.parts import title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.write import rules_text
-from ifthen.simulate.scope import AnyTask
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.task import Task
 from ifthen.text_table import csv_cell
 
 SETTINGS = ("environment", "options", "gamma", "t_max", "floor", "default_action", "features", "action_names")
 """What makes the task of an environment another one: rules are worth something else there."""
 
 
-def to_json(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_json(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the ruleset's plain data as JSON, with what the task is called where one is given."""
     data = ruleset.to_dict()
     head = {name: data.pop(name) for name in ("format", "version")}
@@ -36,12 +36,12 @@ def to_json(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     return json.dumps({**head, **named, **data}, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def to_text(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_text(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the rules as people write them, with what the task is called where one is given."""
     return rules_text(ruleset, None if task is None else written_name(task))
 
 
-def written_name(task: AnyTask) -> str:
+def written_name(task: Task) -> str:
     """Return what files of rules call a task: its name, unless that would make another task.
 
     Such files hold no settings. An environment with settings of its own often still has the environment's id
@@ -64,7 +64,7 @@ def schema() -> dict[str, Any]:
     return data
 
 
-def to_csv(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return a row per rule: its number, both bounds of each feature, its action, and what it carries."""
     learnt: dict[str, list[float]] = {}
     for name, column in ruleset.extra_columns().items():  # weights are numbered from 0, that of x0
@@ -81,17 +81,17 @@ def to_csv(ruleset: RuleSet, task: AnyTask | None = None) -> str:
     return out.getvalue()
 
 
-def to_markdown(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_markdown(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return a sentence on how the rules choose, and a table of them."""
     return _in_order(ruleset, task).to_markdown()
 
 
-def to_latex(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_latex(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return a `tabular` for the packages booktabs and amsmath."""
     return f"% {title(ruleset, task)}\n{_in_order(ruleset, task).to_latex()}"
 
 
-def _in_order(ruleset: RuleSet, task: AnyTask | None) -> Reading:
+def _in_order(ruleset: RuleSet, task: Task | None) -> Reading:
     """Return the reading with the rules in their own order, so that a row is found by its number."""
     reading = read_rules(ruleset, task)
     return replace(reading, rules=reading.in_order)

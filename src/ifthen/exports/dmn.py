@@ -18,7 +18,7 @@ from ifthen.exports.parts import decision_list, equivalent, identifiers, rendere
 from ifthen.exports.tree import Span, decision_tree
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import AnyTask
+from ifthen.tasks.task import Task
 
 NAMESPACE = "https://www.omg.org/spec/DMN/20191111/MODEL/"
 FEEL_WORDS = """
@@ -28,14 +28,14 @@ satisfies some then time true years months days list context action
 Row = tuple[Sequence[Span], int]
 
 
-def to_dmn(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_dmn(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return a table with hit policy FIRST, one row per rule."""
     rules, about = decision_list(ruleset, task)
     order = range(len(rules.action_names))
     return _document(rules, "FIRST", _rows(rules), order, f"{title(ruleset, task)}: {about}")
 
 
-def to_dmn_priority(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_dmn_priority(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
     rules, about = decision_list(ruleset, task)
     rows, order = _rows(rules), action_order(rules)

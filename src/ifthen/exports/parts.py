@@ -14,7 +14,8 @@ from ifthen.errors import RuleError
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import decision_list_of
-from ifthen.simulate.scope import AnyTask, where_in_words
+from ifthen.simulate.scope import where_in_words
+from ifthen.tasks.task import Task
 
 EXACT = "exactly these rules, for every observation in the features' ranges"
 COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
@@ -43,13 +44,13 @@ def one_line(text: str) -> str:
     return COMMENT_MARK.sub(r"\g<0> ", kept)
 
 
-def title(ruleset: RuleSet, task: AnyTask | None) -> str:
+def title(ruleset: RuleSet, task: Task | None) -> str:
     """Return one line on what is written."""
     of_task = f" for {task.name}" if task is not None else ""
     return one_line(f"{plural(len(ruleset), 'rule')} ({ruleset.kind}){of_task}, written by ifthen")
 
 
-def equivalent(form: str, ruleset: RuleSet, task: AnyTask | None) -> str:
+def equivalent(form: str, ruleset: RuleSet, task: Task | None) -> str:
     """Return one line on what the rules were turned into, and where that chooses as they do."""
     where = where_in_words(ruleset, task)
     return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
@@ -68,7 +69,7 @@ def ranges_in_words(ruleset: RuleSet) -> list[str]:
     ]
 
 
-def decision_list(ruleset: RuleSet, task: AnyTask | None) -> tuple[RuleSet, str]:
+def decision_list(ruleset: RuleSet, task: Task | None) -> tuple[RuleSet, str]:
     """Return the ruleset as a decision list, for formats without numbers of rules, and one line on it."""
     if ruleset.ordered:
         return ruleset, EXACT

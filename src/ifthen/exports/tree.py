@@ -20,7 +20,8 @@ from ifthen.errors import RuleError
 from ifthen.exports.parts import equivalent, rendered, title
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import AnyTask, points_of, table_of
+from ifthen.simulate.scope import points_of, table_of
+from ifthen.tasks.task import Task
 
 CELL_LIMIT = 200_000
 LEAF_LIMIT = 5_000
@@ -114,7 +115,7 @@ class Axis(NamedTuple):
     cuts: tuple[Cut, ...]
 
 
-def decision_tree(ruleset: RuleSet, task: AnyTask | None = None) -> DecisionTree:
+def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
     """Return a tree that chooses as the ruleset does, at every point of its domain.
 
     Args:
@@ -267,12 +268,12 @@ def _reaching(region: NDArray[np.int64], spans: NDArray[np.int64]) -> NDArray[np
     return np.flatnonzero(meets[:last])
 
 
-def to_dot(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_dot(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the tree for Graphviz: `dot -Tsvg`."""
     return _drawn("policy.dot.j2", ruleset, task, lambda text: text.replace("\\", "\\\\").replace('"', '\\"'))
 
 
-def to_mermaid(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def to_mermaid(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the tree as a Mermaid flow chart, which many pages draw by themselves."""
     return _drawn("policy.mmd.j2", ruleset, task, _mermaid_text)
 
@@ -282,7 +283,7 @@ def _mermaid_text(text: str) -> str:
     return "".join(c if c.isalnum() or c in " .,-+=≤" else f"#{ord(c)};" for c in text)
 
 
-def _drawn(template: str, ruleset: RuleSet, task: AnyTask | None, label: Callable[[str], str]) -> str:
+def _drawn(template: str, ruleset: RuleSet, task: Task | None, label: Callable[[str], str]) -> str:
     """Return the tree, "yes" to the left, a question before what follows it; labels stand in one line."""
     tree = decision_tree(ruleset, task)
     nodes: list[tuple[str, bool]] = []

@@ -6,13 +6,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ifthen.environments.make import as_task
 from ifthen.errors import ParameterError, nearest
 from ifthen.explanation.pictures.write import drawings
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.report import learning_curve
 from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import evaluations
+from ifthen.simulate.scope import policy_and_task
 from ifthen.systems.system import System
 
 LEARNING = "learning"
@@ -33,8 +33,7 @@ def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
     ruleset = getattr(shown, "ruleset", shown)
     if not isinstance(ruleset, RuleSet):
         raise ParameterError(f"plot draws trained systems, rulesets and ladders, not {type(shown).__name__}.")
-    given = getattr(shown, "task", None) if task is None else as_task(task)
-    found = drawings(ruleset, given)
+    found = drawings(*policy_and_task(shown, task))
     if isinstance(shown, System):
         noise, threads = shown.parameters.noise, shown.threads
         found = {

@@ -37,8 +37,9 @@ from ifthen.simplify.ladder import one_rule_less, other_intervals
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
 from ifthen.simulate.environment import means
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.scope import AnyTask, table_of, visited_states
+from ifthen.simulate.scope import table_of, visited_states
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.task import Task
 
 Progress = Callable[[int], None]
 """Called with the number of rules that are left after every step."""
@@ -216,7 +217,7 @@ MOST_STEPS = {True: 2_000_000_000, False: 2_000_000}
 """And at most this many: where steps cost next to nothing, and elsewhere. Both take about a minute."""
 
 
-def fair_steps(ruleset: RuleSet, task: AnyTask, training: int) -> int | None:
+def fair_steps(ruleset: RuleSet, task: Task, training: int) -> int | None:
     """Return the number of steps to prune with after so many steps of training; None where none are played.
 
     It does not depend on the machine.

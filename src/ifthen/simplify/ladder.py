@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import plural
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.simplify.lossless import Rules, decision_list_of, hull_of, with_condition
-from ifthen.simulate.scope import AnyTask, ruleset_of, tabular
+from ifthen.simulate.scope import policy_and_task, tabular
 from ifthen.simulate.table import optimal_performance, policy_table
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.table import TabularTask
@@ -152,7 +153,7 @@ class Ladder(Shown):
 
 def ladder(
     policy: Any,
-    task: AnyTask | None = None,
+    task: TaskLike | None = None,
     polish: bool = False,
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -167,8 +168,7 @@ def ladder(
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: called with the number of rules after every rung.
     """
-    ruleset = ruleset_of(policy)
-    known = getattr(policy, "task", None) if task is None else task
+    ruleset, known = policy_and_task(policy, task)
     table = tabular(known, "the ladder of exact performances", ": prune by playing, with a loss")
     given = policy_table(ruleset, table)
     optimum = optimal_performance(table)

@@ -25,7 +25,8 @@ from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.shortest.lists import Effort, shortest_list
-from ifthen.simulate.scope import AnyTask, listed, table_of
+from ifthen.simulate.scope import listed, table_of
+from ifthen.tasks.task import Task
 
 Intervals = Literal["short", "tight", "keep"]
 Rules = TypeVar("Rules", bound=RuleSet)
@@ -44,7 +45,7 @@ class Lossless(NamedTuple):
     """How it is known that no action has changed."""
 
 
-def lossless(ruleset: RuleSet, task: AnyTask | None = None, intervals: Intervals = "short") -> Lossless:
+def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = "short") -> Lossless:
     """Return a ruleset of the same kind with fewer and shorter rules that chooses the same.
 
     Args:
@@ -221,7 +222,7 @@ class Draft:
         return self.ruleset.with_bounds(self.bounds).subset(np.flatnonzero(self.kept))
 
 
-def draft_of(ruleset: RuleSet, task: AnyTask | None) -> Draft:
+def draft_of(ruleset: RuleSet, task: Task | None) -> Draft:
     """Return the rules as a draft that proves every change in its scope."""
     scope = listed(ruleset, task)
     most = MOST_LISTED if ruleset.ordered else MOST_MATCHES // len(ruleset)
@@ -250,7 +251,7 @@ def as_list(ruleset: RuleSet) -> DecisionList:
 
 
 def decision_list_of(
-    ruleset: RuleSet, task: AnyTask | None = None, effort: Effort = "quick"
+    ruleset: RuleSet, task: Task | None = None, effort: Effort = "quick"
 ) -> tuple[DecisionList, str]:
     """Return a decision list that chooses the same, and a sentence on its length.
 

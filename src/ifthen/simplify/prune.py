@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.digits import in_units, plural
+from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
@@ -22,7 +23,7 @@ from ifthen.simplify.lossless import Intervals, decision_list_of, lossless
 from ifthen.simplify.shortest.lists import Effort
 from ifthen.simulate.environment import checked_seeds
 from ifthen.simulate.evaluate import evaluate
-from ifthen.simulate.scope import AnyTask, ruleset_of, table_of, tabular, visited_states, where_in_words
+from ifthen.simulate.scope import policy_and_task, table_of, tabular, visited_states, where_in_words
 from ifthen.tasks.gym_task import EnvTask
 
 Form = Literal["list"]
@@ -71,7 +72,7 @@ class PruneResult(Shown):
 
 def prune(
     policy: Any,
-    task: AnyTask | None = None,
+    task: TaskLike | None = None,
     *,
     to: Form | None = None,
     intervals: Intervals = "short",
@@ -115,8 +116,7 @@ def prune(
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress: called with the number of rules that are left after every step.
     """
-    ruleset = ruleset_of(policy)
-    task = getattr(policy, "task", None) if task is None else task
+    ruleset, task = policy_and_task(policy, task)
     table, where = table_of(ruleset, task), where_in_words(ruleset, task)
     for name, value, known in (
         ("intervals", intervals, Intervals),

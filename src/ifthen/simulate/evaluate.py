@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from ifthen.checks import one_of
-from ifthen.environments.make import as_task
+from ifthen.environments.make import TaskLike, as_task
 from ifthen.environments.twins import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
@@ -90,7 +90,7 @@ def check_options(task: Task, method: Method, noise: Noise, budget: Budget) -> N
 
 def evaluate(
     policy: Any,
-    task: Any = None,
+    task: TaskLike | None = None,
     method: Method = "sampled",
     noise: Noise = "aligned",
     threads: int | None = None,

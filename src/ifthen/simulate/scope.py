@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.environments.make import as_task
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
@@ -29,7 +30,6 @@ from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
-AnyTask = Task
 Number = int | float
 MOST_VECTORS = 1_000_000
 """The largest number of feature vectors that is listed."""
@@ -104,6 +104,17 @@ def ruleset_of(policy: Any) -> RuleSet:
     return ruleset
 
 
+def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None]:
+    """Return the rules of a policy, and the task to look at them in; None where there is none.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+    """
+    given = getattr(policy, "task", None) if task is None else task
+    return ruleset_of(policy), None if given is None else as_task(given)
+
+
 def table_of(ruleset: RuleSet, task: Task | None) -> TabularTask | None:
     """Return the task if it has a table of states; None for an environment, and without a task.
 
@@ -128,7 +139,7 @@ def tabular(task: Any, what: str, instead: str = "") -> TabularTask:
     raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
 
 
-def listed(ruleset: RuleSet, task: AnyTask | None = None, most: int = MOST_VECTORS) -> Scope | None:
+def listed(ruleset: RuleSet, task: Task | None = None, most: int = MOST_VECTORS) -> Scope | None:
     """Return every point that matters as a scope; None where the points cannot be listed.
 
     Args:
@@ -143,7 +154,7 @@ def listed(ruleset: RuleSet, task: AnyTask | None = None, most: int = MOST_VECTO
     return None if vectors is None else Scope(ruleset, vectors, words, "feature vector")
 
 
-def points_of(ruleset: RuleSet, task: AnyTask | None = None) -> NDArray[np.float64] | None:
+def points_of(ruleset: RuleSet, task: Task | None = None) -> NDArray[np.float64] | None:
     """Return the points of `listed`, `(n, features)`; None where they cannot be listed."""
     scope = listed(ruleset, task)
     return None if scope is None else scope.points
@@ -159,7 +170,7 @@ def all_vectors(features: Sequence[Feature], most: int = MOST_VECTORS) -> NDArra
     return np.array(list(itertools.product(*values)), dtype=np.float64)
 
 
-def where_in_words(ruleset: RuleSet, task: AnyTask | None = None) -> str:
+def where_in_words(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return where a claim holds, such as "the 53 decision states of FrozenLake-8-0.3"."""
     if isinstance(task, TabularTask):
         n = len(task.decision_states)

@@ -179,6 +179,15 @@ class Evaluation(Shown):
         if self.uncovered:
             yield "states with no rule", f"{len(self.uncovered):,}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what applies as plain data."""
+        plain = {**vars(self), "interval": self.interval}
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in plain.items()
+            if value is not None and not (isinstance(value, float) and math.isnan(value))
+        }
+
     @cached_property
     def interval(self) -> tuple[float, float] | None:
         """The 95 % confidence interval of the mean return over all episodes that the task could begin with.

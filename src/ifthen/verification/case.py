@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ifthen.rules.boxes.lists import always_above, first_match
 from ifthen.rules.boxes.search import BUDGET
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.scope import MOST_VECTORS, AnyTask, Scope, listed, table_of
+from ifthen.simulate.scope import MOST_VECTORS, Scope, listed, table_of
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.table import TabularTask
+from ifthen.tasks.task import Task
 from ifthen.verification.graph import Model
 
 Beaten = dict[int, tuple[int, ...]]
@@ -89,7 +90,7 @@ class Case:
     """
 
     ruleset: RuleSet
-    task: AnyTask | None = None
+    task: Task | None = None
     budget: int = BUDGET
 
     @cached_property

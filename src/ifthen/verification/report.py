@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ifthen.digits import plural
+from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
-from ifthen.simulate.scope import AnyTask, ruleset_of, where_in_words
+from ifthen.simulate.scope import policy_and_task, where_in_words
 from ifthen.text_table import TextTable
 from ifthen.verification.case import Case
 from ifthen.verification.findings import SHOWN, Finding, Requirement, Result, Value
@@ -19,7 +20,7 @@ NARROWEST, MOST_FINDINGS = 40, 20
 LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault", "? not decided")
 
 
-def verify(policy: Any, task: AnyTask | None = None, require: str | Sequence[str] = ()) -> Verification:
+def verify(policy: Any, task: TaskLike | None = None, require: str | Sequence[str] = ()) -> Verification:
     """Check a ruleset: is every state covered, every rule used, the goal reached, every action optimal?
 
     Every claim holds in the decision states of the task or, without a task, for every observation that the
@@ -34,8 +35,8 @@ def verify(policy: Any, task: AnyTask | None = None, require: str | Sequence[str
         require: properties that must hold, such as "complete,goal-reachable,performance>=0.95"; see
             `ifthen.verification.PROPERTIES` for all. A property that could not be decided is not met.
     """
-    task = getattr(policy, "task", None) if task is None else task
-    case = Case(ruleset_of(policy), task)
+    ruleset, task = policy_and_task(policy, task)
+    case = Case(ruleset, task)
     environment = None if task is None else case.table is None
     demands = parse(require, task is not None, environment)
     available = grounds(task is not None, environment)
