@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OPTIONAL := .venv-optional
 STRANGERS := .venv-strangers
 
-.PHONY: demo quick slow test test-optional strangers lint pictures clean
+.PHONY: demo quick slow test test-optional strangers fuzz lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
@@ -25,6 +25,9 @@ test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen work
 
 strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: half an hour
 	$(STRANGERS)/bin/python benchmarks/strangers/run.py --write docs/strangers.md
+
+fuzz: $(VENV)/installed  ## 5,000 damaged and hostile files of each kind: nothing but clear errors may come of them
+	$(BIN)/python benchmarks/fuzz.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -119,7 +119,8 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
     for name, packed in pack.sha256.items():
         path = folder / name
         if (
-            not path.resolve().is_relative_to(folder.resolve())
+            not name.isprintable()
+            or not path.resolve().is_relative_to(folder.resolve())
             or not path.is_file()
             or _sha256(path) != packed
         ):
@@ -180,9 +181,10 @@ def read_results(folder: Path, typed: Collection[str] = ()) -> Results:
         typed: tasks of the study, such as "package:Id-v0", that may have their packages imported. Packages
             that are imported already need not be named.
     """
-    plan = plan_of(folder, typed)
-    packed = (folder / PACK).exists()
-    results = read_pack(folder, plan) if packed else _of_trials(folder, plan)
+    with errors_of_files(f"read {folder}"):
+        plan = plan_of(folder, typed)
+        packed = (folder / PACK).exists()
+        results = read_pack(folder, plan) if packed else _of_trials(folder, plan)
     if not len(results.histories):
         raise OutputError(f"no trial of the study in {folder} has finished yet.")
     return results

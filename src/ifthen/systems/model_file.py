@@ -228,6 +228,8 @@ def _history(path: Path, columns: Any, epoch: int) -> Records:
             if not number and (type(value) is not int or abs(value) > LARGEST_WHOLE):
                 where = f"in the manifest, history.{shown(name)}.{row}"
                 raise ModelFileError(f"{path}: {where}: expected a number, not {shown(value)}.")
+        if float in (kinds := set(map(type, column))) and int in kinds:
+            columns[name] = [float(value) if type(value) is int else value for value in column]
     epochs = columns.get("epoch", [])
     if not epochs or len(set(map(len, columns.values()))) != 1 or epochs[-1] != epoch:
         raise ModelFileError(f"{path}: the history must have columns of one length, up to epoch {epoch}.")

@@ -1,0 +1,586 @@
+"""Reads damaged and hostile files of every kind: nothing but a clear error may come of them.
+
+    make fuzz                                     5,000 files of each kind, some minutes on two cores
+    python benchmarks/fuzz.py --files 200         fewer
+    python benchmarks/fuzz.py --kinds model       one kind
+    python benchmarks/fuzz.py --only model/17     one file again, with what it raises
+
+Files are made from sound ones: bytes are changed, or values are replaced by odd ones (other types, huge or
+nested values, names that control terminals or import modules). Which ones, follows from the seed. They are
+read in processes of their own, in which four things must never be: another exception than an `IfthenError`,
+more than 10 seconds for a file, more than 1 GiB of memory, and the import of a module that a file names.
+Exit code: 1 where any was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import pickle
+import queue
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+SECONDS, MEMORY = 10.0, 2**30
+START_SECONDS = 120.0
+"""A process may take this long to start."""
+CHUNK = 250
+SOUND = "sound.pickle"
+EVIL = "ifthen_fuzz_module"
+UNIT = 1 if sys.platform == "darwin" else 1024
+ODD: list[Any] = [
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2,
+        7,
+        255,
+        2**31,
+        2**63,
+        -(2**63),
+        10**30,
+        10**400,
+        0.5,
+        -0.0,
+        1e-320,
+        1e308,
+    ),
+    *(
+        "",
+        "x",
+        "\0",
+        "\x1b]0;x\x07",
+        "é\u202e",
+        "=1+1",
+        "../..",
+        "/dev/null",
+        "a" * 300,
+        "b" * 100_000,
+        "1",
+        "nan",
+    ),
+    *(
+        f"{EVIL}:CartPole-v1",
+        f"{EVIL}:X-v0",
+        "CartPole-v1",
+        "FrozenLake-4-0",
+        "Taxi-v4",
+        "FrozenLake-64-0.5-map9",
+    ),
+    *(
+        [],
+        {},
+        [[]],
+        [0],
+        [None],
+        [""],
+        {"": 0},
+        {"a": {}},
+        [[[[0]]]],
+        [0] * 1_000,
+        [""] * 50_000,
+        [[0, 1]] * 5_000,
+    ),
+    *({str(i): i for i in range(5_000)}, [{"name": "a"}] * 200, ["a", "a"]),
+]
+TOML = [
+    *(
+        "nan",
+        "inf",
+        "-inf",
+        "9" * 5_000,
+        "0x" + "f" * 5_000,
+        "[" * 2_000,
+        "1e999",
+        "1979-05-27",
+        "'''x",
+        "{a.b=1}",
+    ),
+    *("{" + "a={" * 500 + "}" * 501, '"\\u0000"', '"\\u001b[31m"'),
+]
+
+
+def random_of(seed: int, kind: str, number: int) -> random.Random:
+    """Return the source of everything random about a file."""
+    return random.Random(f"{seed}/{kind}/{number}")
+
+
+def changed_bytes(data: bytes, draw: random.Random) -> bytes:
+    """Return bytes with a few changes: some lost, doubled, moved, replaced or added."""
+    for _ in range(draw.choice((1, 1, 2, 5, 20))):
+        first = draw.randrange(len(data) + 1)
+        last = min(len(data), first + draw.choice((1, 1, 2, 8, 64, 1_000)))
+        piece = data[first:last]
+        new = draw.choice(
+            (
+                b"",
+                piece * draw.choice((2, 10, 1_000)),
+                bytes(draw.randrange(256) for _ in piece),
+                draw.choice((b"\0", b"\xff", b'"', b"{", b"]", b"\n", b"\\", b"9", b"-", b"e", b":", b"="))
+                * 3,
+                data[draw.randrange(len(data) + 1) :][: len(piece)],
+            )
+        )
+        data = data[:first] + new[:200_000] + data[last:]
+    return data[: draw.randrange(len(data) + 1)] if draw.random() < 0.1 else data
+
+
+def changed_values(data: Any, draw: random.Random) -> Any:
+    """Return plain data with some values or names replaced, left out or added."""
+    data = fresh(data)
+    for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
+        inner = data
+        while isinstance(inner, dict | list) and inner:
+            place = draw.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
+            below: Any = inner[place]
+            if not isinstance(below, dict | list) or not below or draw.random() < 0.3:
+                _change(inner, place, draw)
+                break
+            inner = below
+    return data
+
+
+def fresh(value: Any) -> Any:
+    """Return a copy in which no part stands twice: a change of it would be one of thousands."""
+    return json.loads(json.dumps(value))
+
+
+def _change(inner: Any, place: Any, draw: random.Random) -> None:
+    what = draw.random()
+    if what < 0.65:
+        inner[place] = fresh(draw.choice(ODD))
+    elif what < 0.75:
+        inner.pop(place)
+    elif isinstance(inner, dict):
+        inner[str(draw.choice(ODD))[:1_000]] = fresh(inner[place] if what < 0.9 else draw.choice(ODD))
+    else:
+        short = len(json.dumps(inner[place])) < 50
+        inner.extend(fresh(inner[place]) for _ in range(draw.choice((1, 5, 3_000 if short else 2))))
+
+
+def toml_of(value: Any, draw: random.Random, inside: bool = False) -> str:
+    """Return plain data as TOML, now and then with something odd in it; null is no TOML, and is written."""
+    if inside and draw.random() < 0.01:
+        return draw.choice(TOML)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(str(name))} = {toml_of(inner, draw, True)}" for name, inner in value.items()]
+        return "{" + ", ".join(parts) + "}" if inside else "\n".join(parts) + "\n"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_of(inner, draw, True) for inner in value) + "]"
+    return json.dumps(value)
+
+
+def changed_text(text: bytes, data: Any, draw: random.Random, write: Callable[[Any], str]) -> bytes:
+    """Return a file with its bytes or its values changed."""
+    if draw.random() < 0.3:
+        return changed_bytes(text, draw)
+    changed = write(changed_values(data, draw)).encode(errors="replace")
+    return changed_bytes(changed, draw) if draw.random() < 0.1 else changed
+
+
+def changed_zip(data: bytes, draw: random.Random) -> bytes:
+    """Return a model with bytes of the archive, of its arrays or values of its manifest changed."""
+    if draw.random() < 0.2:
+        return changed_bytes(data, draw)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    names = [name for name in members if name.endswith(".npy")]
+    if draw.random() < 0.65:
+        manifest = changed_values(json.loads(members["manifest.json"]), draw)
+        members["manifest.json"] = json.dumps(manifest).encode()
+    if draw.random() < 0.5:
+        name = draw.choice(names)
+        members[name] = changed_array(members[name], draw)
+    if draw.random() < 0.1:
+        members[draw.choice((draw.choice(names), "x.npy", "../x", "population/x.npy"))] = members[
+            draw.choice(names)
+        ]
+    if draw.random() < 0.1:
+        members.pop(draw.choice(list(members)))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def changed_array(data: bytes, draw: random.Random) -> bytes:
+    """Return an array with other numbers, another shape or another type, or with its bytes changed."""
+    import numpy as np
+
+    array, what = np.load(io.BytesIO(data)), draw.random()
+    if what < 0.2:
+        return changed_bytes(data, draw)
+    if what < 0.6 and array.size:
+        array.reshape(-1)[draw.randrange(array.size)] = draw.choice((0, 1, -1, 2**31 - 1, -(2**31), 5, 100))
+    elif what < 0.8:
+        array = draw.choice((array.reshape(-1), array[..., None], array.sum(), array[:0], array[:-1]))
+    else:
+        array = array.astype(draw.choice(("u1", "i2", "i4", "i8", "f2", "f4", "f8", "?", "c16", "U3")))
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+class Sound:
+    """Sound files to begin with, made in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        import ifthen
+        from ifthen.runs.settings import checked_settings
+        from ifthen.study.folder import claim
+        from ifthen.study.plan import checked_plan
+        from ifthen.study.read import read_results, write_pack
+        from ifthen.study.trial import run_trial
+
+        lake = {"desc": ["SF", "HG"], "p_slip": 0.2, "enumerations": 2, "t_max": 9, "name": "lake"}
+        pole = {"environment": "CartPole-v1", "episodes": 2, "options": {"sutton_barto_reward": True}}
+        small = {"idv_size": 3, "pop_size": 8}
+        kinds = {"PPL-DL": small, "PPL-ST": small, "XCSF": {"pop_limit": 30, "ga_per_epoch": 4}}
+        self.models, self.json, self.text = [], [], []
+        for name, parameters in kinds.items():
+            for task in (
+                ifthen.frozen_lake(desc=["SF", "HG"], p_slip=0.2, t_max=9),
+                ifthen.env_task("CartPole-v1"),
+            ):
+                more = {"ga_per_epoch": 4} if name == "XCSF" else {}
+                maker: Any = getattr(ifthen, name.replace("-", ""))
+                system = maker(task, threads=1, seed=1, **{**parameters, **more}).learn(epochs=1)
+                system.save(folder / "model.zip")
+                self.models.append((folder / "model.zip").read_bytes())
+                self.json.append(json.loads(ifthen.export(system, "json")))
+                self.text.append(ifthen.export(system, "text").encode())
+        self.run = {"system": "PPL-DL", "task": lake, "epochs": 3, "parameters": small, "seed": 4}
+        self.runs = [
+            self.run,
+            {**self.run, "task": pole},
+            {**self.run, "task": "FrozenLake-4-0", "system": "XCSF"},
+        ]
+        self.runs[2]["parameters"] = {}
+        for settings in self.runs:
+            checked_settings(settings)
+        systems = [{"name": name, "parameters": kinds[name]} for name in ("PPL-DL", "XCSF")]
+        self.plan = {
+            "name": "small",
+            "systems": systems,
+            "tasks": [lake, "FrozenLake-4-0"],
+            "trials": 1,
+            "epochs": 1,
+        }
+        plan = checked_plan({**self.plan, "tasks": [lake]})
+        self.study, self.packed = folder / "study", folder / "packed"
+        claim(self.study, plan)
+        for trial in plan.trials_to_run():
+            run_trial(str(self.study), plan.to_json(), tuple(trial))
+        write_pack(self.packed, read_results(self.study))
+
+
+def read_model(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Load a changed model and use it."""
+    import ifthen
+
+    path = folder / "model.zip"
+    path.write_bytes(changed_zip(draw.choice(sound.models), draw))
+    system = ifthen.load(path, threads=1)
+    str(system.history)
+    str(system.ruleset)
+    system.save(folder / "again.zip")
+    ifthen.load(folder / "again.zip", threads=1)
+
+
+def read_rules(sound: Sound, draw: random.Random, folder: Path, suffix: str) -> None:
+    """Read changed rules and write them again."""
+    import ifthen
+
+    path = folder / f"rules{suffix}"
+    if suffix == ".json":
+        data = draw.choice(sound.json)
+        path.write_bytes(changed_text(json.dumps(data).encode(), data, draw, json.dumps))
+    else:
+        path.write_bytes(changed_lines(draw.choice(sound.text), draw))
+    rules = ifthen.read_ruleset(path)
+    ifthen.export(rules[0] if isinstance(rules, tuple) else rules, "text")
+
+
+def changed_lines(text: bytes, draw: random.Random) -> bytes:
+    """Return rules with lines or bytes changed."""
+    lines = text.splitlines()
+    for _ in range(draw.choice((0, 1, 3))):
+        place = draw.randrange(len(lines))
+        lines[place] = draw.choice(
+            (b"", lines[place] * 2, draw.choice(lines), b"IF " + b"(" * 5_000, b"#", b"\0" * 9)
+        )
+    text = b"\n".join(lines * draw.choice((1, 1, 1, 50)))
+    return changed_bytes(text, draw) if draw.random() < 0.8 else text
+
+
+def read_run(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Read the changed settings of a run and make its system."""
+    from ifthen.runs.folder import SETTINGS, RunFolder
+
+    data = draw.choice(sound.runs)
+    text = changed_text(toml_of(data, NEVER).encode(), data, draw, lambda given: toml_of(given, draw))
+    (folder / SETTINGS).write_bytes(text)
+    RunFolder(folder).settings().make_system(1)
+
+
+def read_plan(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Read a changed plan and list its trials."""
+    from ifthen.study.plan import read_plan as read
+
+    text = changed_text(
+        toml_of(sound.plan, NEVER).encode(), sound.plan, draw, lambda given: toml_of(given, draw)
+    )
+    (folder / "plan.toml").write_bytes(
+        text.replace(EVIL.encode(), b"no_such_module")
+    )  # a plan may name modules
+    read(folder / "plan.toml", []).trials_to_run()
+
+
+def read_study(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Read the results of a study of which a file of JSON was changed."""
+    from ifthen.study.folder import maker_of
+    from ifthen.study.read import read_results
+
+    source, name = draw.choice(
+        (
+            (sound.study, "study.json"),
+            (sound.packed, "study.json"),
+            (sound.packed, "pack.json"),
+            (sound.study, "made-by.json"),
+        )
+    )
+    changed = folder / "study"
+    shutil.copytree(source, changed)
+    text = (changed / name).read_bytes()
+    (changed / name).write_bytes(changed_text(text, json.loads(text), draw, json.dumps))
+    if name == "made-by.json":
+        maker_of(changed)
+        return
+    results = read_results(changed)
+    for trial in results.plan.trials_to_run()[:3]:
+        if results.ruleset is not None:
+            str(results.ruleset(trial))
+
+
+NEVER = random.Random(0)
+NEVER.random = lambda: 1.0  # type: ignore[method-assign]  # nothing odd comes of it
+KINDS: dict[str, Callable[[Sound, random.Random, Path], None]] = {
+    "model": read_model,
+    "rules-json": lambda sound, draw, folder: read_rules(sound, draw, folder, ".json"),
+    "rules-text": lambda sound, draw, folder: read_rules(sound, draw, folder, ".txt"),
+    "run": read_run,
+    "plan": read_plan,
+    "study": read_study,
+}
+
+
+def peak_memory() -> int:
+    """Return the most memory that this process has had, in bytes."""
+    with contextlib.suppress(OSError):  # what getrusage says begins with what the parent had
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+
+
+def work(files: Path, kind: str, seed: int, numbers: Iterator[int]) -> None:
+    """Read files one after the other; print a line before each and one after it."""
+    import ifthen
+
+    warnings.simplefilter("ignore")
+    sound = pickle.loads((files / SOUND).read_bytes())
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / f"{EVIL}.py").write_text("")
+        sys.path.append(name)
+        for number in numbers:
+            print(f"begin {number}", flush=True)
+            began, outcome, own = time.perf_counter(), "read", folder / "file"
+            own.mkdir()
+            try:
+                KINDS[kind](sound, random_of(seed, kind, number), own)
+            except ifthen.IfthenError:
+                outcome = "refused"
+            except Exception:
+                outcome = "traceback"
+                traceback.print_exc()
+            shutil.rmtree(own)
+            peak = peak_memory()
+            evil = int(EVIL in sys.modules)
+            took = time.perf_counter() - began
+            print(f"end {outcome} {took} {peak} {evil}", flush=True)
+            if peak > MEMORY or evil:
+                return  # the next file gets a process of its own
+
+
+class Tally:
+    """What came of the files of a kind."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.slowest = self.peak = 0.0
+        self.bad: list[str] = []
+
+    def add(self, name: str, outcome: str, took: float, peak: float, evil: bool) -> None:
+        """Count one file."""
+        found = [outcome]
+        found += ["hang"] if took > SECONDS and outcome != "hang" else []
+        found += ["memory"] if peak > MEMORY else []
+        found += ["import"] if evil else []
+        self.counts.update(found)
+        self.slowest, self.peak = max(self.slowest, took), max(self.peak, peak)
+        if set(found) & {"traceback", "hang", "memory", "import"}:
+            self.bad.append(f"{name}: {', '.join(found)}")
+
+
+def chunk(files: Path, kind: str, seed: int, first: int, last: int, tally: Tally) -> None:
+    """Read some files in processes, a new one after each that had to be ended."""
+    while first < last:
+        command = [
+            sys.executable,
+            __file__,
+            "--seed",
+            str(seed),
+            "--worker",
+            str(files),
+            kind,
+            str(first),
+            str(last),
+        ]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as process:
+            first = _follow(process, kind, first, last, tally)
+
+
+def _hand_on(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None:
+    """Put what a process prints into a queue, and an empty line at its end."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.put(line)
+    lines.put("")
+
+
+def _follow(process: subprocess.Popen[str], kind: str, first: int, last: int, tally: Tally) -> int:
+    """Count what a process says of its files; return the number of the first one that is left."""
+    lines: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_hand_on, args=(process, lines), daemon=True).start()
+    begun: int | None = None
+    start = first
+    while True:
+        limit = START_SECONDS if begun is None else 2 * SECONDS
+        try:
+            line, ready = lines.get(timeout=limit).split(), True
+        except queue.Empty:
+            line, ready = [], False
+        if not line:
+            process.kill()
+            if begun is None and first == start:
+                raise SystemExit(f"a process for {kind} did not start")
+            if begun is not None:
+                tally.add(
+                    f"{kind}/{begun}", "traceback" if ready else "hang", 0.0 if ready else limit, 0.0, False
+                )
+                return begun + 1
+            return first
+        if line[0] == "begin":
+            begun = int(line[1])
+        else:
+            assert begun is not None
+            tally.add(f"{kind}/{begun}", line[1], float(line[2]), float(line[3]), line[4] == "1")
+            first, begun = begun + 1, None
+            if first == last:
+                return first
+
+
+def main() -> int:
+    """Do what the command line says."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--files", type=int, default=5_000, help="files of each kind")
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    options.add_argument("--workers", type=int, default=os.cpu_count())
+    options.add_argument("--only", metavar="KIND/NUMBER", help="read one file, and say what it raises")
+    options.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.worker:
+        files, kind, first, last = given.worker
+        work(Path(files), kind, given.seed, iter(range(int(first), int(last))))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / SOUND).write_bytes(pickle.dumps(Sound(Path(folder))))
+        if given.only:
+            kind, _, number = given.only.partition("/")
+            work(Path(folder), kind, given.seed, iter([int(number)]))
+            return 0
+        return fuzz(given, Path(folder))
+
+
+def fuzz(given: argparse.Namespace, files: Path) -> int:
+    """Read files of all kinds and print a table; return 1 where anything was wrong."""
+    from rich.console import Console
+    from rich.table import Table
+
+    tallies = {kind: Tally() for kind in given.kinds}
+    began = time.perf_counter()
+    jobs = [(kind, first) for first in range(0, given.files, CHUNK) for kind in given.kinds]
+    with ThreadPoolExecutor(given.workers) as pool:
+        done = [
+            pool.submit(chunk, files, kind, given.seed, first, min(first + CHUNK, given.files), tallies[kind])
+            for kind, first in jobs
+        ]
+        for each in done:
+            each.result()
+    columns = (
+        "kind",
+        "files",
+        "read",
+        "refused",
+        "tracebacks",
+        "hangs",
+        "over 1 GiB",
+        "imports",
+        "slowest s",
+        "MiB",
+    )
+    table = Table(*columns, title=f"seed {given.seed}, {time.perf_counter() - began:.0f} s")
+    for kind, tally in tallies.items():
+        counts = [tally.counts[name] for name in ("read", "refused", "traceback", "hang", "memory", "import")]
+        rest = (f"{tally.slowest:.1f}", f"{tally.peak / 2**20:,.0f}")
+        table.add_row(kind, f"{given.files:,}", *(f"{count:,}" for count in counts), *rest)
+    console = Console(width=120)
+    console.print(table)
+    bad = [line for tally in tallies.values() for line in tally.bad]
+    for line in bad[:50]:
+        console.print(
+            f"{line}; see it with: python benchmarks/fuzz.py --seed {given.seed} --only {line.split(':')[0]}"
+        )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
