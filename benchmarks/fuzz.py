@@ -292,7 +292,7 @@ class Sound:
         self.study, self.packed = folder / "study", folder / "packed"
         claim(self.study, plan)
         for trial in plan.trials_to_run():
-            run_trial(str(self.study), plan.to_json(), tuple(trial))
+            run_trial(str(self.study), plan.to_json(), (trial.system, trial.task, trial.seed))
         write_pack(self.packed, read_results(self.study))
 
 

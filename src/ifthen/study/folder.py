@@ -7,8 +7,10 @@ finished, so running a study again does what is left.
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -43,7 +45,10 @@ def claim(folder: Path, plan: StudyPlan) -> None:
     """
     path = folder / PLAN
     with errors_of_files(f"work in {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
     with errors_of_files(f"work in {folder}"), alone(folder):
         if not path.exists():
             if any(folder.iterdir()):
