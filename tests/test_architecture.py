@@ -385,7 +385,7 @@ def test_nothing_is_compiled_in_parallel_or_with_fast_mathematics(module: str) -
 
 
 @pytest.mark.parametrize("module", sorted(modules()))
-def test_random_numbers_come_from_our_streams_only_and_nothing_is_unpickled(module: str) -> None:
+def test_random_numbers_come_from_our_streams_only_and_no_file_is_unpickled(module: str) -> None:
     for node in ast.walk(modules()[module]):
         if isinstance(node, ast.Attribute) and module not in SEEDED_GENERATORS:
             assert not (node.attr == "random" and getattr(node.value, "id", "") in {"np", "numpy"})

@@ -26,9 +26,12 @@ from ifthen.explanation.policy_diff import PolicyDiff as PolicyDiff
 from ifthen.explanation.read import parse_rules as parse_rules
 from ifthen.explanation.read import read_ruleset as read_ruleset
 from ifthen.explanation.reading import Reading as Reading
+from ifthen.explanation.reading import read_rules as read_rules
 from ifthen.explanation.trace import Trace as Trace
 from ifthen.explanation.trace import trace as trace
 from ifthen.explanation.why import Explanation as Explanation
+from ifthen.explanation.why import explain as explain
+from ifthen.exports import export as export
 from ifthen.pages.explain_page import explain_page as explain_page
 from ifthen.rules.decision_list import DecisionList as DecisionList
 from ifthen.rules.feature import Feature as Feature
@@ -70,6 +73,3 @@ from ifthen.verification import Verification as Verification
 from ifthen.verification import verify as verify
 
 __version__: str
-from ifthen.explanation.reading import read_rules as read_rules
-from ifthen.explanation.why import explain as explain
-from ifthen.exports import export as export

@@ -47,7 +47,7 @@ def written_name(task: Task) -> str:
     Such files hold no settings. An environment with settings of its own often still has the environment's id
     for its name; what is written then says so, and is no name, so that readers ask for the task.
     """
-    if not isinstance(task, EnvTask) or ":" in task.name:  # see `ifthen.cli.policies`
+    if not isinstance(task, EnvTask) or ":" in task.name:  # see `ifthen.cli.model`
         return task.name
     try:
         usual = task_by_name(task.name)

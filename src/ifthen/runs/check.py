@@ -13,6 +13,7 @@ import numpy as np
 from ifthen.digits import duration, in_units, listed, plural
 from ifthen.environments.make import as_task
 from ifthen.errors import IfthenWarning
+from ifthen.pages.report import sources_of
 from ifthen.parallel import checked_threads
 from ifthen.simulate.random_play import RandomPlay, random_play
 from ifthen.systems.ppl_dl import PPLDL
@@ -21,7 +22,6 @@ from ifthen.text_table import TextTable
 
 SECONDS = 5.0
 """Random episodes are played for at most this long."""
-SOURCES = {"given": "given", "known": "known", "declared": "declared", "probed": "probed"}
 MOST_ROWS = 30
 
 
@@ -72,15 +72,14 @@ class Check:
     def table(self) -> TextTable:
         """Return the features that were seen to change, with their ranges."""
         features = self.task.features
-        told = str(self.task.origin.get("ranges", "")).split() or [""] * len(features)
         ends = [(f.low, f.high) for f in features] if self.played is None else self.played.seen.tolist()
         rows = []
-        for feature, source, (low, high) in zip(features, told, ends, strict=True):
+        for feature, source, (low, high) in zip(features, sources_of(self.task), ends, strict=True):
             label = f"{feature.name} ({feature.unit})" if feature.unit else feature.name
             kind = "whole" if feature.is_integer else "real"
             range_ = f"{feature.low:.4g} to {feature.high:.4g}"
             if low < high:
-                rows.append((label, kind, range_, SOURCES.get(source, ""), f"{low:.4g} to {high:.4g}"))
+                rows.append((label, kind, range_, source, f"{low:.4g} to {high:.4g}"))
         more = len(rows) - MOST_ROWS
         notes = (f"… and {more} more.",) if more > 0 else ()
         headings = ("feature", "numbers", "range", "which is", "seen")

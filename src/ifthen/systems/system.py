@@ -252,8 +252,8 @@ class System(Shown, ABC):
         Args:
             bare: not used: a bare number could mean several things, and raises an error that names them.
             epochs: how many more epochs; a fresh system first makes its initial population (epoch 0).
-            steps: how many more environment steps. XCSF stops exactly there, in the middle of an epoch or
-                episode if need be; systems that learn by generations finish the generation.
+            steps: how many more environment steps. Systems that learn by generations finish the generation.
+                XCSF stops exactly there on a table, and after the episode in an environment.
             episodes: how many more episodes, likewise.
             total_timesteps: Stable-Baselines3's word for `steps`.
             callback: called with the system after each epoch; learning stops when it returns False. Or a list

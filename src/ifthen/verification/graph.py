@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explanation.measures import table_values
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.tasks.table import TabularTask
 from ifthen.verification.findings import SHOWN, Finding, Vector, severity, some_of, vector_in_words
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 MOST_ELIMINATED = 1500  # states; more are solved as a sparse system, which is faster and rounds more
 ROUNDING = 1e-9  # probabilities that differ by less, relative to the larger, count as equal
 

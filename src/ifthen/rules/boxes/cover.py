@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ifthen.jit import kernel
 from ifthen.rules.boxes.search import BUDGET, uncovered
-from ifthen.rules.boxes.space import Ints, RankSpace, Region
+from ifthen.rules.boxes.space import Ranks, RankSpace, Region
 from ifthen.rules.feature import Feature
 
 SPARE = 4
@@ -76,7 +76,7 @@ def coverage(
     )
 
 
-def _largest_holes(space: RankSpace, rules: Ints, pieces: Ints) -> tuple[Region, ...]:
+def _largest_holes(space: RankSpace, rules: Ranks, pieces: Ranks) -> tuple[Region, ...]:
     """Return the holes in which pieces `(n, features, 2)` lie, as long as they can be, the largest first."""
     holes = {}
     for hole in pieces.copy():
@@ -86,7 +86,7 @@ def _largest_holes(space: RankSpace, rules: Ints, pieces: Ints) -> tuple[Region,
 
 
 @kernel
-def widen(rules: Ints, whole: Ints, hole: Ints) -> None:
+def widen(rules: Ranks, whole: Ranks, hole: Ranks) -> None:
     """Make a hole as long as it can be inside `whole` without meeting a rule, feature by feature."""
     for d in range(hole.shape[0]):
         low, high = whole[d, 0], whole[d, 1]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.search import BUDGET, differences, uncovered
-from ifthen.rules.boxes.space import Ints, Point, RankSpace, Region, overlap, share_of
+from ifthen.rules.boxes.space import Point, Ranks, RankSpace, Region, overlap, share_of
 from ifthen.rules.comparison import Scoring
 from ifthen.rules.ruleset import RuleSet
 
@@ -57,7 +57,7 @@ def first_match(ruleset: RuleSet, *, budget: int = BUDGET) -> list[Reach]:
     return reaches
 
 
-def _reach(space: RankSpace, boxes: Ints, r: int, budget: int) -> tuple[Reach, int]:
+def _reach(space: RankSpace, boxes: Ranks, r: int, budget: int) -> tuple[Reach, int]:
     """Return where rule r decides among `boxes`, `(rules, features, 2)` in ranks, and the looks it took."""
     cell = boxes[r]
     found = uncovered(space, boxes[:r], budget, cell)
@@ -71,7 +71,7 @@ def _reach(space: RankSpace, boxes: Ints, r: int, budget: int) -> tuple[Reach, i
 
 
 def _shadow(
-    space: RankSpace, boxes: Ints, cell: Ints, used: Mask, budget: int
+    space: RankSpace, boxes: Ranks, cell: Ranks, used: Mask, budget: int
 ) -> tuple[tuple[int, ...], int]:
     """Return rules that cover a cell, as few as the budget can prove, and the looks that took.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.space import (
-    Ints,
+    Ranks,
     RankSpace,
     Scale,
     choose_cut,
@@ -38,7 +38,7 @@ BUDGET = 40_000_000
 class Log(NamedTuple):
     """What a search writes down."""
 
-    kept: Ints
+    kept: Ranks
     """`(k, features, 2)`: the largest cells where the lists differ."""
     shares: Floats
     """`(k,)`: their shares of the space."""
@@ -53,7 +53,7 @@ class Log(NamedTuple):
 class Found(NamedTuple):
     """What a search found, in ranks."""
 
-    kept: Ints
+    kept: Ranks
     """`(k, features, 2)`: the largest cells where the lists differ."""
     used: Mask
     """`(rules,)`: rules that contained a cell: where two lists do not differ, these decide."""
@@ -73,11 +73,11 @@ class Found(NamedTuple):
 
 def differences(
     space: RankSpace,
-    rules: Ints,
-    actions: Ints,
+    rules: Ranks,
+    actions: Ranks,
     first: int,
     budget: int,
-    cell: Ints | None = None,
+    cell: Ranks | None = None,
     limit: int = 1,
     stop: bool = False,
 ) -> Found:
@@ -108,7 +108,7 @@ def differences(
 
 
 def uncovered(
-    space: RankSpace, rules: Ints, budget: int, cell: Ints | None = None, limit: int = 1, stop: bool = False
+    space: RankSpace, rules: Ranks, budget: int, cell: Ranks | None = None, limit: int = 1, stop: bool = False
 ) -> Found:
     """Look in a cell for places that no rule covers; see `differences`."""
     both = np.concatenate([rules, space.whole()[None]])
@@ -117,7 +117,7 @@ def uncovered(
 
 
 @kernel
-def keep_cell(cell: Ints, share: float, log: Log) -> None:
+def keep_cell(cell: Ranks, share: float, log: Log) -> None:
     """Keep a cell if there is room, else in place of the smallest if that is smaller."""
     n_kept = log.counts[2]
     place = n_kept
@@ -135,7 +135,7 @@ def keep_cell(cell: Ints, share: float, log: Log) -> None:
 
 @kernel
 def shorten(
-    rules: Ints, actions: Ints, cell: Ints, alive: Ints, n: int, otherwise: int, filled: Floats
+    rules: Ranks, actions: Ranks, cell: Ranks, alive: Ranks, n: int, otherwise: int, filled: Floats
 ) -> tuple[int, int, int]:
     """Leave in `alive` the rules that matter in a cell.
 
@@ -159,7 +159,7 @@ def shorten(
 
 
 @kernel
-def same_rules(rules: Ints, actions: Ints, cell: Ints, ours: Ints, theirs: Ints, n: int) -> bool:
+def same_rules(rules: Ranks, actions: Ranks, cell: Ranks, ours: Ranks, theirs: Ranks, n: int) -> bool:
     """Return whether the first n rules of two lists are the same in a cell, one by one."""
     for i in range(n):
         r, s = ours[i], theirs[i]
@@ -174,7 +174,7 @@ def same_rules(rules: Ints, actions: Ints, cell: Ints, ours: Ints, theirs: Ints,
 
 
 @kernel
-def fills_most(ours: Ints, filled_a: Floats, k_a: int, theirs: Ints, filled_b: Floats, k_b: int) -> int:
+def fills_most(ours: Ranks, filled_a: Floats, k_a: int, theirs: Ranks, filled_b: Floats, k_b: int) -> int:
     """Return the rule of two lists, not both empty, that fills most of the cell; the first of equals."""
     best, most = -1, -1.0
     for i in range(k_a):
@@ -188,7 +188,7 @@ def fills_most(ours: Ints, filled_a: Floats, k_a: int, theirs: Ints, filled_b: F
 
 @kernel
 def find_differences(
-    rules: Ints, actions: Ints, n_a: int, whole: Ints, scale: Scale, budget: int, stop: bool, log: Log
+    rules: Ranks, actions: Ranks, n_a: int, whole: Ranks, scale: Scale, budget: int, stop: bool, log: Log
 ) -> None:
     """Search a cell for places where the first n_a rules and the others do not do the same."""
     n, features, room, counts = rules.shape[0], rules.shape[1], 1, log.counts

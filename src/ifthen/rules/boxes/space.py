@@ -26,7 +26,7 @@ from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import Feature, number_in_words
 
-Ints = NDArray[np.int32]
+Ranks = NDArray[np.int32]
 """Ranks, numbers of rules, and actions."""
 Point = tuple[int | float, ...]
 """One value per feature: whole for integer features."""
@@ -102,7 +102,7 @@ class Axis:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def ranks(self, edges: Floats) -> Ints:
+    def ranks(self, edges: Floats) -> Ranks:
         """Return the first and the last rank of intervals `(n, 2)` whose edges are among the axis's."""
         if self.whole:
             past = np.array([0, 1])
@@ -181,7 +181,7 @@ class RankSpace:
         meets: Mask = np.all(clipped[..., 0] <= clipped[..., 1], axis=1)
         return clipped, meets
 
-    def ranks(self, bounds: Floats) -> Ints:
+    def ranks(self, bounds: Floats) -> Ranks:
         """Return boxes as ranks, `(n, features, 2)`; one with nothing in `within` begins after the end."""
         clipped, meets = self._clipped(bounds)
         out = np.empty(bounds.shape, dtype=np.int32)
@@ -190,19 +190,19 @@ class RankSpace:
         out[~meets] = np.stack([self.sizes, np.full_like(self.sizes, -1)], axis=-1)
         return out
 
-    def whole(self) -> Ints:
+    def whole(self) -> Ranks:
         """Return the ranks of all that is looked at, `(features, 2)`."""
         return np.stack([np.zeros_like(self.sizes), self.sizes - 1], axis=-1)
 
-    def box(self, ranks: Ints) -> Box:
+    def box(self, ranks: Ranks) -> Box:
         """Return a box of ranks `(features, 2)` in the features' own numbers."""
         return tuple(axis.interval(*pair) for axis, pair in zip(self.axes, ranks.tolist(), strict=True))
 
-    def region(self, ranks: Ints) -> Region:
+    def region(self, ranks: Ranks) -> Region:
         """Return a box of ranks `(features, 2)` with a point in it and its share of the space."""
         return Region(self.box(ranks), self.witness(ranks), share_of(ranks, self.scale))
 
-    def witness(self, ranks: Ints) -> Point:
+    def witness(self, ranks: Ranks) -> Point:
         """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell."""
         middles = (ranks.sum(axis=1) // 2).tolist()
         return tuple(axis.point(middle) for axis, middle in zip(self.axes, middles, strict=True))
@@ -220,7 +220,7 @@ def between(low: float, high: float) -> float:
 
 
 @kernel
-def share_of(cell: Ints, scale: Scale) -> float:
+def share_of(cell: Ranks, scale: Scale) -> float:
     """Return the share of the space that a cell `(features, 2)` takes."""
     share = 1.0
     for d in range(cell.shape[0]):
@@ -229,7 +229,7 @@ def share_of(cell: Ints, scale: Scale) -> float:
 
 
 @kernel
-def overlap(rules: Ints, r: int, cell: Ints) -> float:
+def overlap(rules: Ranks, r: int, cell: Ranks) -> float:
     """Return what share of a cell's ranks rule r fills: 1 where it contains it, −1 where it is apart."""
     share = 1.0
     for d in range(cell.shape[0]):
@@ -243,7 +243,7 @@ def overlap(rules: Ints, r: int, cell: Ints) -> float:
 
 
 @kernel
-def choose_cut(rules: Ints, r: int, cell: Ints) -> tuple[int, int, bool]:
+def choose_cut(rules: Ranks, r: int, cell: Ranks) -> tuple[int, int, bool]:
     """Return the feature and the last rank below the cut along rule r that takes most of the cell away.
 
     The third is whether the rule lies above the cut.
@@ -260,14 +260,14 @@ def choose_cut(rules: Ints, r: int, cell: Ints) -> tuple[int, int, bool]:
 
 
 @kernel
-def put_cell(cell: Ints, out: Ints, place: int) -> None:
+def put_cell(cell: Ranks, out: Ranks, place: int) -> None:
     """Write a cell `(features, 2)` into a place of `out`; loops compile much faster than assigned slices."""
     for d in range(cell.shape[0]):
         out[place, d, 0], out[place, d, 1] = cell[d, 0], cell[d, 1]
 
 
 @kernel
-def put_meeting(rules: Ints, cell: Ints, d: int, alive: Ints, n: int, out: Ints, end: int) -> int:
+def put_meeting(rules: Ranks, cell: Ranks, d: int, alive: Ranks, n: int, out: Ranks, end: int) -> int:
     """Write the rules that meet a cell along feature d into `out` from `end` on; return where they end."""
     for i in range(n):
         r = alive[i]
