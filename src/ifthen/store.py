@@ -123,9 +123,9 @@ def read_archive(
                 if member.filename != MANIFEST
             }
     except FileNotFoundError:
-        raise ModelFileError(
-            f"there is no file {path}. Give the path of a model, such as DIR/model.zip."
-        ) from None
+        trials = sorted(path.parent.glob("trials/*/*/*.zip"))
+        instead = f"of a trial, such as {trials[0]}" if trials else "of a model, such as DIR/model.zip"
+        raise ModelFileError(f"there is no file {path}. Give the path {instead}.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder, not a model file.") from None
     except OSError as problem:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -147,6 +148,32 @@ def test_statistics_of_wrappers_stay_as_they_are(wrapper: Any) -> None:
     for name in ("obs_rms", "return_rms"):
         if hasattr(env, name):
             np.testing.assert_array_equal(getattr(made, name).mean, getattr(env, name).mean)
+
+
+def test_a_saved_system_keeps_the_statistics_of_wrappers(tmp_path: Path) -> None:
+    env = wrappers.NormalizeObservation(Walk())
+    for seed in range(5):
+        env.reset(seed=seed)
+        for _ in range(5):
+            env.step(1)
+    with pytest.warns(IfthenWarning, match="would learn statistics over episodes"):
+        system = ifthen.PPLDL(env, seed=0, threads=1, pop_size=4, idv_size=3).learn(epochs=1)
+    system.save(tmp_path / "m.zip")
+    score = ifthen.evaluate(system).performance
+
+    def fresh() -> Any:
+        return wrappers.NormalizeObservation(Walk())
+
+    assert ifthen.evaluate(ifthen.load(tmp_path / "m.zip", fresh, threads=1)).performance == score
+    with pytest.raises(
+        TaskError, match=r"in the wrappers NormalizeObservation.*this environment has none"
+    ):
+        ifthen.evaluate(ifthen.load(tmp_path / "m.zip", Walk, threads=1))
+
+
+def test_a_wrapper_that_has_seen_nothing_yet_is_called_so() -> None:
+    with pytest.warns(IfthenWarning, match="has seen no data yet"):
+        env_task(wrappers.NormalizeObservation(Walk()))
 
 
 class Quitter(Walk):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 
-from ifthen.digits import in_units
 from ifthen.text_table import TextTable, harmless
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:
         before, done = (goal.count(record) for record in learner.now.records[-2:])
         if not out.is_terminal and done // apart > before // apart:
             far = f"/{goal.target}" if goal.unit == "epochs" else f", {done:,} of {goal.target:,} {goal.unit}"
-            out.print(f"epoch {learner.epoch}{far}, {learner.task.watched_name} {in_units(learner.watched)}")
+            out.print(f"epoch {learner.epoch}{far}, {learner.watched_in_words}")
         return not stop.asked
 
     return callback

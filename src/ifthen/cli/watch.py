@@ -57,6 +57,12 @@ def watch(
             path = file or (model / "episode.gif" if model.is_dir() else model.with_suffix(".gif"))
             write_gif(path, frames, rate)
     except NoPictureError as problem:
+        if file is not None:
+            raise ParameterError(
+                f"{problem} {file} was not written. Give the environment render_mode='rgb_array' (a keyword "
+                "argument, in metadata['render_modes'] too) and a render() that returns a picture. Without "
+                "--out the episode is told in words."
+            ) from None
         err.print(f"{problem} The episode in words:", soft_wrap=True)
         out.print(trace(policy.ruleset, played, seed=seed).to_text(out.width))
         return

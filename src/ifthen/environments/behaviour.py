@@ -20,7 +20,7 @@ import numpy as np
 
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace
-from ifthen.tasks.gym_task import wrappers_with_statistics
+from ifthen.tasks.gym_task import restore_statistics
 from ifthen.tasks.probe import RandomStep, random_steps
 
 STEPS = 50
@@ -81,7 +81,7 @@ def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Beha
     """
     with ExitStack() as opened:
         one = opened.enter_context(closing(make()))
-        freeze(one)
+        restore_statistics(one)
         flat = FlatSpace.of(one.observation_space, leave_out)
         began = time.perf_counter()
         first, *others = (episode(one, flat, number) for number in (0, 0, 1, 0))
@@ -89,7 +89,7 @@ def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Beha
         repeats = same(first, others[0]) and same(first, others[2])
         try:
             other = opened.enter_context(closing(make()))
-            freeze(other)
+            restore_statistics(other)
             if getattr(other, "env", other) is getattr(one, "env", one):
                 return Behaviour(repeats, None, None, rate)
             alike = same(first, episode(other, flat, 0))
@@ -125,14 +125,6 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def freeze(env: Any) -> list[str]:
-    """Stop wrappers from learning statistics over episodes; return their names."""
-    found = wrappers_with_statistics(env)
-    for wrapper in found:
-        wrapper.update_running_mean = False
-    return [type(wrapper).__name__ for wrapper in found]
 
 
 def episode(env: Any, flat: FlatSpace, number: int) -> Steps:

@@ -12,11 +12,11 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import gymnasium
 import numpy as np
 
-from ifthen.environments.behaviour import episode, freeze, same
+from ifthen.environments.behaviour import episode, same
 from ifthen.environments.registry import RECORDERS
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
-from ifthen.tasks.gym_task import Option, cannot_make, wrappers_with_statistics
+from ifthen.tasks.gym_task import Option, cannot_make, restore_statistics, wrappers_with_statistics
 
 UNCHECKED = {"disable_env_checker": True}
 """What environments return is checked here. Gymnasium's checker only warns, or raises errors of its own."""
@@ -167,7 +167,7 @@ def _behaves_alike(env: Any, copied: Any) -> bool:
         return True  # which is refused elsewhere
     learn = [wrapper for wrapper in wrappers_with_statistics(env) if wrapper.update_running_mean]
     for one in (env, copied):
-        freeze(one)
+        restore_statistics(one)
     try:
         original = episode(env, flat, 0)
         return same(original, episode(copied, flat, 0)) or not same(original, episode(env, flat, 0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from ifthen.checks import real_number, whole_number
 from ifthen.digits import listed
-from ifthen.environments.behaviour import behaviour_of, freeze
+from ifthen.environments.behaviour import behaviour_of
 from ifthen.environments.copies import Source, source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.registry import (
@@ -31,7 +31,15 @@ from ifthen.errors import IfthenWarning, RuleError, TaskError, nearest
 from ifthen.rules.feature import REAL_LIMIT, Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
-from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player
+from ifthen.tasks.gym_task import (
+    LEAST_GAMMA,
+    T_MAX_LIMIT,
+    EnvTask,
+    Option,
+    Player,
+    restore_statistics,
+    statistics_of,
+)
 from ifthen.tasks.probe import is_open, probed_ranges, try_out
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
@@ -99,7 +107,8 @@ def env_task(
     try:
         check_actions(made.action_space)
         flat, known = FlatSpace.of(made.observation_space, leave_out), about(made)
-        statistics = freeze(made)
+        statistics = statistics_of(made)
+        restore_statistics(made)
         try_out(made, flat)
         if features is None:
             described = _described(made, flat, _told(flat, known), feature_names, ranges or {})
@@ -135,6 +144,7 @@ def env_task(
         leave_out=tuple(leave_out),
         observed=tuple(flat.to_list()),
         first_action=int(actions.start),
+        statistics=tuple(statistics),
         origin={"environment": label, "ranges": " ".join(source for _, source in described)},
         factory=source.factory,
     )
@@ -144,7 +154,7 @@ def _examined(
     source: Source,
     label: str,
     flat: FlatSpace,
-    statistics: list[str],
+    statistics: list[dict[str, Any]],
     leave_out: Sequence[str],
     lanes: int | None,
 ) -> int:
@@ -153,10 +163,13 @@ def _examined(
     notes = [source.note] if source.note else []
     if left_out:
         notes.append(f"rules do not see {listed(left_out)}.")
-    if statistics:
+    for own in statistics:
+        empty = all(mean == 0 for mean in own["mean"]) and all(var == 1 for var in own["var"])
+        now = "has seen no data yet, so that it changes next to nothing: play some episodes in it first, or"
         notes.append(
-            f"{' and '.join(statistics)} would learn statistics over episodes. They stay as they are now, so "
-            "that a policy sees the same numbers whenever it is measured."
+            f"{own['wrapper']} would learn statistics over episodes. They stay as they are now, so that a "
+            "policy sees the same numbers whenever it is measured."
+            + (f" It {now} leave it out." if empty else "")
         )
     alone = bool(source.note)
     if not is_gymnasiums_own(source.made):
@@ -433,7 +446,7 @@ def _unknown(name: str) -> str:
     if not _ID.fullmatch(name):
         return (
             f"unknown task {name!r}.{nearest(name, known_names())} "
-            "See 'ifthen tasks'; FrozenLake-16-0.1-map7 is a random 16x16 map with seed 7."
+            "See 'ifthen tasks'. A class in a file of your own is module:Class, in the folder of module.py."
         )
     hint = nearest(name, listed_ids(table=True) + listed_ids(table=False), others=False)
     return (

@@ -89,6 +89,11 @@ class _TaskAlone(BaseModel):
     task: TaskSettings
 
 
+def task_with(name: str, changes: Mapping[str, Any]) -> Task:
+    """Return the task of a name with some settings, as `with_settings` takes them."""
+    return made_task(checked(_TaskAlone, {"task": with_settings(name, changes)}).task)
+
+
 def changed_task(task: Task, changes: Mapping[str, Any], name: str = "") -> Task:
     """Return a task with some of its settings changed, such as t_max.
 

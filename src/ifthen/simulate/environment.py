@@ -54,6 +54,7 @@ class EnvSimulator(Simulator):
         super().__init__(task, threads)
         self.budget, self.elites = budget or Budget(), elites
         self._known: dict[bytes, Episodes] = {}
+        self._measures: dict[bytes, dict[str, float]] = {}
         self._recordings: list[tuple[RuleSet, bytes, Sequence[Trajectory]]] = []
 
     @abstractmethod
@@ -135,7 +136,11 @@ class EnvSimulator(Simulator):
 
     def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
         """Return the performance of one ruleset on the training seeds, and on the validation seeds."""
-        return self.measures_of(partial(self.play, rules.take(np.array([best]))))
+        fittest = rules.take(np.array([best]))
+        (key,) = fittest.digests()
+        if key not in self._measures:  # often the same ruleset stays the fittest
+            self._measures = {key: self.measures_of(partial(self.play, fittest))}
+        return dict(self._measures[key])
 
     def measures_of(self, play: Any) -> dict[str, float]:
         """Return the same for anything that plays reset seeds."""

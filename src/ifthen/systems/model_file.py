@@ -62,6 +62,16 @@ class ObservedPart(BaseModel):
     kept: list[int] | None
 
 
+class StatisticsPart(BaseModel):
+    """What a file says of a wrapper that had learnt statistics."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    wrapper: str
+    mean: list[float]
+    var: list[float]
+
+
 class EnvironmentPart(_Part):
     """What a file says of an environment."""
 
@@ -76,6 +86,7 @@ class EnvironmentPart(_Part):
     leave_out: list[str] = []
     observed: list[ObservedPart] = []
     first_action: int = 0
+    statistics: list[StatisticsPart] = []
 
     @field_validator("player", mode="before")
     @classmethod

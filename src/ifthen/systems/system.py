@@ -12,6 +12,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
@@ -21,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
-from ifthen.environments.make import as_task, played_in
+from ifthen.environments.make import as_task, env_task, played_in
 from ifthen.errors import IfthenWarning, ModelFileError, ParameterError, nearest, shown
 from ifthen.notebook import NotebookBar, Part, Shown, in_notebook
 from ifthen.parallel import checked_threads
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 Population = Any
 """A system's own NamedTuple of arrays."""
 EPOCH_LIMIT = 10_000_000
+OF_TASKS = frozenset(signature(env_task).parameters)
 STEP_LIMIT = 10**12
 NEVER = 2**62
 MOST_TOLD = 10
@@ -312,9 +314,7 @@ class System(Shown, ABC):
         before, done = (goal.count(record) for record in self.now.records[-2:])
         apart = max(1, goal.target // 10)
         if done // apart > before // apart:
-            steps, reached = self.num_timesteps, in_units(self.watched)
-            words = f"{self.task.watched_name} {reached}"
-            print(f"{self.name}: epoch {self.epoch}, {steps:,} steps, {words}")
+            print(f"{self.name}: epoch {self.epoch}, {self.num_timesteps:,} steps, {self.watched_in_words}")
 
     def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
         """Return when to stop, or raise where that is no count, or more than one."""
@@ -369,6 +369,14 @@ class System(Shown, ABC):
         In an environment it is measured on validation seeds. On a table it is what the system learns by.
         """
         return "exact_performance" if self.method == "exact" else self.task.watched_column
+
+    @property
+    def watched_in_words(self) -> str:
+        """What `watched` is, with its name; in words where a state without a rule was reached."""
+        reached = self.watched
+        if not math.isnan(reached) and reached <= self.task.failure_mark:
+            return f"{self.task.watched_name}: a state without a rule"
+        return f"{self.task.watched_name} {in_units(reached)}"
 
     @property
     def watched(self) -> float:
@@ -498,7 +506,10 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
         for error in problem.errors(include_url=False)[:MOST_TOLD]:
             name = ".".join(map(str, error["loc"])) or "parameters"
             if error["type"] == "extra_forbidden":
-                lines.append(f"unknown parameter {shown(name)}.{nearest(name, kind.model_fields)}")
+                hint = nearest(name, kind.model_fields)
+                if name in OF_TASKS:
+                    hint = f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
+                lines.append(f"unknown parameter {shown(name)}.{hint}")
             else:
                 message = error["msg"].removeprefix("Value error, ")
                 lines.append(f"{name}: {message}, not {shown(error['input'])}.")
@@ -517,8 +528,7 @@ def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         own = NotebookBar(label, goal.target, goal.unit)
 
         def show_there() -> None:
-            reached = f"{system.task.watched_name} {in_units(system.watched)}"
-            own.update(goal.count(system.now.records[-1]), reached)
+            own.update(goal.count(system.now.records[-1]), system.watched_in_words)
 
         return own, show_there
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -529,13 +539,13 @@ def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         MofNCompleteColumn(),
         TextColumn(goal.unit),
         TimeRemainingColumn(),
-        TextColumn(f"{system.task.watched_name} {{task.fields[best]}}"),
+        TextColumn("{task.fields[best]}"),
     )
     done = goal.count(system.now.records[-1])
     row = bar.add_task(label, total=goal.target, completed=done, best="")
 
     def show() -> None:
-        best = in_units(system.watched)
-        bar.update(row, completed=goal.count(system.now.records[-1]), best=best)
+        done = goal.count(system.now.records[-1])
+        bar.update(row, completed=done, best=system.watched_in_words)
 
     return bar, show

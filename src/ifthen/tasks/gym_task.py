@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, get_args
@@ -90,6 +90,40 @@ def wrappers_with_statistics(env: Any) -> list[Any]:
     return found
 
 
+def statistics_of(env: Any) -> list[dict[str, Any]]:
+    """Return what such wrappers have learnt, as plain data: their names, means and variances."""
+    found = []
+    for wrapper in wrappers_with_statistics(env):
+        learnt = _running(wrapper)
+        numbers = {name: np.ravel(getattr(learnt, name)).tolist() for name in ("mean", "var") if learnt}
+        found.append({"wrapper": type(wrapper).__name__, "mean": [], "var": [], **numbers})
+    return found
+
+
+def restore_statistics(env: Any, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Stop such wrappers from learning, and give them what they had learnt, or raise where they differ."""
+    found = wrappers_with_statistics(env)
+    names, known = [type(wrapper).__name__ for wrapper in found], [own["wrapper"] for own in statistics]
+    if known and names != known:
+        raise TaskError(
+            f"was learnt in the wrappers {', '.join(known)}, which learn statistics; this environment has "
+            f"{', '.join(names) or 'none'}: wrap it in the same way."
+        )
+    for wrapper in found:
+        wrapper.update_running_mean = False
+    for wrapper, own in zip(found, statistics, strict=False):
+        learnt = _running(wrapper)
+        for name in ("mean", "var"):
+            if learnt is not None and np.size(getattr(learnt, name)) == len(own[name]):
+                now = np.asarray(getattr(learnt, name))
+                setattr(learnt, name, np.array(own[name], dtype=now.dtype).reshape(now.shape))
+
+
+def _running(wrapper: Any) -> Any:
+    """Return the means and variances of a wrapper of Gymnasium's."""
+    return getattr(wrapper, "obs_rms", None) or getattr(wrapper, "return_rms", None)
+
+
 @dataclass(frozen=True, eq=False)
 class EnvTask(Task):
     """A task that is played in a Gymnasium environment.
@@ -115,6 +149,7 @@ class EnvTask(Task):
         observed: how observations become rows of numbers, as plain data (`FlatSpace.to_list`): with it, a
             policy can be asked without its environment.
         first_action: the environment's number for action 0, if `observed` is given.
+        statistics: what wrappers such as NormalizeObservation had learnt when the task was made.
         origin: how the task was made, as plain data.
         factory: makes the environment where its id cannot, here or in other processes; not saved in files.
     """
@@ -135,6 +170,7 @@ class EnvTask(Task):
     leave_out: tuple[str, ...] = ()
     observed: tuple[Mapping[str, Any], ...] = ()
     first_action: int = 0
+    statistics: tuple[Mapping[str, Any], ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     factory: Callable[..., Any] | None = None
 
@@ -163,7 +199,7 @@ class EnvTask(Task):
             )
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
-        for name in ("leave_out", "observed"):
+        for name in ("leave_out", "observed", "statistics"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if self.observed:
             FlatSpace.from_list(self.observed, self.features)
@@ -261,8 +297,11 @@ class EnvTask(Task):
                 made = self.factory(**options) if ours else self.factory()
         except (Exception, SystemExit) as problem:
             raise TaskError(cannot_make(self.environment or self.name, problem)) from problem
-        for wrapper in wrappers_with_statistics(made):
-            wrapper.update_running_mean = False
+        try:
+            restore_statistics(made, self.statistics)
+        except TaskError as problem:
+            made.close()
+            raise TaskError(f"{self.name} {problem}") from None
         return made
 
     @cached_property
@@ -283,7 +322,8 @@ class EnvTask(Task):
         if len(flat.leaves) != len(self.features) or int(actions.n) != self.n_actions:
             raise TaskError(
                 f"{self.name} speaks of {len(self.features)} features and {self.n_actions} actions, but its "
-                f"environment has {len(flat.leaves)} and {int(actions.n)}: it is another version of it."
+                f"environment has {len(flat.leaves)} and {int(actions.n)}: it is another one, or another "
+                "version of it."
             )
         return flat, int(actions.start)
 

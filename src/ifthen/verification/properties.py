@@ -195,7 +195,9 @@ def judge(demand: Demand, results: Mapping[str, Result]) -> Requirement:
     if interval is not None:
         same = all(compares(end, demand.operator, demand.number) == met for end in interval)
         wanted = in_units(demand.number)
-        sure = f"the whole interval is on the same side of {wanted}"
+        sure = f"the whole interval is {'above' if interval[0] > demand.number else 'below'} {wanted}"
+        if interval[0] <= demand.number <= interval[1]:
+            sure = f"the interval ends at {wanted}"
         reason += f"; {sure if same else f'not sure, as {wanted} lies inside the interval'}"
     return Requirement(demand.text, met, reason)
 
