@@ -11,6 +11,7 @@ import ifthen
 from ifthen.environments.behaviour import behaviour_of
 from ifthen.environments.make import env_task
 from ifthen.errors import IfthenWarning, TaskError
+from ifthen.tasks.gym_task import restore_statistics
 from tests.envs import Walk
 
 
@@ -165,10 +166,10 @@ def test_a_saved_system_keeps_the_statistics_of_wrappers(tmp_path: Path) -> None
         return wrappers.NormalizeObservation(Walk())
 
     assert ifthen.evaluate(ifthen.load(tmp_path / "m.zip", fresh, threads=1)).performance == score
-    with pytest.raises(
-        TaskError, match=r"in the wrappers NormalizeObservation.*this environment has none"
-    ):
-        ifthen.evaluate(ifthen.load(tmp_path / "m.zip", Walk, threads=1))
+    with pytest.raises(TaskError, match="but the environment that is given observes"):
+        ifthen.load(tmp_path / "m.zip", Walk, threads=1)
+    with pytest.raises(TaskError, match=r"in the wrappers NormalizeReward, .* this environment has none"):
+        restore_statistics(Walk(), [{"wrapper": "NormalizeReward", "mean": [0.5], "var": [2.0]}])
 
 
 def test_a_wrapper_that_has_seen_nothing_yet_is_called_so() -> None:

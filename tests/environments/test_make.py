@@ -426,6 +426,25 @@ def test_copies_do_not_record(tmp_path: Any) -> None:
     assert isinstance(task.make(), Walk)
 
 
+def wrapped_walk() -> Any:
+    """Make an environment in a wrapper that has a function of its own."""
+    return wrappers.TransformReward(Walk(), lambda reward: 2 * float(reward))
+
+
+def test_an_entry_point_may_wrap_what_it_makes() -> None:
+    environment = "ifthen_tests/Wrapped-v0"
+    entry: Any = wrapped_walk
+    gymnasium.register(environment, entry_point=entry, max_episode_steps=30)
+    for given in (environment, gymnasium.make(environment)):
+        task = env_task(given)
+        made = task.make()
+        made.reset(seed=1)
+        plain = Walk()
+        plain.reset(seed=1)
+        assert made.step(0)[1] == 2 * plain.step(0)[1]
+        assert task.make() is not made
+
+
 class Meaningful(Walk):
     """Knows what its actions mean."""
 

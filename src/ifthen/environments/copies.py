@@ -39,10 +39,11 @@ class Source(NamedTuple):
 
     def again(self) -> Any:
         """Return another environment of the same kind."""
-        if self.factory is not None:
-            return self.factory()
         keywords: dict[str, Any] = {**self.options, **UNCHECKED}
-        return gymnasium.make(self.environment, **keywords)
+        try:
+            return gymnasium.make(self.environment, **keywords) if self.factory is None else self.factory()
+        except (Exception, SystemExit) as problem:
+            raise TaskError(cannot_make(self.environment or "given", problem)) from problem
 
 
 class OneEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -67,6 +68,8 @@ def source_of(env: Any, given: Mapping[str, Option]) -> Source:
         if kind is not None:
             return Source(_checked(made, env), "", dict(given), partial(kind, **given) if given else kind)
         spec: Any = made.spec
+        spec = copy.copy(spec)
+        spec.additional_wrappers = ()  # those of the entry point itself, which makes them again
         return Source(made, spec.id, dict(given), _factory(spec))
     if given:
         raise TaskError(f"options are for environments that are given by their id, not {env!r}.")
