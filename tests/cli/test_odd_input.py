@@ -108,6 +108,13 @@ def test_numbers_that_no_column_can_hold_are_refused(model: Path, tmp_path: Path
         load(tmp_path / "odd.zip")
 
 
+def test_whole_numbers_among_others_are_read_as_others(model: Path, tmp_path: Path) -> None:
+    manifest, arrays = read_archive(model)
+    manifest["history"]["best_fitness"][1] = 0
+    write_archive(tmp_path / "odd.zip", manifest, arrays)
+    assert load(tmp_path / "odd.zip").history["best_fitness"][1] == 0.0
+
+
 class Rich(gymnasium.Env[Any, Any]):
     """Gives more than numbers can hold."""
 

@@ -353,5 +353,5 @@ def test_environments_of_one_task_must_observe_the_same() -> None:
         return Wrong(spaces.Box(-1, 1, (2,) if len(made) < 4 else (3,)), np.zeros(2))
 
     task = task_of(WALK, factory=growing)
-    with pytest.raises(TaskError, match="its environment has 3 and 3: it is another version"):
+    with pytest.raises(TaskError, match="its environment has 3 and 3: it is another one"):
         VectorSimulator(task).play(random_lists(task, 1), np.arange(5))

@@ -117,7 +117,7 @@ def test_a_requirement_on_a_mean_says_how_sure_it_is() -> None:
     for wanted, sure in ((low - 1, True), ((low + score.performance) / 2, False)):
         (required,) = verify(rules, task, f"performance>={wanted}").requirements
         assert required.passed
-        assert ("the whole interval is on the same side" in required.why) is sure
+        assert ("the whole interval is above" in required.why) is sure
         assert ("not sure" in required.why) is not sure
         assert "test seeds" in required.why
         assert "95 % interval" in required.why

@@ -193,6 +193,16 @@ def test_half_lines_of_the_log_are_passed_over(results: Results, tmp_path: Path)
     assert read_log(path) is None
 
 
+@pytest.mark.parametrize("name", ["x" * 5_000, "\0", "../study.json"])
+def test_odd_names_of_packed_files_are_refused(results: Results, tmp_path: Path, name: str) -> None:
+    write_pack(tmp_path / "packed", results)
+    pack = json.loads((tmp_path / "packed" / PACK).read_text())
+    pack["sha256"][name] = "0"
+    (tmp_path / "packed" / PACK).write_text(json.dumps(pack))
+    with pytest.raises(OutputError):
+        read_results(tmp_path / "packed")
+
+
 @pytest.mark.parametrize("task", ["antigravity:Cart-v0", {"environment": "antigravity:Cart-v0", "name": "x"}])
 def test_reading_a_packed_study_imports_no_package(results: Results, tmp_path: Path, task: object) -> None:
     write_pack(tmp_path / "packed", results)
