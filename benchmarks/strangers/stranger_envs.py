@@ -36,7 +36,7 @@ def weighted(package: str, environment: str, weights: list[float]) -> Any:
 def remembering() -> Any:
     """Make a memory task that observes its last action too: a Tuple."""
     wrappers: Any = importlib.import_module("popgym.wrappers")
-    return wrappers.PreviousAction(made("popgym", "popgym-RepeatPreviousEasy-v0"))
+    return wrappers.PreviousAction(made("popgym", "popgym-RepeatPreviousEasy-v0").unwrapped)
 
 
 def crossing() -> Any:

@@ -52,7 +52,7 @@ def cannot_make(environment: str, problem: BaseException) -> str:
             "module in the current folder."
         )
     if not isinstance(problem, gymnasium.error.UnregisteredEnv):
-        return f"the environment {environment!r} cannot be made: {problem or repr(problem)}"
+        return f"the environment {environment!r} cannot be made: {str(problem) or repr(problem)}"
     if colon:
         return f"{module!r} registers no environment {name!r}, and has no class or function of that name."
     return f"the environment {environment!r} cannot be made: {problem} Import the package that registers it."

@@ -90,7 +90,7 @@ def play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str
     except IfthenError:
         raise
     except Exception as problem:  # whatever somebody's environment raises
-        raise NoPictureError(f"{task.name} cannot be watched: {problem or repr(problem)}.") from problem
+        raise NoPictureError(f"{task.name} cannot be watched: {str(problem) or repr(problem)}.") from problem
 
 
 def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
