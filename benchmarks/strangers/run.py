@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -78,7 +79,8 @@ def tried(name: str, folder: Path, seconds: float) -> Result:
         )
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
     shape = str(len(found["features"])), str(len(found["actions"]))
-    notes, epoch = " ".join(found["notes"]), found["epoch_seconds"]
+    notes = "; ".join(note.partition(":")[0].rstrip(".") for note in found["notes"])
+    epoch = found["epoch_seconds"]
     fewer: list[str] = []
     if epoch > seconds / 3:
         fewer = ["--set", "pop_size=40", "--task-set", "episodes=5"]
@@ -98,23 +100,25 @@ def tried(name: str, folder: Path, seconds: float) -> Result:
         return Result(name, *shape, notes, chance, "", "", f"FAILED: {problem}")
     score = json.loads((folder / f"{name}-score.json").read_text())
     lines = (folder / rules).read_text().splitlines()
-    count = sum(line.lstrip().startswith(("IF", "OTHERWISE")) or " IF " in line for line in lines)
+    count = sum(bool(re.match(r"\s*\d+\.", line)) for line in lines)
     return Result(name, *shape, notes, chance, in_words(score), str(count), f"went through, {epochs} epochs")
 
 
 def in_words(score: dict[str, Any]) -> str:
-    """Return the score on test seeds."""
-    one = score.get("on test seeds", score)
-    return f"{one['performance']:.4g}"
+    """Return the score on test seeds, with its 95 % interval."""
+    one = score["on test seeds"]
+    if one["failed"]:
+        return "a state without a rule"
+    return f"{one['performance']:.4g} ({one['interval'][0]:.4g} to {one['interval'][1]:.4g})"
 
 
-def table(results: list[Result]) -> str:
-    """Return the results as a Markdown table."""
-    headings = ("environment", "features", "actions", "check says", "random", "PPL-DL", "rules", "outcome")
-    lines = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return "\n".join(
-        [*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in results)]
-    )
+def written(results: list[Result], before: str) -> str:
+    """Return a document with the results in its table; rows of other environments stay."""
+    start = before.index("| environment")
+    lines = before[start:].partition("\n\n")[0].splitlines()
+    rows = {line.split("|")[1].strip(): line for line in lines[2:]}
+    rows |= {row.name: "| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in results}
+    return before[:start] + "\n".join([*lines[:2], *rows.values()]) + "\n"
 
 
 def main() -> None:
@@ -138,11 +142,10 @@ def main() -> None:
             print(name, flush=True)
             results.append(tried(name, folder, given.seconds))
             print(f"   {results[-1].outcome}, {time.perf_counter() - began:.0f} s", flush=True)
-    print(table(results))
-    if given.write:
-        before, _, rest = given.write.read_text().partition("| environment")
-        after = rest.partition("\n\n")[2]
-        given.write.write_text(f"{before}{table(results)}\n\n{after}")
+            if given.write:
+                given.write.write_text(written(results, given.write.read_text()))
+    for result in results:
+        print(*result, sep=" · ")
     sys.exit(any(result.outcome.startswith("FAILED") for result in results))
 
 
