@@ -32,7 +32,7 @@ from timing import machine
 
 from ifthen import DecisionList, RuleSet, env_task, read_ruleset
 from ifthen.environments.lunar_lander import STAND_IN
-from ifthen.environments.make import stand_in_task
+from ifthen.environments.rebind import stand_in_task
 from ifthen.rules.batch import RuleBatch, stacked
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator

@@ -80,6 +80,14 @@ def percent(share: float) -> str:
     return f"{share:.0%}"
 
 
+def counted(number: float) -> str:
+    """Return a large count with three digits that say something: 609, 59,200, 1.13 billion."""
+    for size, word in ((1e9, " billion"), (1e6, " million")):
+        if number >= size:
+            return f"{number / size:.3g}{word}"
+    return f"{round(number):,}" if number < 1000 else f"{float(f'{number:.3g}'):,.0f}"
+
+
 def duration(seconds: float) -> str:
     """Return a time as people say it: "0.4 s", "12 s", "3 min", "1.5 h", "2.1 days"."""
     for size, unit in ((86_400, "days"), (3_600, "h"), (60, "min")):

@@ -56,7 +56,9 @@ def test_explain_writes_page_words_pictures_and_an_episode(ifthen: Runner, car: 
     assert shown.code == 0
     assert f"open {folder / 'explain.html'}" in shown.out.replace("\n", "")
     assert "3 rules on MountainCar-v0" in (folder / "explain.html").read_text()
-    assert (folder / "episode.txt").read_text().startswith("Episode 1 of z in MountainCar-v0, reset seed 0:")
+    assert (
+        (folder / "episode.txt").read_text().startswith("Training episode 1 in MountainCar-v0, reset seed 0:")
+    )
     names = {path.name for path in (folder / "pictures").iterdir()}
     assert names == {
         f"{name}.{form}" for name in ("policy", "usage", "episode") for form in ("png", "pdf", "svg")

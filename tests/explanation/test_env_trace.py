@@ -120,7 +120,7 @@ def test_the_middle_of_a_long_episode_is_summed_up() -> None:
     ruleset, task = a_policy("CartPole-v1")
     found = trace(ruleset, task, episode=0)
     lines = str(found).splitlines()
-    assert lines[0] == "Episode 1 of z in CartPole-v1, reset seed 0:"
+    assert lines[0] == "Training episode 1 in CartPole-v1, reset seed 0:"
     shown = [int(line.split()[0]) for line in lines[2:] if line.split() and line.split()[0].isdigit()]
     steps = [*range(1, SHOWN_FIRST + 1), *range(501 - SHOWN_LAST, 501)]
     assert shown[: len(steps)] == steps

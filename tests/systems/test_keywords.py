@@ -9,8 +9,9 @@ import inspect
 from pathlib import Path
 
 import ifthen.systems
+from ifthen.systems.parameters import Parameters
 from ifthen.systems.registry import SYSTEMS
-from ifthen.systems.system import Parameters, System
+from ifthen.systems.system import System
 
 FILE = Path(ifthen.systems.__file__).with_name("keywords.pyi")
 HEAD = '''"""The keyword arguments of every system with their types, so that editors complete and check them.

@@ -14,7 +14,8 @@ import pytest
 
 from ifthen import PPLDL, Feature, ParameterError, TaskError, evaluate, frozen_lake, load
 from ifthen.environments.lunar_lander import STAND_IN, LunarLander
-from ifthen.environments.make import env_task, stand_in_task
+from ifthen.environments.make import env_task
+from ifthen.environments.rebind import stand_in_task
 from ifthen.evolve.mirror import mirror_of, put_images
 from ifthen.simulate import workers
 from ifthen.simulate.twin import TwinSimulator

@@ -7,7 +7,6 @@ ever imported.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.systems.system import System
     from ifthen.tasks.task import Noise, Task
-
-PACKAGED = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 
 
 def typed_task(name: str) -> Task:
@@ -46,10 +43,12 @@ def reach(task: Any) -> None:
 
 def packaged(task: Any) -> str:
     """Return the `package:Id-v0` that a task is named by, in a text, a table or settings; "" for others."""
+    from ifthen.environments.make import IN_MODULE
+
     if isinstance(task, dict):
         task = task.get("environment")
     name = getattr(task, "environment", task)
-    return name if isinstance(name, str) and PACKAGED.fullmatch(name) else ""
+    return name if isinstance(name, str) and IN_MODULE.fullmatch(name) else ""
 
 
 def task_option(task: Any) -> str:
@@ -120,7 +119,7 @@ def kept_task(own: Task, wanted: Wanted, path: Path, also: str = "") -> Task:
         path: the model, to say what to type.
         also: " too" if --task was given already.
     """
-    from ifthen.environments.make import renewed
+    from ifthen.environments.rebind import renewed
     from ifthen.tasks.gym_task import could_import
 
     if wanted.task is not None:
@@ -228,7 +227,7 @@ def read_policy(
         changes: what --task-set changes in the task.
         pruned: whether a run's pruned rules are wanted, where it has any, rather than those as learnt.
     """
-    from ifthen.environments.make import fitted
+    from ifthen.environments.rebind import fitted
     from ifthen.explanation.read import SUFFIXES, read_ruleset
     from ifthen.runs.folder import FILES, MODEL, PRUNED_RULESET
     from ifthen.runs.settings import changed_task, parse_assignment

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.tasks.task import Task
 
-FIRST_TEST_SEED = 2_000_000
-
 
 def watch(
     model: Model,
@@ -27,8 +25,9 @@ def watch(
         typer.Option("--out", help="Write an animated picture to this .gif file, in place of a window."),
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="Seed of the episode; by default the first test seed.", show_default=False)
-    ] = FIRST_TEST_SEED,
+        int | None,
+        typer.Option(help="Seed of the episode; by default the first test seed.", show_default=False),
+    ] = None,
     task: TaskName = None,
     task_assignments: TaskChanges = None,
 ) -> None:
@@ -46,9 +45,9 @@ def watch(
 
     if file is not None and file.suffix.lower() != ".gif":
         raise ParameterError(f"--out writes an animated picture: give a name that ends in .gif, not {file}.")
-    check_seed(seed)
     policy = read_policy(model, task, task_assignments)
     played = policy.known_task()
+    seed = played.first_test_seed if seed is None else check_seed(seed)
     if file is None and _in_window(policy.ruleset, played, seed):
         return
     try:

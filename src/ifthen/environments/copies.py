@@ -67,8 +67,7 @@ def source_of(env: Any, given: Mapping[str, Option]) -> Source:
             raise TaskError(cannot_make(env, problem)) from problem
         if kind is not None:
             return Source(_checked(made, env), "", dict(given), partial(kind, **given) if given else kind)
-        spec: Any = made.spec
-        spec = copy.copy(spec)
+        spec: Any = copy.copy(made.spec)
         spec.additional_wrappers = ()  # those of the entry point itself, which makes them again
         return Source(made, spec.id, dict(given), _factory(spec))
     if given:
@@ -78,7 +77,7 @@ def source_of(env: Any, given: Mapping[str, Option]) -> Source:
     if callable(env):
         try:
             made = env()
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             raise TaskError(f"the function that makes the environment failed: {problem!r}.") from problem
         return Source(_checked(made, "the function"), "", {}, env)
     raise TaskError(

@@ -22,14 +22,12 @@ from ifthen.environments.registry import (
     KnownFeature,
     about,
     is_gymnasiums_own,
-    known_by_id,
     known_environments,
     known_names,
     listed_ids,
 )
 from ifthen.errors import IfthenWarning, RuleError, TaskError, nearest
 from ifthen.rules.feature import REAL_LIMIT, Feature
-from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
 from ifthen.tasks.gym_task import (
     LEAST_GAMMA,
@@ -46,7 +44,7 @@ from ifthen.tasks.task import Task
 
 DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
 _ID = re.compile(r"[\w./-]+-v\d+")
-_MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
+IN_MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
 TaskLike = Task | str | gymnasium.Env[Any, Any] | Callable[[], Any]
 """What users may give for a task: a task, its name, a Gymnasium environment, or a function that makes one."""
 UNKNOWN_FLOOR = -1e12
@@ -308,101 +306,6 @@ def _floor(known: About, gamma: float, t_max: int) -> float:
     return min(0.0, known.least_reward) * horizon - 1.0
 
 
-def stand_in_task(task: Task, environment: str) -> EnvTask:
-    """Return a task like another, but played in another environment, to rehearse on.
-
-    The stand-in, given by its id, must observe as many numbers and have as many actions.
-    """
-    if not isinstance(task, EnvTask):
-        raise TaskError(f"{task.name} is a table, which needs no stand-in.")
-    options: dict[str, Option] = {"max_episode_steps": task.t_max}
-    source = source_of(environment, options)
-    made = source.made
-    try:
-        check_actions(made.action_space)
-        flat, actions = FlatSpace.of(made.observation_space), int(made.action_space.n)
-    finally:
-        made.close()
-    observed = len(flat.leaves)
-    if (observed, actions) != (len(task.features), task.n_actions):
-        raise TaskError(
-            f"{environment} observes {observed} numbers and has {actions} actions; to stand in for "
-            f"{task.name} it needs {len(task.features)} and {task.n_actions}."
-        )
-    name = f"{task.name}, on {environment}"
-    return replace(
-        task,
-        name=name,
-        environment=environment,
-        options=options,
-        player="auto",
-        leave_out=(),
-        observed=tuple(flat.to_list()),
-        factory=source.factory,
-    )
-
-
-def played_in(task: Task, env: Any, options: Mapping[str, Option] | None = None) -> Task:
-    """Return a task that is played in an environment given anew, as files hold none.
-
-    Args:
-        task: the task.
-        env: an environment, its id, or a function that makes one; it must observe and do the same things.
-        options: keyword arguments for making the environment, if `env` is its id.
-    """
-    if not isinstance(task, EnvTask):
-        raise TaskError(f"{task.name} is a table of states and needs no environment: leave env out.")
-    source = source_of(env, options or {})
-    try:
-        found = task.spaces_of(source.made)[0]
-        if found.parts != task.flat.parts:
-            raise TaskError(
-                f"{task.name} observes {_spaces_in_words(task.flat)}, but the environment that is given "
-                f"observes {_spaces_in_words(found)}."
-            )
-    finally:
-        source.made.close()
-    lanes = 1 if source.note else task.lanes
-    own = {"environment": source.environment, "options": source.options} if source.environment else {}
-    return task.replaced(factory=source.factory, lanes=lanes, **own)
-
-
-def renewed(task: Task, name: str) -> Task:
-    """Return a task from a file, played in the environment that a user names; a table stays as it is."""
-    return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
-
-
-def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
-    """Return a task and rules for it whose features and actions are the same.
-
-    The names and ranges of the rules count, in the order of the environment's numbers, unless ifthen knows
-    the environment's names. Rules that cannot be meant for the task stay as they are.
-    """
-    sizes = [(len(each.features), len(each.action_names)) for each in (task, ruleset)]
-    if not isinstance(task, EnvTask) or sizes[0] != sizes[1]:
-        return task, ruleset
-    pairs = list(zip(task.features, ruleset.features, strict=True))
-    names = [(own.name, other.name) for own, other in pairs]
-    names += zip(task.action_names, ruleset.action_names, strict=True)
-    renamed = [(own, other) for own, other in names if own != other]
-    moved = {own for own, _ in names} & {other for _, other in renamed}
-    if moved or (renamed and known_by_id(task.environment).features):
-        return task, ruleset
-    for own, other in pairs:
-        if other.is_integer and not own.is_integer:
-            raise TaskError(
-                f"{other.name} is a whole number in the rules and a real number in {task.name}: write "
-                f"'feature {other.name}: {other.low} to {other.high} real' before the rules."
-            )
-    features = tuple(replace(feature, clips=True) for feature in ruleset.features)
-    data = {**ruleset.to_dict(), "features": [feature.to_dict() for feature in features]}
-    return task.replaced(features=features, action_names=ruleset.action_names), RuleSet.from_dict(data)
-
-
-def _spaces_in_words(flat: FlatSpace) -> str:
-    return ", ".join(f"{part.label} of shape {part.shape} and type {part.dtype}" for part in flat.parts)
-
-
 def as_task(given: Any) -> TabularTask | EnvTask:
     """Return the task of anything that a user may give.
 
@@ -430,7 +333,7 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
         task = known.task_named(name)
         if task is not None:
             return task
-    if name not in gymnasium.registry and not _MODULE.fullmatch(name):
+    if name not in gymnasium.registry and not IN_MODULE.fullmatch(name):
         raise TaskError(_unknown(name))
     env = source_of(name, {}).made
     try:

@@ -170,7 +170,7 @@ class Trace(Shown):
         Steps that repeat the step before are counted. Of a long episode the first and the last steps are
         shown, with a summary of which rule decided when.
         """
-        name = "An episode" if self.episode is None else f"Episode {self.episode + 1} of z"
+        name = "An episode" if self.episode is None else f"Training episode {self.episode + 1}"
         start = f"from {in_words(self.start)}" if self.seed is None else f"reset seed {self.seed}"
         heading = prose(f"{name} in {self.task}, {start}:", width)
         ending = prose(f"{self.ending_in_words} Last observation: {in_words(self.last)}.", width)

@@ -18,7 +18,7 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
     const groups = new Map();
     policy().episodes.forEach((episode, i) => {
       const start = task.points ? placeName(episode.points[0]) : "", mark = episode.mark ? `, ${episode.mark}` : "";
-      const text = `${episode.number} of z: ${plural(episode.length, "step")}, return ${full(episode.total)}${mark}`;
+      const text = `training episode ${episode.number}: ${plural(episode.length, "step")}, return ${full(episode.total)}${mark}`;
       groups.set(start, [...(groups.get(start) ?? []), make("option", { value: i }, text)]);
     });
     const items = [...groups].flatMap(([start, options]) => start ? make("optgroup", { label: `from ${start}` }, ...options) : options);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from ifthen.environments.make import stand_in_task
+from ifthen.environments.rebind import stand_in_task
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.systems.ppl_dl import PPLDL
 

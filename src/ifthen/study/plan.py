@@ -16,8 +16,9 @@ from ifthen.errors import ParameterError, nearest, shown
 from ifthen.runs.settings import checked, parse_assignment, read_settings
 from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
 from ifthen.store import parse_json
+from ifthen.systems.parameters import checked_parameters
 from ifthen.systems.registry import system_by_name
-from ifthen.systems.system import EPOCH_LIMIT, System, checked_parameters
+from ifthen.systems.system import EPOCH_LIMIT, System
 from ifthen.tasks.task import Task
 
 LARGEST_SEED = 2**63 - 1

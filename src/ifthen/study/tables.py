@@ -12,7 +12,7 @@ from typing import Any
 
 import polars
 
-from ifthen.digits import NOTHING, in_units, mean_and_sd
+from ifthen.digits import NOTHING, counted, in_units, mean_and_sd
 from ifthen.study.histories import UNSEEN
 from ifthen.study.paper import SIZES, TRIALS, is_papers, papers_performance, papers_size
 from ifthen.study.results import MEASURES, Measure, Results
@@ -253,7 +253,7 @@ def times_table(results: Results) -> TextTable:
         "Processor time of the trials, and what they played in it",
         (
             *("system", "task", "trials", "processor minutes", "s per trial", "episodes", "steps"),
-            *("million episodes/s", "million steps/s"),
+            *("episodes/s", "steps/s"),
         ),
         tuple(rows),
         (
@@ -266,10 +266,10 @@ def times_table(results: Results) -> TextTable:
 def _time_cells(own: polars.DataFrame) -> tuple[str, ...]:
     """Return how many trials there are, how long they took, and how much they played per second."""
     seconds = own["processor_seconds"]
-    rates = [float((own[name] / seconds).median()) / 1e6 for name in ("episodes", "steps")]  # type: ignore[arg-type]
+    rates = [float((own[name] / seconds).median()) for name in ("episodes", "steps")]  # type: ignore[arg-type]
     total, middle = float(seconds.sum()), float(seconds.median())  # type: ignore[arg-type]  # not empty
-    played = [f"{own[name].sum():.3g}" for name in ("episodes", "steps")]
-    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *played, *(f"{rate:.3g}" for rate in rates))
+    played = [float(own[name].sum()) for name in ("episodes", "steps")]
+    return (str(len(own)), f"{total / 60:.1f}", f"{middle:.2f}", *map(counted, played), *map(counted, rates))
 
 
 def _notes(results: Results) -> list[str]:

@@ -21,7 +21,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.simulate.simulator import Budget
-from ifthen.systems.system import Parameters, above, between, setting
+from ifthen.systems.parameters import Parameters, above, between, setting
 from ifthen.tasks.task import Task
 
 ROUNDS_PER_SLICE = 64

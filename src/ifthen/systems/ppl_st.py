@@ -23,6 +23,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.strength import StrengthRules
 from ifthen.simulate.simulator import Reinforcement
 from ifthen.systems.model_file import Model
+from ifthen.systems.parameters import above, between, setting
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
     Population,
@@ -32,7 +33,7 @@ from ifthen.systems.pittsburgh import (
 )
 from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal, above, between, setting
+from ifthen.systems.system import Goal
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from ifthen.environments.make import played_in
+from ifthen.environments.rebind import played_in
 from ifthen.errors import ModelFileError, ParameterError, RuleError, nearest
 from ifthen.parallel import checked_threads
 from ifthen.systems import model_file

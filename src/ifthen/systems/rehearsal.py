@@ -13,14 +13,14 @@ from typing import Protocol, TypeVar
 import numpy as np
 from pydantic import Field
 
-from ifthen.environments.make import stand_in_task
+from ifthen.environments.rebind import stand_in_task
 from ifthen.errors import ParameterError
 from ifthen.evolve.mirror import mirror_of, put_images
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import lows_and_highs
 from ifthen.simulate.simulator import Simulator
+from ifthen.systems.parameters import between, setting
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
-from ifthen.systems.system import between, setting
 from ifthen.tasks.task import Task
 from ifthen.text_table import harmless
 

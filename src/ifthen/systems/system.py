@@ -7,32 +7,30 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units
-from ifthen.environments.make import as_task, env_task, played_in
-from ifthen.errors import IfthenWarning, ModelFileError, ParameterError, nearest, shown
-from ifthen.notebook import NotebookBar, Part, Shown, in_notebook
+from ifthen.environments.make import as_task
+from ifthen.environments.rebind import played_in
+from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
+from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
+from ifthen.systems.parameters import Parameters, checked_parameters
 from ifthen.systems.presets import preset
+from ifthen.systems.progress import Saving, progress_of
 from ifthen.systems.records import Record, Records
-from ifthen.tasks.task import Method, Noise, Task
-from ifthen.text_table import harmless
+from ifthen.tasks.task import Method, Task
 
 if TYPE_CHECKING:
     import polars
@@ -40,40 +38,9 @@ if TYPE_CHECKING:
 Population = Any
 """A system's own NamedTuple of arrays."""
 EPOCH_LIMIT = 10_000_000
-OF_TASKS = frozenset(signature(env_task).parameters)
 STEP_LIMIT = 10**12
 NEVER = 2**62
-MOST_TOLD = 10
-"""How many wrong parameters are told."""
-SAVING_SHARE, SHORT_SAVE = 0.05, 0.25
-"""Checkpoints take at most this share of the time, or this many seconds each."""
 Callback = Callable[["System"], bool | None]
-
-
-def between(default: Any, low: float, high: float, meaning: str) -> Any:
-    """Declare a parameter from `low` to `high`, both included."""
-    return Field(default=default, ge=low, le=high, description=meaning)
-
-
-def above(default: Any, low: float, high: float, meaning: str) -> Any:
-    """Declare a parameter above `low`, up to `high`."""
-    return Field(default=default, gt=low, le=high, description=meaning)
-
-
-def setting(default: Any, meaning: str) -> Any:
-    """Declare a parameter whose type says all it can be."""
-    return Field(default=default, description=meaning)
-
-
-class Parameters(BaseModel):
-    """Parameters that every system has; frozen, and unknown names are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    noise: Noise = Field(
-        default="aligned",
-        description="Common random numbers fixed per episode and step, or one stream (paper).",
-    )
 
 
 class Moment(NamedTuple):
@@ -263,8 +230,8 @@ class System(Shown, ABC):
             progress_bar: show a bar with the ruleset's performance, in environments on validation seeds.
             checkpoint: a file to save to every `checkpoint_every` epochs, at the end and when interrupted
                 after epoch 0; `ifthen.load` of it and `learn` of the rest give the same bytes as one go.
-            checkpoint_every: epochs between two checkpoints. There are more where saving takes long, as it
-                does with the history of very many epochs: it takes at most a twentieth of the time.
+            checkpoint_every: epochs between two checkpoints. They are further apart where saving takes long,
+                as with the history of very many epochs: it takes at most a twentieth of the time.
         """
         if bare:
             number = bare[0]
@@ -280,9 +247,9 @@ class System(Shown, ABC):
             population, record = self.begin(progress_bar)
             self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
             self.warn_if_over(goal)
-        save = _Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
-        bar, show = _progress(self, goal)
-        with bar if progress_bar else nullcontext():
+        save = Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
+        bar, show = progress_of(self, goal) if progress_bar else (nullcontext(), lambda: None)
+        with bar:
             try:
                 while not goal.reached(self._now.records[-1]):
                     population, record = self.advance(self._now.population, self._now.records[-1], goal)
@@ -450,36 +417,6 @@ class System(Shown, ABC):
         return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
 
 
-class _Saving:
-    """Writes checkpoints, the first one at once.
-
-    A checkpoint has the whole history. To write one every so many epochs would take a time that grows with
-    the square of their number.
-
-    Args:
-        system: what is saved.
-        path: where; None for nowhere.
-    """
-
-    def __init__(self, system: System, path: str | Path | None) -> None:
-        self._system, self._path = system, path
-        self.now()
-
-    def now(self) -> None:
-        """Save."""
-        began = time.monotonic()
-        if self._path is not None:
-            self._system.save(self._path)
-        self._ended = time.monotonic()
-        self._took = self._ended - began
-
-    def where_it_pays(self) -> None:
-        """Save, unless that would take too much of the time."""
-        since = time.monotonic() - self._ended
-        if self._took <= max(SHORT_SAVE, SAVING_SHARE * since):
-            self.now()
-
-
 def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
     """Return one callback that calls all of those given, and stops learning where any of them does."""
     listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
@@ -495,57 +432,3 @@ def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
         return not any(answer is False for answer in answers)
 
     return every
-
-
-def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
-    """Return the parameters, or raise naming each unknown or impossible one."""
-    try:
-        return kind(**{name: _plain(value) for name, value in given.items()})
-    except ValidationError as problem:
-        lines = []
-        for error in problem.errors(include_url=False)[:MOST_TOLD]:
-            name = ".".join(map(str, error["loc"])) or "parameters"
-            if error["type"] == "extra_forbidden":
-                hint = nearest(name, kind.model_fields)
-                if name in OF_TASKS:
-                    hint = f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
-                lines.append(f"unknown parameter {shown(name)}.{hint}")
-            else:
-                message = error["msg"].removeprefix("Value error, ")
-                lines.append(f"{name}: {message}, not {shown(error['input'])}.")
-        raise ParameterError(" ".join(lines)) from None
-
-
-def _plain(value: Any) -> Any:
-    """Return NumPy's numbers as Python's."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _progress(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
-    """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
-    label = harmless(f"{system.name} on {system.task.name}")
-    if in_notebook():
-        own = NotebookBar(label, goal.target, goal.unit)
-
-        def show_there() -> None:
-            own.update(goal.count(system.now.records[-1]), system.watched_in_words)
-
-        return own, show_there
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(goal.unit),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[best]}"),
-    )
-    done = goal.count(system.now.records[-1])
-    row = bar.add_task(label, total=goal.target, completed=done, best="")
-
-    def show() -> None:
-        done = goal.count(system.now.records[-1])
-        bar.update(row, completed=done, best=system.watched_in_words)
-
-    return bar, show

@@ -270,6 +270,11 @@ class EnvTask(Task):
         """The seeds of validation curves and of stopping, `(100,)`: from 3,000,000."""
         return self._seeds(3, VALIDATION)
 
+    @property
+    def first_test_seed(self) -> int:  # type: ignore[override]  # tasks cannot be written to: a property will do
+        """The first of the test seeds."""
+        return int(self.test_seeds(1)[0])
+
     def test_seeds(self, n: int = 100) -> NDArray[np.int64]:
         """Return held-out test seeds, on which performance is measured, `(n,)`: from 2,000,000."""
         return self._seeds(2, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))

@@ -104,6 +104,7 @@ class TabularTask(Task):
     kind = "tabular"
     held_out_column = "exact_performance"
     watched_column = watched_name = "performance"
+    first_test_seed = 0
     has_states = True
     default_action = None
     environment = ""

@@ -33,6 +33,8 @@ class Task(ABC):
     """What files call this kind of task."""
     held_out_column: ClassVar[str]
     """The history's performance that nothing was selected on."""
+    first_test_seed: int
+    """The seed of an episode to show, which nothing was learnt from."""
     watched_column: ClassVar[str]
     """The history's performance to show during training and to stop at."""
     watched_name: ClassVar[str]

@@ -123,7 +123,7 @@ def episode_figure(ruleset: RuleSet, task: Task, episode: int = 0) -> Figure:
     _draw_strip(panels[-1], rules, rule_colour, "rules")
     panels[-1].tick_params(labelbottom=True)
     panels[-1].set_xlabel("step", fontsize=SMALL, labelpad=1)
-    heading = f"episode {episode + 1} of z: return {found.total:.4g}, {ENDINGS[found.ending]}"
+    heading = f"training episode {episode + 1}: return {found.total:.4g}, {ENDINGS[found.ending]}"
     figure.text(left / width, 1 - 0.18 / height, heading, fontsize=MEDIUM, parse_math=False)
     key_below(figure, keys)
     return figure

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ifthen.errors import ParameterError
 from ifthen.evolve.alleles import decimal_scales
 from ifthen.rules.feature import lows_and_highs
-from ifthen.systems.system import Parameters, between, setting
+from ifthen.systems.parameters import Parameters, between, setting
 from ifthen.systems.xcsf.population import Bounds
 from ifthen.tasks.task import Task
 

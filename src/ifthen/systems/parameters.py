@@ -1,0 +1,69 @@
+"""Parameters of systems: how they are declared, and how what a user gives is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError, nearest, shown
+from ifthen.tasks.task import Noise
+
+MOST_TOLD = 10
+"""How many wrong parameters are told."""
+OF_TASKS = frozenset(signature(env_task).parameters)
+"""What belongs to a task, and is often given to a system."""
+
+
+def between(default: Any, low: float, high: float, meaning: str) -> Any:
+    """Declare a parameter from `low` to `high`, both included."""
+    return Field(default=default, ge=low, le=high, description=meaning)
+
+
+def above(default: Any, low: float, high: float, meaning: str) -> Any:
+    """Declare a parameter above `low`, up to `high`."""
+    return Field(default=default, gt=low, le=high, description=meaning)
+
+
+def setting(default: Any, meaning: str) -> Any:
+    """Declare a parameter whose type says all it can be."""
+    return Field(default=default, description=meaning)
+
+
+class Parameters(BaseModel):
+    """Parameters that every system has; frozen, and unknown names are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    noise: Noise = Field(
+        default="aligned",
+        description="Common random numbers fixed per episode and step, or one stream (paper).",
+    )
+
+
+def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters, or raise naming each unknown or impossible one."""
+    try:
+        return kind(**{name: _plain(value) for name, value in given.items()})
+    except ValidationError as problem:
+        lines = []
+        for error in problem.errors(include_url=False)[:MOST_TOLD]:
+            name = ".".join(map(str, error["loc"])) or "parameters"
+            if error["type"] == "extra_forbidden":
+                hint = nearest(name, kind.model_fields)
+                if name in OF_TASKS:
+                    hint = f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
+                lines.append(f"unknown parameter {shown(name)}.{hint}")
+            else:
+                message = error["msg"].removeprefix("Value error, ")
+                lines.append(f"{name}: {message}, not {shown(error['input'])}.")
+        raise ParameterError(" ".join(lines)) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
