@@ -14,7 +14,7 @@ import ifthen
 from ifthen import ParameterError, frozen_lake, parse_rules
 from ifthen.notebook import MOST_ROWS, table_html
 from ifthen.rules.feature import Feature
-from ifthen.systems import system as systems
+from ifthen.systems import progress
 from ifthen.text_table import TextTable
 from tests.systems.contract import every_system, make, meadow
 
@@ -122,7 +122,7 @@ def test_a_notebook_gets_a_bar_without_other_packages(monkeypatch: pytest.Monkey
     fake.HTML, fake.display = str, display
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", fake)
-    monkeypatch.setattr(systems, "in_notebook", lambda: True)
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
     make("PPL-DL").learn(epochs=3, progress_bar=True)
     assert 'value="3" max="3"' in shown[-1]
     assert "performance" in shown[-1]

@@ -229,7 +229,7 @@ def test_long_histories_are_saved_less_often(tmp_path: Path, monkeypatch: pytest
         clock[0] += system.epoch / 100  # as long as the history is
         saved.append(system.epoch)
 
-    monkeypatch.setattr("ifthen.systems.system.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("ifthen.systems.progress.time.monotonic", lambda: clock[0])
     monkeypatch.setattr(System, "save", save)
 
     def epoch(system: System) -> None:

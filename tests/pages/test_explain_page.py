@@ -742,8 +742,8 @@ def test_the_difference_greys_what_it_cannot_show_and_each_view_keeps_its_layer(
         assert page.locator("#sideways").is_visible()
         groups = page.locator("#episode optgroup")
         assert groups.count() == len(TASK.initial_states)
-        numbers = [text.split(" of z: ")[0] for text in groups.first.locator("option").all_inner_texts()]
-        assert numbers == [str(k * len(TASK.initial_states) + 1) for k in range(2)]
+        names = [text.split(":")[0] for text in groups.first.locator("option").all_inner_texts()]
+        assert names == [f"training episode {k * len(TASK.initial_states) + 1}" for k in range(2)]
 
 
 @needs_browser
