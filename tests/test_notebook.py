@@ -57,6 +57,8 @@ def results() -> dict[str, Any]:
         "pruned": ifthen.prune(rules, task),
         "ladder": ifthen.ladder(rules, task),
         "diff": ifthen.diff(rules, rules, task),
+        "task": cart,
+        "states": task,
         "shortest": ifthen.shortest_decision_list(task, "quick"),
     }
 
@@ -69,6 +71,25 @@ def test_everything_that_people_look_at_is_html_in_notebooks_and_no_dump_at_a_pr
         assert "array(" not in repr(result), name
         if name != "rules":
             assert repr(result) == str(result)
+
+
+def test_an_explanation_is_sentences_and_a_table_of_the_rules_that_match() -> None:
+    rules = parse_rules("IF x <= 3 THEN Down\nIF y <= 3 THEN Right\nOTHERWISE Up", task=ifthen.frozen_lake(8))
+    html = ifthen.explain(rules, [1, 2])._repr_html_()
+    seen = Tags(html).seen
+    assert "table" in seen
+    assert "pre" not in seen
+    assert seen.count("tr") == 4  # the head, the rule that decides, and two that lose
+    assert "What would change it" in html
+    nothing = parse_rules("IF x <= 3 THEN Down", task=ifthen.frozen_lake(8))
+    assert "table" not in Tags(ifthen.explain(nothing, [7, 2])._repr_html_()).seen
+
+
+def test_a_task_shows_what_rules_see_and_can_do() -> None:
+    html = ifthen.env_task("CartPole-v1")._repr_html_()
+    assert "table" in Tags(html).seen
+    for part in ("CartPole-v1", "pole angle", "rad", "push left", "500 steps"):
+        assert part in html
 
 
 @every_system

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 MOST_SHOWN, MOST_LISTED, MOST_COMPARED, LONGEST_NAME = 300, 50, 5_000, 100
@@ -38,6 +40,14 @@ class EngineError(IfthenError, RuntimeError):
 
 class IfthenWarning(RuntimeWarning):
     """Something to know: results are right, but slower to get, or not what one may expect."""
+
+
+def warn(message: str) -> None:
+    """Warn at the line outside of this package that led here: the user's."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "ifthen":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, IfthenWarning, stacklevel=level)
 
 
 def shown(value: object) -> str:

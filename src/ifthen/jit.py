@@ -14,7 +14,6 @@ import functools
 import hashlib
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any, ParamSpec, TypeVar
 import numba
 from numba.core import caching, ccallback, config, dispatcher
 
-from ifthen.errors import IfthenWarning
+from ifthen.errors import warn
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -174,4 +173,4 @@ class CompiledCode(caching.FunctionCache):
 
 @functools.cache
 def _say_once(message: str) -> None:
-    warnings.warn(message, IfthenWarning, stacklevel=2)
+    warn(message)

@@ -18,6 +18,7 @@ from ifthen import load
 from ifthen.cli.terminal import MOST_RULES
 from ifthen.digits import in_units
 from ifthen.errors import IfthenWarning
+from ifthen.explanation.read import read_ruleset
 from ifthen.runs import folder as files
 from tests.cli.test_environments import refused
 from tests.commands import Runner
@@ -57,11 +58,11 @@ def test_a_run_of_ones_own_environment_is_opened_by_naming_its_package_and_keeps
     assert f"ifthen verify run --task {TYPED}" in done.out
     assert f"ifthen systems --task {TYPED}" in done.out
     forget()
-    for command in ("evaluate", "show", "explain", "prune", "verify"):
+    for command in ("evaluate", "explain", "prune", "verify"):
         refused(ifthen(command, "run"), "'TankWalk-v0' cannot be made", f"give --task {TYPED}")
     refused(ifthen("resume", "run"), f"give --task {TYPED}")
     shutil.copy(here / "run" / files.MODEL, here / "model.zip")
-    refused(ifthen("show", "model.zip"), "give --task PACKAGE:TankWalk-v0")
+    refused(ifthen("evaluate", "model.zip"), "give --task PACKAGE:TankWalk-v0")
     assert "tank_walks" not in sys.modules
     at = ifthen("explain", "run", "--at", "f0=0,f1=1")  # what plays nothing needs no environment
     assert at.code == 0, at.err
@@ -369,6 +370,92 @@ def test_several_seeds_are_trained_as_a_study_with_its_report(ifthen: Runner, ro
     refused(ifthen(*steps), "--seeds repeats a whole run, without --steps")
     refused(ifthen(*many, "--start", "x.txt", "--overwrite"), "without --start and --overwrite")
     refused(ifthen("train", "PPL-DL", CLASS, "--seeds", "0"), "trials")
+
+
+def test_each_of_several_seeds_is_pruned_and_the_best_is_shown_with_the_score_of_its_pruned_rules(
+    ifthen: Runner, rooms: Path
+) -> None:
+    few = ("train", "PPL-DL", CLASS, *SMALL, "--task-set", "episodes=2")
+    done = ifthen(*few, "--seeds", "2", "--out", "two")
+    assert done.code == 0, done.err
+    kept = {seed: rooms / f"two/trials/PPL-DL/Room/{seed}.pruned.json" for seed in (0, 1)}
+    for seed, path in kept.items():  # as one run of this seed prunes them
+        assert ifthen(*few, "--seed", str(seed), "--out", f"one{seed}").code == 0
+        alone = read_ruleset(rooms / f"one{seed}" / files.PRUNED_RULESET)[0]
+        assert read_ruleset(path)[0].to_dict() == alone.to_dict()
+    (said,) = re.findall(
+        r"The best of 2, PPL-DL on Room, seed (\d), pruned from 12 rules to \d+: (\S+) on", done.out
+    )
+    path = kept[int(said[0])]
+    scored = measured(ifthen("evaluate", path, "--task", CLASS).out)
+    assert float(said[1]) == pytest.approx(float(scored), rel=1e-3)
+    assert f"'ifthen verify {path.relative_to(rooms)} --task {CLASS}' checks these rules" in done.out
+    page = (rooms / "two" / "report.html").read_text()
+    assert f"seed {said[0]}, pruned: {said[1]}" in page
+    assert "pruned from 12" in page
+    assert ifthen(*few, "--seeds", "2", "--no-prune", "--out", "not").code == 0
+    assert not list((rooms / "not").rglob("*.pruned.json"))
+
+
+def test_tables_say_a_footnote_once(ifthen: Runner, rooms: Path) -> None:
+    two = ("--set", "idv_size=1", "--task-set", "episodes=2", "--no-prune", "--seeds", "2", "--out", "two")
+    assert ifthen("train", "PPL-ST", CLASS, *SMALL, *two).code == 0
+    done = ifthen("study", "tables", "two", "--task", CLASS)
+    notes = [line for line in done.out.splitlines() if line.endswith(".")]
+    assert any("counted (no rule: n)" in line for line in notes), done.out
+    assert len(set(notes)) == len(notes)
+
+
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_rules_are_shown_and_written_without_their_environment(
+    ifthen: Runner, rooms: Path, command: str
+) -> None:
+    assert ifthen("train", "PPL-DL", CLASS, *SMALL, *NAMES, "--out", "run").code == 0
+    sys.modules.pop("rooms")
+    for model in ("run", "run/model.zip"):
+        done = ifthen(command, model, *(["--to", "c"] if command == "export" else []))
+        assert done.code == 0, done.err
+        assert "low" in done.out or "high" in done.out or "off" in done.out
+    assert "rooms" not in sys.modules
+    if command == "show":
+        assert "nothing was played" in done.out
+        refused(ifthen("show", "run", "--png", "x.png"), f"give --task {CLASS}")
+
+
+@pytest.mark.parametrize("name", ["../rooms:Room", "../rooms.py:Room", "{}/rooms:Room"])
+def test_a_class_in_a_file_of_another_folder_is_named_by_its_path(
+    ifthen: Runner, rooms: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (rooms / "inside").mkdir()
+    monkeypatch.chdir(rooms / "inside")
+    named = name.format(rooms)
+    done = ifthen("train", "PPL-DL", named, *SMALL, "--task-set", "episodes=2", "--out", "run")
+    assert done.code == 0, done.err
+    assert f"ifthen verify run --task {CLASS}" in done.out
+    assert ifthen("evaluate", "run", "--task", named).code == 0
+    assert ifthen("check", named).code == 0
+
+
+def test_a_path_to_no_module_is_told_with_what_to_do(ifthen: Runner, rooms: Path) -> None:
+    refused(ifthen("check", "../nothing:Room"), "no file ../nothing.py", "FOLDER/module:Class")
+    (rooms / "random.py").write_text(ROOM)
+    refused(ifthen("check", "./random:Room"), "random.py has the same name", "Rename the file")
+
+
+@pytest.mark.parametrize("names", ["a,b,c,d", "a, b, c, d", "[a, b, c, d]", '["a", "b", "c", "d"]'])
+def test_names_are_listed_with_or_without_brackets(ifthen: Runner, rooms: Path, names: str) -> None:
+    done = ifthen("check", CLASS, "--task-set", f"feature_names={names}", "--task-set", "action_names=x,y,z")
+    assert done.code == 0, done.err
+    assert [line.split()[0] for line in done.out.splitlines() if "declared" in line] == ["a", "c"]
+    assert "never changed in random episodes: b." in done.out
+    assert "Actions: x, y, z." in done.out
+
+
+def test_verify_says_at_which_step_episodes_were_cut(ifthen: Runner, rooms: Path) -> None:
+    (rooms / "mine.txt").write_text("IF f0 <= 20.5 THEN action 2\nOTHERWISE action 0\n")
+    for changes, step in (((), 24), (("--task-set", "t_max=7"), 7)):
+        said = " ".join(ifthen("verify", "mine.txt", "--task", CLASS, *changes).out.split())
+        assert f"100 of them a time limit cut at step {step}: nothing is known of later steps" in said
 
 
 def test_steps_that_are_too_few_are_noted(ifthen: Runner, rooms: Path) -> None:

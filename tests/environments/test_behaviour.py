@@ -97,6 +97,13 @@ def test_what_training_cannot_rely_on_is_said_before_it(kind: Any, words: str, l
     assert task.lanes == lanes
 
 
+@pytest.mark.parametrize("use", [env_task, ifthen.PPLDL, ifthen.XCSF, lambda env: ifthen.PPLST(env)])
+def test_warnings_point_at_the_line_of_the_user(use: Any) -> None:
+    with pytest.warns(IfthenWarning, match="different episodes") as said:
+        use(Careless())
+    assert {warning.filename for warning in said} == {__file__}
+
+
 def test_an_environment_that_keeps_its_word_is_taken_without_one() -> None:
     found = behaviour_of(Walk)
     assert (found.repeats, found.alike, found.apart, found.notes) == (True, True, True, [])

@@ -147,8 +147,16 @@ def test_the_text_of_a_ruleset_is_pleasant_to_read() -> None:
         "actions: Left, Down, Right, Up\n"
         "\n"
         "1. IF x ≤ 3 AND angle ≥ -0.1 THEN Down\n"
-        "2. ALWAYS Left\n"
+        "2. OTHERWISE Left\n"
     )
+
+
+def test_the_last_rule_reads_in_files_as_it_does_on_the_screen() -> None:
+    for typed in ("ALWAYS Up", "IF x = 1 THEN Up\nOTHERWISE Down", "ALWAYS Up\nOTHERWISE Down"):
+        rules = parse_rules(typed, (X,), MOVES)
+        lines = rules_text(rules).splitlines()[-len(rules) :]
+        assert lines == [f"{r + 1}. {rules.rule_in_words(r)}" for r in range(len(rules))]
+        assert parse_rules("\n".join(lines), (X,), MOVES).to_dict() == rules.to_dict()
 
 
 ANY, WIDE = [0, 7], [-0.42, 0.42]

@@ -19,7 +19,7 @@ from ifthen.study.folder import claim, take_over
 from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.read import read_results, write_pack
-from ifthen.study.report import write_report
+from ifthen.study.report import best_rulesets, write_report
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results
 from ifthen.study.tables import all_tables
@@ -78,8 +78,35 @@ def test_a_trial_records_its_score_on_unseen_seeds_before_and_after_pruning(
     pruned = prune(system).ruleset
     assert row["pruned_rules"] == len(pruned)
     assert row["pruned_score"] == evaluate(pruned, system.task, seeds=seeds).performance
+    assert results.pruned is not None
+    kept = results.pruned(trial)
+    assert kept is not None
+    assert kept.to_dict() == pruned.to_dict()
     assert row["rules"] == 6
     assert row["unseen_performance"] == system.history["unseen_performance"][-1]
+
+
+def test_the_best_ruleset_is_the_pruned_one_with_its_own_score(results: Results, mixed: Results) -> None:
+    assert results.pruned is not None
+    for best in best_rulesets(results)["cart"]:
+        row = results.finals.filter(**best.trial._asdict()).row(0, named=True)
+        kept = results.pruned(best.trial)
+        assert kept is not None
+        assert (best.everything, best.learnt) == (len(kept), 6)
+        assert best.performance == row["pruned_score"]
+    for found in best_rulesets(mixed).values():  # which is not pruned
+        assert [best.everything for best in found] == [best.learnt for best in found]
+
+
+def test_a_plan_that_says_prune_prunes_tables_too_and_changes_no_score(tmp_path: Path) -> None:
+    plain, pruned = (
+        run_here(tmp_path / str(said), plan_of(TASKS[0], prune=said, trials=1)) for said in (False, True)
+    )
+    assert plain.finals["pruned_rules"].is_null().all()
+    assert (pruned.finals["pruned_rules"] <= pruned.finals["rules"]).all()
+    for one, other in zip(best_rulesets(plain)["calm"], best_rulesets(pruned)["calm"], strict=True):
+        assert one.performance == other.performance
+        assert one.arrows == other.arrows
 
 
 def test_what_only_a_table_gives_is_missing_and_not_zero(results: Results, mixed: Results) -> None:
@@ -192,6 +219,7 @@ def test_a_packed_study_has_the_same_tables(results: Results, mixed: Results, tm
         tables = all_tables(own)
         tables.pop("times", None)  # there is no log of trials that were run here
         assert all_tables(packed) == tables
+        assert best_rulesets(packed) == best_rulesets(own)
 
 
 def test_a_trial_that_was_stopped_goes_on_to_the_same_bytes(

@@ -23,6 +23,7 @@ from ifthen.study.report import study_page
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results
 from ifthen.study.tables import all_data, all_tables, performances
+from tests.study.studies import small_plan
 from tests.systems.contract import make
 
 FLOOR = -1e12
@@ -158,14 +159,15 @@ def test_a_learning_curve_has_gaps() -> None:
 def test_only_rules_that_cannot_be_pruned_go_unpruned(monkeypatch: pytest.MonkeyPatch) -> None:
     task = env_task("CartPole-v1", episodes=2, t_max=20)
     system = PPLDL(task, seed=1, threads=1, idv_size=2, pop_size=2).learn(epochs=0)
+    plan = small_plan()
     for problem, passes in ((NothingToPruneError("nothing"), False), (RuleError("a mistake of ours"), True)):
 
         def fail(*_: Any, problem: Exception = problem, **__: Any) -> None:
             raise problem
 
-        monkeypatch.setattr(histories, "pruned_policy", fail)
+        monkeypatch.setattr(histories, "prune", fail)
         if passes:
             with pytest.raises(RuleError, match="a mistake of ours"):
-                histories._pruned(system.ruleset, task)
+                histories.pruned_rules(plan, system)
         else:
-            assert histories._pruned(system.ruleset, task) is None
+            assert histories.pruned_rules(plan, system) is None

@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import JsonFile, TaskChanges, Threads, reach, typed_task
+from ifthen.cli.model import JsonFile, TaskChanges, Threads, located, reach, typed_task
 from ifthen.cli.terminal import out, write_json
 
 
 def check(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task or a Gymnasium environment.")],
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="A task or a Gymnasium environment."),
+    ],
     task_assignments: TaskChanges = None,
     threads: Threads = None,
     json_file: JsonFile = None,
@@ -25,12 +28,13 @@ def check(
 
     - `ifthen check CartPole-v1`
     - `ifthen check my_package:MyEnv-v0`
-    - `ifthen check my_module:MyEnv --task-set 'feature_names=["room", "outside"]'`
+    - `ifthen check my_module:MyEnv --task-set feature_names=room,outside`
     """
     from ifthen.runs.check import checked
     from ifthen.runs.settings import parse_assignment, task_with
 
     changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
+    task = located(task)
     reach(task)
     found = checked(lambda: task_with(task, changes) if changes else typed_task(task), threads)
     out.print(str(found), soft_wrap=True, highlight=False, markup=False)

@@ -7,6 +7,8 @@ ever imported.
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -23,10 +25,38 @@ if TYPE_CHECKING:
     from ifthen.tasks.task import Noise, Task
 
 
+def located(name: str) -> str:
+    """Return `module:Class` for a path such as ../tank:Tank or tank.py:Tank; other names as they are.
+
+    The folder of the module is put on the path of imports, last.
+    """
+    place, colon, attribute = name.rpartition(":")
+    file = Path(place)
+    if not colon or not place or Path(name).exists():
+        return name
+    if file.suffix != ".py":
+        if "/" not in place and os.sep not in place:
+            return name
+        file = file.with_name(file.name + ".py")
+    if not file.is_file():
+        raise ParameterError(
+            f"there is no file {file} for {name}: give module:Class, or FOLDER/module:Class."
+        )
+    folder, module = str(file.parent.resolve()), file.stem
+    if folder not in sys.path:
+        sys.path.append(folder)
+    found = importlib.util.find_spec(module) if module.isidentifier() else None
+    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
+        why = f"{found.origin} has the same name" if found else f"{module!r} is no name of a module"
+        raise ParameterError(f"{file} cannot be imported: {why}. Rename the file.")
+    return f"{module}:{attribute}"
+
+
 def typed_task(name: str) -> Task:
     """Return the task that a user named; its package may lie in the current folder."""
     from ifthen.environments.make import task_by_name
 
+    name = located(name)
     reach(name)
     return task_by_name(name)
 
@@ -78,8 +108,9 @@ def wanted_task(names: list[str] | None) -> Wanted:
     """Return the task that --task names: by its name, by a run's folder or model, or by both."""
     from ifthen.systems.model_file import read
 
-    stored = {name: file for name in names or [] if (file := stored_at(name)) is not None}
-    typed = [name for name in names or [] if name not in stored]
+    names = [located(name) for name in names or []]
+    stored = {name: file for name in names if (file := stored_at(name)) is not None}
+    typed = [name for name in names if name not in stored]
     if len(stored) > 1 or len(typed) > 1 or (stored and typed and not packaged(typed[0])):
         raise ParameterError(
             "--task takes one task: a name, or a run's folder. Only the folder of a run in a package of your "
@@ -136,11 +167,17 @@ def kept_task(own: Task, wanted: Wanted, path: Path, also: str = "") -> Task:
     if not name.endswith(f":{own.environment}") and own.environment:
         name = f"PACKAGE:{own.environment}"
 
-    def refuse(**_: Any) -> Any:
-        told = f"give --task {name or 'MODULE:CLASS'}{also}"
-        raise TaskError(f"nothing registers it here. Name the package that does: {told}")
+    return own.replaced(factory=_Nothing(f"give --task {name or 'MODULE:CLASS'}{also}"))
 
-    return own.replaced(factory=refuse)
+
+class _Nothing:
+    """In place of what makes an environment, where nothing here does: says what to type."""
+
+    def __init__(self, told: str) -> None:
+        self.told = told
+
+    def __call__(self, **_: Any) -> Any:
+        raise TaskError(f"nothing makes it here. Name the module that does: {self.told}")
 
 
 def _began_with(path: Path) -> str:
@@ -166,6 +203,7 @@ Packages = Annotated[
     list[str] | None,
     typer.Option(
         "--task",
+        metavar="TASK",
         help="package:Id-v0, where a task is an environment in a package of your own: files never have one "
         "imported. May be repeated.",
     ),
@@ -176,8 +214,9 @@ TaskName = Annotated[
         "--task",
         metavar="TASK",
         help="The task, where MODEL does not say or another one is meant: a name, or a run's folder. "
-        "package:Id-v0 imports the package of an environment of your own, module:Class a class in a module; "
-        "a model of it keeps its settings, and so does a run's folder that is given besides.",
+        "package:Id-v0 imports the package of an environment of your own, module:Class or "
+        "FOLDER/module:Class a class in a file; a model of it keeps its settings, and "
+        "so does a run's folder that is given besides.",
         show_default=False,
     ),
 ]
@@ -205,6 +244,11 @@ class Policy(NamedTuple):
     task: Task | None
     noise: Noise = "aligned"
     """How training used the random numbers of a table."""
+
+    @property
+    def played(self) -> bool:
+        """Whether the task is known and something here makes its environment."""
+        return self.task is not None and not isinstance(getattr(self.task, "factory", None), _Nothing)
 
     def known_task(self) -> Task:
         """Return the task, or raise saying how to give it."""
@@ -273,7 +317,8 @@ def _named_task(name: str | None, path: Path) -> Task | None:
         return task_by_name(name)
     except TaskError:
         err.print(
-            f"(no name makes the task {name!r} that {path} is for: give --task, its name or a run's folder)"
+            f"({path} is for the task {name!r}, which no name makes, so nothing is played; --task says what "
+            "makes it: module:Class, or a run's folder)"
         )
         return None
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.cli.model import JsonFile, Model, TaskName, read_policy
-from ifthen.cli.terminal import out, print_rules, write_file
+from ifthen.cli.terminal import out, print_reading, print_rules, write_file
 from ifthen.errors import ParameterError
 
 
@@ -47,6 +47,12 @@ def show(
     from ifthen.simulate.scope import tabular
 
     policy = read_policy(model, task, pruned=compact is None and not everything)
+    if not policy.played and compact is None and png is None:
+        print_reading(policy.ruleset, None)
+        out.print("(nothing was played: with --task, shares are of the states that the policy visits)")
+        if json_file is not None:
+            write_file(json_file, to_json(policy.ruleset, policy.task))
+        return
     played = policy.known_task()
     if png is not None and png.suffix.lower() != ".png":
         raise ParameterError(f"--png writes a PNG picture: give a name that ends in .png, not {png}.")

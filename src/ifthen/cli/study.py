@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ifthen.cli.model import Packages, check_typed, packaged, reach
-from ifthen.cli.terminal import Stop, err, out, print_table
+from ifthen.cli.model import Packages, check_typed, located, packaged, reach, task_option
+from ifthen.cli.terminal import MOST_RULES, Stop, err, out, print_table
+from ifthen.digits import mean_and_sd
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -156,17 +158,17 @@ def run(
     from ifthen.study.plan import read_plan, safe_name
     from ifthen.study.run import engine_by_name
 
-    wanted = read_plan(plan_file, changes or [])
+    wanted, typed = read_plan(plan_file, changes or []), [located(name) for name in typed or ()]
     crew = engine_by_name(engine, workers, address)
     path = folder or Path("runs") / safe_name(wanted.name)
     for task in wanted.tasks:
         reach(task)
     everything = len(wanted.trials_to_run())
     for other in reuse or ():
-        check_source(other, wanted.texts_of_tasks() | set(typed or ()))
+        check_source(other, wanted.texts_of_tasks() | set(typed))
     claim(path, wanted)
     for other in reuse or ():
-        taken = take_over(path, wanted, other, typed or ())
+        taken = take_over(path, wanted, other, typed)
         why = "" if taken else ": none is of the same parameters, task, seed, epochs, versions and sources"
         out.print(f"{taken:,} trials are taken from {other}{why}")
     _run_all(path, wanted, crew)
@@ -220,6 +222,7 @@ def run_seeds(
             "trials": seeds,
             "epochs": settings.epochs,
             "first_seed": settings.seed,
+            "prune": settings.prune,
         }
     )
     path = folder or Path("runs") / safe_name(name)
@@ -228,17 +231,43 @@ def run_seeds(
     _run_all(path, wanted, engine_by_name("local", workers, None))
     typed = [text for text in texts_of(settings.task) if packaged(text)]
     tables(path, typed=typed)
+    _print_best(path, _results(path, typed), task_option(settings.task))
     report(path, typed)
+
+
+def _print_best(folder: Path, results: Results, option: str) -> None:
+    """Print the best rules of a study of one system on one task, with their score, and say where they are."""
+    from ifthen.study.report import best_rulesets
+    from ifthen.study.trial import TrialFiles
+
+    for best in (one for found in best_rulesets(results).values() for one in found):
+        files = TrialFiles(folder, best.trial)
+        played = best.trial.task in results.environments
+        score = (
+            f"{mean_and_sd(best.performance)} on test seeds" if played else f"{best.performance:.4f} exactly"
+        )
+        few = (
+            f", pruned from {best.learnt} rules to {best.everything}" if best.everything < best.learnt else ""
+        )
+        title = f"The best of {len(results.finals)}, {best.trial}{few}: {score}"
+        rows = tuple((str(rule.number), rule.words, f"{rule.decides:,}") for rule in best.rules[:MOST_RULES])
+        more = len(best.rules) - len(rows)
+        notes = (f"… {more:,} more rules",) if more else ()
+        print_table(TextTable(title, ("#", "rule", "decides"), rows, notes))
+        where = files.pruned if files.pruned.exists() else files.model
+        on = "validation seeds" if played else "all states"
+        out.print(f"(the best on {on}; 'ifthen verify {where}{option}' checks these rules)\n")
 
 
 def _results(folder: Path, typed: list[str] | None) -> Results:
     """Return a study's results; only packages that the user names are imported."""
     from ifthen.study.read import read_results
 
-    for name in typed or ():
+    typed = [located(name) for name in typed or ()]
+    for name in typed:
         reach(name)
-    results = read_results(folder, typed or ())
-    check_typed(typed or [], results.plan.texts_of_tasks())
+    results = read_results(folder, typed)
+    check_typed(typed, results.plan.texts_of_tasks())
     return results
 
 
@@ -257,9 +286,10 @@ def tables(
     from ifthen.study.report import write_tables
     from ifthen.study.tables import all_tables
 
-    results = _results(folder, typed)
+    results, said = _results(folder, typed), set[str]()
     for table in all_tables(results).values():
-        print_table(table)
+        print_table(replace(table, notes=tuple(note for note in table.notes if note not in said)))
+        said.update(table.notes)
         out.print()
     if write:
         write_tables(folder, results)

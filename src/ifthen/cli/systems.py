@@ -13,7 +13,8 @@ from ifthen.text_table import TextTable
 
 def systems(
     task: Annotated[
-        str | None, typer.Option("--task", help="Also list the values that suit this task.")
+        str | None,
+        typer.Option("--task", metavar="TASK", help="Also list the values that suit this task."),
     ] = None,
 ) -> None:
     """List the learners and their parameters.

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import Packages, Threads, check_typed, packaged, reach, read_policy, task_option
+from ifthen.cli.model import (
+    Packages,
+    Threads,
+    check_typed,
+    located,
+    packaged,
+    reach,
+    read_policy,
+    task_option,
+)
 from ifthen.cli.study import run_seeds
 from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
 
@@ -26,8 +35,16 @@ Curves = Annotated[
 
 
 def train(
-    system: Annotated[str | None, typer.Argument(help="The learner: see `ifthen systems`.")] = None,
-    task: Annotated[str | None, typer.Argument(help="What to solve: see `ifthen tasks`.")] = None,
+    system: Annotated[
+        str | None, typer.Argument(metavar="SYSTEM", help="The learner: see `ifthen systems`.")
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            help="What to solve: see `ifthen tasks`; FOLDER/module:Class for a class in a file of yours.",
+            metavar="TASK",
+        ),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
     steps: Annotated[int | None, typer.Option(help="In place of --epochs: environment steps.")] = None,
     stop_at: Annotated[
@@ -110,7 +127,7 @@ def train(
     from ifthen.runs.task_settings import with_settings
 
     given: dict[str, Any] = read_settings(config) if config else {}
-    said = {"system": system, "task": task, "seed": seed, "stop_at": stop_at}
+    said = {"system": system, "task": task and located(task), "seed": seed, "stop_at": stop_at}
     said |= {"epochs": epochs, "steps": steps, "prune": False if no_prune else None}
     if config and (epochs is None) != (steps is None):
         given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
@@ -124,11 +141,7 @@ def train(
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     if seeds is not None:
         others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
-        others |= {
-            "--tensorboard": tensorboard,
-            "--overwrite": overwrite or None,
-            "--no-prune": no_prune or None,
-        }
+        others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
         run_seeds(settings, seeds, folder, threads, [name for name, own in others.items() if own is not None])
         return
     rules = None if start is None else read_policy(start, pruned=False).ruleset
@@ -160,9 +173,9 @@ def resume(
     from ifthen.runs.folder import RunFolder
     from ifthen.runs.task_settings import texts_of
 
-    run_folder = RunFolder(folder)
-    settings = run_folder.settings(typed or ())
-    check_typed(typed or [], texts_of(settings.task))
+    run_folder, typed = RunFolder(folder), [located(name) for name in typed or []]
+    settings = run_folder.settings(typed)
+    check_typed(typed, texts_of(settings.task))
     reach(settings.task)
     with run_folder.alone():
         learner = run_folder.system(settings, threads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import EnumType
@@ -26,7 +25,7 @@ from ifthen.environments.registry import (
     known_names,
     listed_ids,
 )
-from ifthen.errors import IfthenWarning, RuleError, TaskError, nearest
+from ifthen.errors import RuleError, TaskError, nearest, warn
 from ifthen.rules.feature import REAL_LIMIT, Feature
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
 from ifthen.tasks.gym_task import (
@@ -175,7 +174,7 @@ def _examined(
         alone = alone or found.apart is False
         notes += found.notes
     for note in notes:
-        warnings.warn(f"{label}: {note}", IfthenWarning, stacklevel=3)
+        warn(f"{label}: {note}")
     return int(alone) if lanes is None else lanes
 
 

@@ -10,7 +10,6 @@ that some episodes stay near their start and others go far, even to the end of a
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from ifthen.checks import whole_number
 from ifthen.environments.registry import USUAL, changing_wrapper, class_path, known_by_id
-from ifthen.errors import IfthenWarning, TaskError
+from ifthen.errors import TaskError, warn
 from ifthen.randomness import below, check_seed, stream
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import EnvTask, cannot_make
@@ -88,11 +87,9 @@ def _objection(task: EnvTask, twin: Twin) -> str:
             found = compare(env, twin, SELF_CHECK_STEPS)
             _differences[key] = f"it differs: {found}" if isinstance(found, str) else ""
             if isinstance(found, str):
-                warnings.warn(
+                warn(
                     f"the compiled twin of {twin.name} is not equal to its environment here: {found}. "
-                    "Episodes are played through Gymnasium instead: results are right, but come more slowly.",
-                    IfthenWarning,
-                    stacklevel=2,
+                    "Episodes are played through Gymnasium instead: results are right, but come more slowly."
                 )
     finally:
         env.close()

@@ -19,7 +19,7 @@ from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
 from ifthen.explanation.pictures.grid import has_grid, letters
-from ifthen.notebook import Shown
+from ifthen.notebook import Part, Shown
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -27,6 +27,7 @@ from ifthen.simulate.scope import Number, listed, policy_and_task, ruleset_of, t
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
+from ifthen.text_table import TextTable
 
 LETTERS = {"G": "a goal", "H": "a hole"}
 Vector = tuple[float, ...]
@@ -197,6 +198,17 @@ class Explanation(Shown):
         if len(self.others) > SHOWN:
             lines.append(f"  and {len(self.others) - SHOWN} more")
         return "\n".join([*lines, *self._counterfactual_lines()])
+
+    def shown_parts(self) -> list[Part]:
+        """Return what is done and why, the rules that match, and what would change it."""
+        first, *_ = str(self).splitlines()
+        asked = [] if self.asked else [str(self).splitlines()[1]]
+        decides = [] if self.rule is None else [(str(self.rule + 1), self.words, "decides")]
+        lost = [(str(lost.rule + 1), lost.words, lost.why) for lost in self.others]
+        rules = TextTable("", ("#", "rule that matches", ""), (*decides, *lost))
+        words = [self.standing.words] if self.standing.words else []
+        change = " ".join(line.strip() for line in self._counterfactual_lines())
+        return [first, *asked, *([rules] if rules.rows else []), *words, change]
 
     def _counterfactual_lines(self) -> list[str]:
         there = self.counterfactual

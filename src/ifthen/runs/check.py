@@ -23,6 +23,8 @@ from ifthen.text_table import TextTable
 SECONDS = 5.0
 """Random episodes are played for at most this long."""
 MOST_ROWS = 30
+EPOCHS = 10
+"""The time of this many is told: enough for a first look at the rules."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,15 +45,17 @@ class Check:
 
     @property
     def epoch_seconds(self) -> float | None:
-        """How long an epoch of PPL-DL with its defaults will take, about; None of a table."""
-        if self.played is None:
-            return None
+        """How long an epoch of PPL-DL takes, with episodes as long as random ones; None of a table."""
+        return None if self.played is None else self._epoch_seconds(self.played, self.played.mean_steps)
+
+    def _epoch_seconds(self, played: RandomPlay, steps: float) -> float:
+        """Return how long an epoch takes if episodes have so many steps."""
         p = PPLDL(self.task, threads=1).parameters
         rulesets, episodes = float(p.pop_size or 0), 0.0
         for heat in p.budget.heats(1_000_000, self.task.n_episodes):
             episodes += rulesets * len(heat)
             rulesets /= 2
-        return episodes * self.played.mean_steps / (self.played.steps_per_second * self.threads)
+        return episodes * steps / (played.steps_per_second * self.threads)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -94,14 +98,15 @@ class Check:
         if self.played is None:
             lines += ["It is a table: its transitions are known, and policies are measured exactly."]
         else:
-            played, seconds = self.played, self.epoch_seconds or 0.0
+            played = self.played
+            short, long = (self._epoch_seconds(played, n) for n in (played.mean_steps, played.most_steps))
             lines += [
                 f"Random actions get {in_units(played.mean_return)} on average, over "
-                f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (at most "
-                f"{task.t_max:,}).",
-                f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. With "
-                f"episodes of this length an epoch of PPL-DL takes about {duration(seconds)}, 100 epochs "
-                f"{duration(100 * seconds)}; better policies may play longer.",
+                f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (the longest "
+                f"has {played.most_steps:,}; all are cut at {task.t_max:,}).",
+                f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. "
+                f"{EPOCHS} epochs of PPL-DL take about {duration(EPOCHS * short)} with episodes of that "
+                f"length, and {duration(EPOCHS * long)} with episodes as long as the longest.",
             ]
         return "\n".join(lines)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag, field_validator
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.from_table import has_table, table_task
@@ -69,6 +69,14 @@ class EnvironmentSettings(BaseModel):
     enumerations: int | None = None
     options: dict[str, bool | int | float | str] | None = None
     """Keyword arguments for making the environment."""
+
+    @field_validator("feature_names", "action_names", "leave_out", mode="before")
+    @classmethod
+    def _names(cls, given: Any) -> Any:
+        """Return the names in a text such as "level, inflow", with or without brackets around them."""
+        if not isinstance(given, str):
+            return given
+        return [name.strip(" '\"") for name in given.strip().removeprefix("[").removesuffix("]").split(",")]
 
     def make_task(self) -> TabularTask | EnvTask:
         """Return the task: tabular where the environment has a transition table, as by its name alone."""

@@ -25,6 +25,8 @@ class RandomPlay(NamedTuple):
     """`(features, 2)`: the least and the largest value of each feature."""
     episodes: int
     mean_steps: float
+    most_steps: int
+    """Of the longest episode."""
     mean_return: float
     """The mean return; of an episode that was broken off, what it had got."""
     steps_per_second: float
@@ -57,7 +59,7 @@ def random_play(task: Task, seconds: float) -> RandomPlay | None:
     returns = [sum(step.reward * task.gamma**t for t, step in enumerate(own[1:])) for own in played]
     speed = sum(steps) / took if twin_of(task) is None else _twin_speed(task)
     seen = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1)
-    return RandomPlay(seen, len(played), float(np.mean(steps)), float(np.mean(returns)), speed)
+    return RandomPlay(seen, len(played), float(np.mean(steps)), max(steps), float(np.mean(returns)), speed)
 
 
 def _twin_speed(task: EnvTask) -> float:

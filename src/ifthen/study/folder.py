@@ -24,9 +24,9 @@ from ifthen.provenance import versions
 from ifthen.runs.folder import identity
 from ifthen.runs.task_settings import refuse_imports
 from ifthen.store import alone, atomic_file, parse_json, read_text, write_text
-from ifthen.study.histories import LOG_COLUMNS, write_history
+from ifthen.study.histories import LOG_COLUMNS
 from ifthen.study.plan import PLAN_LIMIT, StudyPlan, Trial
-from ifthen.study.trial import Ended, TrialFiles, saved_system
+from ifthen.study.trial import Ended, TrialFiles, saved_system, write_results
 from ifthen.systems import model_file
 from ifthen.text_table import csv_cell
 
@@ -199,8 +199,7 @@ def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bo
     files = TrialFiles(folder, trial)
     with source.model.open("rb") as file, atomic_file(files.model) as copy:
         shutil.copyfileobj(file, copy)
-    write_history(files.history, plan, system, trial)
-    files.finish()
+    write_results(files, plan, system, trial)
     return True
 
 

@@ -16,9 +16,11 @@ import polars
 from ifthen.errors import OutputError
 from ifthen.explanation.measures import best_action_map
 from ifthen.rules.ruleset import RuleSet
+from ifthen.runs.pruning import pruned_policy
 from ifthen.simplify.by_play import NothingToPruneError
-from ifthen.simplify.prune import prune as pruned_policy
+from ifthen.simplify.prune import prune
 from ifthen.simulate.evaluate import evaluate
+from ifthen.simulate.scope import table_of
 from ifthen.simulate.table import optimal_performance
 from ifthen.store import atomic_file
 from ifthen.study.plan import StudyPlan, Trial
@@ -53,7 +55,8 @@ COLUMNS: dict[str, polars.DataType] = {
     "pruned_score": REAL,
 }
 """The columns that all systems share. The last seven are those of environments: by epoch the performance on
-validation seeds; for the final rules the returns on held-out test seeds, before and after pruning."""
+validation seeds; for the final rules the returns on held-out test seeds, before and after pruning. Tables can
+have pruned rules, too."""
 MOST_ROWS = 5_000_000
 """How many rows of a file are read: a small file can unpack to any number of them."""
 ALWAYS = ("system", "task", "seed", "epoch", "performance")
@@ -70,9 +73,26 @@ LOG_COLUMNS: dict[str, polars.DataType] = {
 }
 
 
-def write_history(path: Path, plan: StudyPlan, system: System, trial: Trial) -> None:
-    """Write the history of a trial, which makes it a finished one."""
-    table = history_table(system, trial, plan.prune is not False)
+def pruned_rules(plan: StudyPlan, system: System) -> RuleSet | None:
+    """Return a trained system's rules after pruning; None where the study does not prune them.
+
+    Where the plan says `prune`, they are pruned as at the end of a run: if fewer rules would do worse, they
+    stay as learnt. Where it says nothing, rules for environments are pruned as far as that goes.
+    """
+    if plan.prune:
+        found = pruned_policy(system)
+        return system.ruleset if found is None else found.ruleset
+    if plan.prune is False or table_of(system.ruleset, system.task) is not None:
+        return None
+    try:
+        return prune(system.ruleset, system.task, threads=1).ruleset
+    except NothingToPruneError:  # they reach a state with no rule, and have nothing to lose
+        return None
+
+
+def write_history(path: Path, plan: StudyPlan, system: System, trial: Trial, pruned: RuleSet | None) -> None:
+    """Write the history of a trial with what its pruned rules do, which makes it a finished one."""
+    table = history_table(system, trial, pruned)
     if plan.record == "shared":
         table = table.select(name for name in COLUMNS if name in table.columns)
     write_parquet(path, table, 3)
@@ -86,15 +106,17 @@ def write_parquet(path: Path, table: polars.DataFrame, level: int) -> None:
         file.write(buffer.getvalue())
 
 
-def history_table(system: System, trial: Trial, prune: bool = True) -> polars.DataFrame:
+def history_table(system: System, trial: Trial, pruned: RuleSet | None) -> polars.DataFrame:
     """Return a trained system's history with everything that a study needs beside it."""
-    beside = _of_table(system) if system.task.has_states else _of_environment(system, prune)
+    beside = _of_table(system) if system.task.has_states else _of_environment(system, pruned)
+    left = None if pruned is None else len(pruned)
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),
         polars.lit(trial.task).alias("task"),
         polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
         *beside,
         polars.lit(len(system.ruleset)).alias("rules"),
+        polars.lit(left, dtype=WHOLE).alias("pruned_rules"),
     )
 
 
@@ -117,31 +139,21 @@ def _of_table(system: System) -> list[polars.Expr]:
     ]
 
 
-def _of_environment(system: System, prune: bool) -> list[polars.Expr]:
+def _of_environment(system: System, pruned: RuleSet | None) -> list[polars.Expr]:
     """Return what the final rules get on held-out test seeds, before and after pruning."""
     task: Any = system.task
     ruleset, seeds = system.ruleset, task.test_seeds(UNSEEN)
     unseen = evaluate(ruleset, task, threads=1, seeds=seeds)
-    pruned = _pruned(ruleset, task) if prune else None
     scored = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)
     numbers: dict[str, float | int | None] = {
         "unseen_score": unseen.performance,
         "unseen_sd": unseen.deviation,
         "unseen_least": unseen.least,
         "unseen_failed_share": unseen.failed_share,
-        "pruned_rules": None if pruned is None else len(pruned),
         "pruned_score": None if scored is None else scored.performance,
     }
     every = numbers | dict.fromkeys(OF_TABLES)
     return [polars.lit(value, dtype=COLUMNS[name]).alias(name) for name, value in every.items()]
-
-
-def _pruned(ruleset: RuleSet, task: Any) -> RuleSet | None:
-    """Return pruned rules; None for rules that reach a state with no rule, which have nothing to lose."""
-    try:
-        return pruned_policy(ruleset, task, threads=1).ruleset
-    except NothingToPruneError:
-        return None
 
 
 def read_histories(path: Path, plan: StudyPlan, trials: Iterable[Trial]) -> polars.DataFrame:

@@ -90,7 +90,8 @@ class StudyPlan(BaseModel):
     )
     """Which systems are compared with which, in place of a reference: [["A", "B"], …] asks if A is better."""
     prune: bool | None = None
-    """Whether rules for environments are pruned at the end, to say how many it takes; yes where not said."""
+    """Whether rules are pruned at the end, as those of a run are. Where nothing is said, only rules for
+    environments are, as far as that goes, to say how many it takes."""
     varies: str | None = None
     """The parameter in which the systems differ, for a study of its influence."""
 

@@ -6,7 +6,7 @@ study.json                        the plan
 pack.json                         what was run: versions, and which trials failed
 histories.parquet                 one row per epoch of every finished trial, in the columns all systems share
 log.csv                           how long each trial took
-rulesets/SYSTEM/TASK.json.gz      the final rulesets, one per line, in the order of their seeds
+rulesets/SYSTEM/TASK.json.gz      the final rulesets, one per line by seed, as learnt and pruned
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ import zlib
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import polars
 from pydantic import BaseModel, ConfigDict
 
 from ifthen.checks import has_more_values
 from ifthen.errors import OutputError, RuleError
+from ifthen.explanation.read import read_ruleset
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import JSON_LIMIT, atomic_file, parse_json, read_text, write_text
 from ifthen.study.folder import LOG, PACK, PLAN, errors_of_files, plan_of
@@ -93,20 +95,23 @@ def _sha256(path: Path) -> str:
 
 def _write_rulesets(folder: Path, results: Results) -> None:
     """Write the final rulesets of every system on every task."""
-    assert results.ruleset is not None
     for task in results.plan.tasks_by_name():
         for system in results.plan.systems:
             lines = [
-                json.dumps(
-                    {"seed": trial.seed, "ruleset": results.ruleset(trial).to_dict()},
-                    separators=(",", ":"),
-                    ensure_ascii=False,
-                )
+                json.dumps(_kept(results, trial), separators=(",", ":"), ensure_ascii=False)
                 for trial in results.trials(system.name, task)
             ]
             text = "".join(line + "\n" for line in lines).encode()
             with atomic_file(_rulesets_path(folder, system.name, task)) as file:
                 file.write(gzip.compress(text, mtime=0))
+
+
+def _kept(results: Results, trial: Trial) -> dict[str, Any]:
+    """Return the final rules of a trial, and those after pruning where there are any, as plain data."""
+    assert results.ruleset is not None
+    pruned = None if results.pruned is None else results.pruned(trial)
+    also = {} if pruned is None else {"pruned": pruned.to_dict()}
+    return {"seed": trial.seed, "ruleset": results.ruleset(trial).to_dict(), **also}
 
 
 def _rulesets_path(folder: Path, system: str, task: str) -> Path:
@@ -129,9 +134,10 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
     found = {Trial(*row) for row in histories.select("system", "task", "seed").unique().iter_rows()}
     failed = {Trial(*trial) for trial in pack.failed}
     missing = [trial for trial in trials if trial not in found | failed]
-    ruleset = (lambda trial: _packed_ruleset(folder, trial)) if pack.rulesets else None
-    log = read_log(folder / LOG)
-    return Results(plan, histories, tuple(sorted(failed)), tuple(missing), ruleset, log, pack.versions)
+    ruleset = (lambda trial: _packed_rules(folder, trial)[0]) if pack.rulesets else None
+    pruned = (lambda trial: _packed_rules(folder, trial)[1]) if pack.rulesets else None
+    unfinished = tuple(sorted(failed)), tuple(missing)
+    return Results(plan, histories, *unfinished, ruleset, pruned, read_log(folder / LOG), pack.versions)
 
 
 def _pack_of(folder: Path) -> Pack:
@@ -148,8 +154,8 @@ def _pack_of(folder: Path) -> Pack:
     return pack
 
 
-def _packed_ruleset(folder: Path, trial: Trial) -> RuleSet:
-    """Return the final ruleset of a trial of a packed study."""
+def _packed_rules(folder: Path, trial: Trial) -> tuple[RuleSet, RuleSet | None]:
+    """Return the final ruleset of a trial of a packed study, and that after pruning, if any."""
     path = _rulesets_path(folder, trial.system, trial.task)
     rulesets = _read_rulesets(path)
     if trial.seed not in rulesets:
@@ -158,15 +164,24 @@ def _packed_ruleset(folder: Path, trial: Trial) -> RuleSet:
 
 
 @lru_cache(maxsize=1)
-def _read_rulesets(path: Path) -> dict[int, RuleSet]:
-    """Return the rulesets of a file by seed, or raise where it is damaged or unpacks to too much."""
+def _read_rulesets(path: Path) -> dict[int, tuple[RuleSet, RuleSet | None]]:
+    """Return the rulesets of a file by seed, as learnt and pruned, if they were.
+
+    Raises where the file is damaged or unpacks to too much.
+    """
     try:
         with gzip.open(path) as file:
             data = file.read(JSON_LIMIT + 1)
         if len(data) > JSON_LIMIT:
             raise OutputError(f"{path} unpacks to more than {JSON_LIMIT:,} bytes.")
         lines = (parse_json(line.decode()) for line in data.splitlines())
-        return {int(line["seed"]): RuleSet.from_dict(line["ruleset"]) for line in lines}
+        return {
+            int(line["seed"]): (
+                RuleSet.from_dict(line["ruleset"]),
+                RuleSet.from_dict(line["pruned"]) if "pruned" in line else None,
+            )
+            for line in lines
+        }
     except (OSError, EOFError, zlib.error) as problem:
         raise OutputError(f"{path} is damaged: {problem}.") from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError, RuleError) as problem:
@@ -210,9 +225,15 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
         tuple(failed),
         tuple(missing),
         lambda trial: load(TrialFiles(folder, trial).model, threads=1).ruleset,
+        lambda trial: _pruned(TrialFiles(folder, trial).pruned),
         read_log(folder / LOG),
         versions,
     )
+
+
+def _pruned(path: Path) -> RuleSet | None:
+    """Return the rules of a trial after pruning; None where it was not pruned, or by an older version."""
+    return read_ruleset(path)[0] if path.exists() else None
 
 
 def _history(path: Path, plan: StudyPlan, trial: Trial) -> polars.DataFrame:

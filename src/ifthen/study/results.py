@@ -29,6 +29,8 @@ class Results:
     missing: tuple[Trial, ...] = ()
     ruleset: Callable[[Trial], RuleSet] | None = None
     """Returns the final ruleset of a finished trial; None where they are not kept."""
+    pruned: Callable[[Trial], RuleSet | None] | None = None
+    """Returns the same after pruning, None for a trial that was not pruned; None where they are not kept."""
     log: polars.DataFrame | None = None
     """One row per time that a trial was worked on, with the seconds that took."""
     versions: dict[str, str] = field(default_factory=dict)

@@ -119,6 +119,8 @@ def performance_table(results: Results) -> TextTable:
     if {row[2] for row in rows} == {str(trials)}:
         rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
     said = [f"Performance {measured_on(results, measure)}." for measure in names]
+    if any(results.values(row[1], row[0], "pruned_score") for row in rows):
+        said.append("It is that of the rules as learnt; the table of sizes has that of the pruned rules.")
     return TextTable(
         f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
         ("task", "system", "n", *heads[main], *heads[second]),
@@ -210,7 +212,8 @@ def sizes_table(results: Results) -> TextTable:
         ["The paper gives no deviations of sizes: distances are in our standard errors."] if beside else []
     )
     if any(row[8] != NOTHING for row in rows):
-        notes.append("Pruned: rules that play as well, and their performance on test seeds.")
+        scored = ", and their performance on test seeds" if any(row[10] != NOTHING for row in rows) else ""
+        notes.append(f"Pruned: fewer rules that do as well{scored}.")
     headings = ("rules", *paper, "best action map", *paper, "pruned", "from, to", "pruned, on test seeds")
     return TextTable(
         "Sizes of final rulesets, mean ± sd over trials",

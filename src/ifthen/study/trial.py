@@ -2,6 +2,7 @@
 
 TASK/SEED.parquet          the history, one row per epoch: its presence says that the trial has finished
 TASK/SEED.zip              the trained system
+TASK/SEED.pruned.json      its rules after pruning, where the study prunes
 TASK/SEED.checkpoint.zip   where an unfinished trial stands
 TASK/SEED.attempts         how often it was begun
 TASK/SEED.progress         the epoch it is at, about, where it takes longer than a second
@@ -19,9 +20,10 @@ from typing import Literal, NamedTuple
 
 from ifthen.digits import in_units
 from ifthen.errors import IfthenError, ModelFileError, OutputError
+from ifthen.exports.data import to_json
 from ifthen.runs.folder import identity, with_task
 from ifthen.store import remove_half_written, write_text
-from ifthen.study.histories import write_history
+from ifthen.study.histories import pruned_rules, write_history
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
@@ -52,6 +54,7 @@ class TrialFiles:
         stem = folder / "trials" / trial.stem
         self.history = stem.with_name(stem.name + ".parquet")
         self.model = stem.with_name(stem.name + ".zip")
+        self.pruned = stem.with_name(stem.name + ".pruned.json")
         self.checkpoint = stem.with_name(stem.name + ".checkpoint.zip")
         self.attempts = stem.with_name(stem.name + ".attempts")
         self.progress = stem.with_name(stem.name + ".progress")
@@ -186,8 +189,7 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
         return "stopped", f"at epoch {system.epoch}{note}"
     system.save(files.model)
-    write_history(files.history, plan, system, trial)
-    files.finish()
+    write_results(files, plan, system, trial)
     last = system.now.records[-1]
     on = "training seeds" if "unseen_performance" in last else "z"
     named = {
@@ -197,6 +199,15 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     }
     said = [f"{in_units(last[name])} {words}" for name, words in named.items() if name in last]
     return "finished", f"performance {', '.join(said)}{note}"
+
+
+def write_results(files: TrialFiles, plan: StudyPlan, system: System, trial: Trial) -> None:
+    """Write the pruned rules and the history of a trained system, which makes its trial a finished one."""
+    pruned = pruned_rules(plan, system)
+    if pruned is not None:
+        write_text(files.pruned, to_json(pruned, system.task))
+    write_history(files.history, plan, system, trial, pruned)
+    files.finish()
 
 
 def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:

@@ -7,7 +7,6 @@ are functions of the seed and of where it stands, so it can be saved and resumed
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,7 +19,7 @@ from ifthen.checks import whole_number
 from ifthen.digits import in_units
 from ifthen.environments.make import as_task
 from ifthen.environments.rebind import played_in
-from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
+from ifthen.errors import ModelFileError, ParameterError, warn
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
@@ -274,7 +273,7 @@ class System(Shown, ABC):
                 f"{goal.target:,} were asked for: give {10 * took:,} or more, or epochs in place of "
                 f"{goal.unit}. A smaller pop_size, or fewer episodes of the task, makes generations shorter."
             )
-            warnings.warn(message, IfthenWarning, stacklevel=3)
+            warn(message)
 
     def _print_progress(self, goal: Goal) -> None:
         """Print a line after every tenth of the way to a goal."""

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from ifthen.checks import refuse_nul
 from ifthen.errors import TaskError, shown
+from ifthen.notebook import Part, Shown
 from ifthen.rules.feature import Feature
+from ifthen.text_table import TextTable
 
 Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
@@ -24,7 +26,7 @@ NO_DIFFERENCE = ("origin", "preset", "player", "lanes", "observed", "first_actio
 """Fields in which two equal tasks may differ."""
 
 
-class Task(ABC):
+class Task(Shown, ABC):
     """A task to be solved."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -57,6 +59,22 @@ class Task(ABC):
     """The grid to draw the task on, one text per row of cells; None where there is none."""
     environment: str
     """The id of the Gymnasium environment that a file may name; "" where there is none."""
+
+    def shown_parts(self) -> list[Part]:
+        """Return what a notebook shows: what is to be done, what rules see and what they can do."""
+        rows = tuple(
+            (
+                feature.name,
+                feature.unit,
+                "whole" if feature.is_integer else "real",
+                *map("{:.4g}".format, ends),
+            )
+            for feature in self.features
+            for ends in [(feature.low, feature.high)]
+        )
+        table = TextTable("", ("feature", "unit", "numbers", "from", "to"), rows).without_empty([""])
+        steps = f"Episodes of at most {self.t_max:,} steps, γ = {self.gamma:g}."
+        return [f"{self.name}. Actions: {', '.join(self.action_names)}. {steps}", table]
 
     @property
     def can_be_played(self) -> bool:

@@ -177,15 +177,19 @@ def _measured(case: Case, kind: str, whence: str, seeds: NDArray[np.int64]) -> R
 
 
 def _spread(found: Evaluation, t_max: int) -> str:
-    """Return the range of returns, and how many episodes were truncated, at step `t_max` or before."""
+    """Return the range of returns, and how many episodes `t_max` or a limit of the environment's own cut."""
     assert found.failed_share is not None
     assert found.least is not None
     assert found.most is not None
     if found.failed:
         return f" in {plural(round(found.failed_share * found.episodes), 'episode')} of {found.episodes:,}"
     truncated = round(found.truncated_share * found.episodes)
-    later = f"were cut at step {t_max:,} or before, and nothing is known of later steps"
-    cut = f"; {truncated:,} of them {later}" if truncated else ""
+    length = found.steps / found.episodes
+    when = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
+    if truncated < found.episodes:
+        when = f"step {t_max:,} at the latest"
+    cut = f"; {truncated:,} of them a time limit cut at {when}: nothing is known of later steps"
+    cut = cut if truncated else ""
     return (f", from {number(found.least)} to {number(found.most)}" if found.least < found.most else "") + cut
 
 

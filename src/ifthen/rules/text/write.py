@@ -60,7 +60,8 @@ def _rule_line(ruleset: RuleSet, rule: int) -> str:
         if plain:
             conditions.append(quoted(feature.name) + plain.removeprefix("_"))
     action = quoted(ruleset.action_names[ruleset.actions[rule]])
-    words = f"IF {' AND '.join(conditions)} THEN {action}" if conditions else f"ALWAYS {action}"
+    head = f"IF {' AND '.join(conditions)} THEN" if conditions else ruleset.head_in_words(rule)
+    words = f"{head} {action}"
     for name, column in ruleset.extra_columns().items():
         words += f" | {name} {' '.join(number_in_words(n) for n in column[rule].ravel().tolist())}"
     return words

@@ -49,11 +49,14 @@ class BestRuleset:
 
     trial: Trial
     performance: float
-    """Exact, as a fraction of the optimum where that can be; in an environment on test seeds."""
+    """Exact, as a fraction of the optimum where that can be; in an environment on test seeds. It is the
+    performance of the rules shown: of the pruned ones where there are any."""
     how: str
     """How its rules choose, as one sentence."""
     everything: int
     """How many rules it has."""
+    learnt: int
+    """How many rules it had before pruning; the same number where it was not pruned."""
     rules: list[ShownRule]
     """Those that it takes to choose the same everywhere."""
     arrows: list[list[tuple[str, str]]]
@@ -64,6 +67,7 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
     """Return the best ruleset of every system, by task; empty where rulesets are not kept.
 
     In an environment it is the best on validation seeds, so that its score on test seeds is not the luckiest.
+    Pruned rules are shown where they are kept.
     """
     if results.ruleset is None:
         return {}
@@ -75,12 +79,18 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
             if values:
                 best = max(range(len(values)), key=seen.__getitem__)  # the first of the best
                 trial = results.trials(system.name, name)[best]
-                ruleset = results.ruleset(trial)
+                learnt = results.ruleset(trial)
+                pruned = None if results.pruned is None else results.pruned(trial)
+                ruleset = learnt if pruned is None else pruned
+                (own,) = results.finals.filter(**trial._asdict()).iter_rows(named=True)
+                scored = own.get("pruned_score") if pruned is not None else None  # on a table it is the same
+                score = values[best] if scored is None else float(scored)
                 shown = read_rules(readable(ruleset, task), task).in_order
                 rules = [rule for rule in shown if rule.decides or ruleset.votes]
                 grid = cells(ruleset, results.grids[name]) if name in results.grids else []
                 arrows = [[_arrow(cell) for cell in row] for row in grid]
-                described = BestRuleset(trial, values[best], ruleset.how, len(ruleset), rules, arrows)
+                sizes = len(ruleset), len(learnt)
+                described = BestRuleset(trial, score, ruleset.how, *sizes, rules, arrows)
                 found.setdefault(name, []).append(described)
     return found
 
