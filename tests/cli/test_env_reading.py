@@ -91,6 +91,6 @@ def test_rules_of_a_task_with_settings_are_not_measured_in_another(
         return
     assert done.code == 2
     assert "is for the task 'CartPole-v1 with other gamma" in said
-    assert "give --task, its name or a run's folder" in said
+    assert "--task says what makes it: module:Class, or a run's folder" in said
     given = ifthen("evaluate", tmp_path / file, "--task", tmp_path / "run")
     assert given.out.splitlines()[1:] == whole.out.splitlines()[1:]

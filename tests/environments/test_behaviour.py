@@ -97,7 +97,7 @@ def test_what_training_cannot_rely_on_is_said_before_it(kind: Any, words: str, l
     assert task.lanes == lanes
 
 
-@pytest.mark.parametrize("use", [env_task, ifthen.PPLDL, ifthen.XCSF, lambda env: ifthen.PPLST(env)])
+@pytest.mark.parametrize("use", [env_task, ifthen.PPLDL, ifthen.XCSF, ifthen.PPLST])
 def test_warnings_point_at_the_line_of_the_user(use: Any) -> None:
     with pytest.warns(IfthenWarning, match="different episodes") as said:
         use(Careless())

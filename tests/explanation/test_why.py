@@ -28,6 +28,7 @@ from ifthen import (
 )
 from ifthen.explanation import counterfactual as search
 from ifthen.explanation.counterfactual import nearest_alone
+from ifthen.explanation.read import parse_rules
 from ifthen.explanation.why import SHOWN, explain, explain_all
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, learnt_of, rules, rulesets, voting_rules
@@ -482,3 +483,10 @@ def test_what_cannot_be_explained_is_refused() -> None:
         explain("rules", [0, 0])
     with pytest.raises(TaskError, match="the ruleset speaks of"):
         explain(ruleset, [0, 0], small_lake())
+
+
+def test_a_change_too_small_to_measure_is_said_to_be_at_the_edge() -> None:
+    level = Feature("level", 0.0, 10.0, "real")
+    valve = parse_rules("IF level <= 5 THEN open\nOTHERWISE close", (level,), ("open", "close"))
+    said = str(explain(valve, [5.0]))
+    assert "with level = just above 5 instead of 5, the action would be close (right at the edge)" in said

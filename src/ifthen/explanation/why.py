@@ -119,6 +119,8 @@ def _either(names: tuple[str, ...]) -> str:
 
 SHOWN = 5
 """How many of the rules that lost are shown in the text."""
+EDGE = 1e-9
+"""Nearer states are told apart by rounding alone."""
 FEWEST_DIGITS = 4
 LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
 
@@ -220,7 +222,7 @@ class Explanation(Shown):
             if f.name in there.changes
         )
         then = "no rule would match" if there.rule is None else f"the action would be {there.action}"
-        near = f"distance {there.distance:.3g}"
+        near = "right at the edge" if there.distance < EDGE else f"distance {there.distance:.3g}"
         near += f"; {self.counterfactual_note}" if self.counterfactual_note else ""
         lines = [f"What would change it: with {changes}, {then} ({near})."]
         if there.rule is not None:

@@ -103,7 +103,7 @@ class Check:
             lines += [
                 f"Random actions get {in_units(played.mean_return)} on average, over "
                 f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (the longest "
-                f"has {played.most_steps:,}; all are cut at {task.t_max:,}).",
+                f"has {played.most_steps:,}; training cuts them at {task.t_max:,}).",
                 f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. "
                 f"{EPOCHS} epochs of PPL-DL take about {duration(EPOCHS * short)} with episodes of that "
                 f"length, and {duration(EPOCHS * long)} with episodes as long as the longest.",

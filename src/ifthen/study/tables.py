@@ -120,7 +120,7 @@ def performance_table(results: Results) -> TextTable:
         rows = [(*row[:2], NOTHING, *row[3:]) for row in rows]
     said = [f"Performance {measured_on(results, measure)}." for measure in names]
     if any(results.values(row[1], row[0], "pruned_score") for row in rows):
-        said.append("It is that of the rules as learnt; the table of sizes has that of the pruned rules.")
+        said.append("Both are of the rules as learnt; the table of sizes has that of the pruned rules.")
     return TextTable(
         f"Final performance, mean ± sd over {trials} trial{'s' * (trials > 1)}",
         ("task", "system", "n", *heads[main], *heads[second]),
