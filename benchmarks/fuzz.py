@@ -271,6 +271,13 @@ class Sound:
                 self.models.append((folder / "model.zip").read_bytes())
                 self.json.append(json.loads(ifthen.export(system, "json")))
                 self.text.append(ifthen.export(system, "text").encode())
+        with_terms = ifthen.parse_rules(
+            "LET tilt = pole angle + 0.5*pole velocity\nIF tilt >= 0.1 THEN push right\n"
+            "IF cart position - 2*cart velocity in [-0.3, 0.2] THEN push left\nOTHERWISE push right",
+            task=ifthen.env_task("CartPole-v1"),
+        )
+        self.json += [with_terms.to_dict()] * 3
+        self.text += [ifthen.export(with_terms, "text").encode()] * 3
         self.run = {"system": "PPL-DL", "task": lake, "epochs": 3, "parameters": small, "seed": 4}
         self.runs = [
             self.run,

@@ -130,6 +130,26 @@ def inside(bounds: Any, features: Sequence[Any], point: Sequence[float]) -> bool
     return all(min(ends) <= value <= max(ends) for ends, value in pairs)
 
 
+def summed(coefficients: Sequence[float], features: Sequence[Any], point: Sequence[float]) -> float:
+    """Return the value of a term at the clipped point: its products, added up in the order of features."""
+    products = [c * value for c, value in zip(coefficients, clipped(features, point), strict=True) if c]
+    total = products[0] if products else 0.0
+    for product in products[1:]:
+        total += product
+    return total
+
+
+def list_with_terms(
+    bounds: Any, actions: Sequence[int], terms: Any, features: Sequence[Any], point: Sequence[float]
+) -> int:
+    """Return the action of the first rule `(rules, features + terms, 2)` that holds a point and its terms."""
+    values = [*clipped(features, point), *(summed(term, features, point) for term in terms.tolist())]
+    for box, action in zip(bounds.tolist(), actions, strict=True):
+        if all(min(ends) <= value <= max(ends) for ends, value in zip(box, values, strict=True)):
+            return int(action)
+    return -1
+
+
 def foretold(learnt: Sequence[float], x0: float, features: Sequence[Any], point: Sequence[float]) -> float:
     """Return w·x of a rule at the clipped point."""
     total = learnt[0] * x0

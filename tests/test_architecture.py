@@ -71,7 +71,9 @@ ORACLES: dict[str, dict[str, Any]] = {
         "is_stronger": naive_envs.strength_choice,
         "chosen": naive_envs.strength_choice,
         "choose_lanes": naive_envs.list_choice,
+        "put_terms": naive_envs.summed,
     },
+    "rules.term": {"term_value": naive_envs.summed},
     "rules.blocks": {
         "new_blocks": naive_envs.first_match,
         "fill_blocks": naive_envs.first_match,

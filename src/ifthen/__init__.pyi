@@ -39,6 +39,7 @@ from ifthen.rules.prediction_array import PredictionArrayRules as PredictionArra
 from ifthen.rules.ruleset import NULL_ACTION as NULL_ACTION
 from ifthen.rules.ruleset import RuleSet as RuleSet
 from ifthen.rules.strength import StrengthRules as StrengthRules
+from ifthen.rules.term import term as term
 from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
 from ifthen.runs.plot import plot as plot

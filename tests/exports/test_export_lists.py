@@ -48,10 +48,10 @@ REAL_LISTS = real_rules(kinds=(DecisionList,))
 
 def run_sql(ruleset: RuleSet, points: NDArray[Any], task: Any = None) -> list[str | None]:
     """Return what the exported expression gives for a table of points."""
-    columns = ", ".join(identifier(f.name) for f in ruleset.features)
+    columns = ", ".join(identifier(f.name) for f in ruleset.observed_features)
     with sqlite3.connect(":memory:") as database:
         database.execute(f"CREATE TABLE t ({columns})")
-        marks = ", ".join("?" * len(ruleset.features))
+        marks = ", ".join("?" * len(ruleset.observed_features))
         database.executemany(f"INSERT INTO t VALUES ({marks})", points.tolist())
         rows = database.execute(
             f"SELECT {export(ruleset, 'sql', task)} AS action FROM t ORDER BY rowid"
@@ -76,7 +76,8 @@ class Table:
         self.policy = table.get("hitPolicy")
         self.inputs = [e.text for e in table.iterfind("dmn:input/dmn:inputExpression/dmn:text", DMN)]
         variables = [e.get("name") for e in root.iterfind("dmn:inputData/dmn:variable", DMN)]
-        assert self.inputs == variables
+        assert self.inputs[: len(variables)] == variables
+        self.sums = [compile(text or "", "sum", "eval") for text in self.inputs[len(variables) :]]
         values = table.findtext("dmn:output/dmn:outputValues/dmn:text", namespaces=DMN) or ""
         self.values = [feel_text(v) for v in re.findall(r'"(?:[^"\\]|\\.)*"', values)]
         self.rules = [
@@ -88,7 +89,8 @@ class Table:
         ]
 
     def action(self, point: list[float], reverse: bool = False) -> str | None:
-        hits = [out for tests, out in self.rules if all(map(holds, tests, point))]
+        own = self.with_sums(point)
+        hits = [out for tests, out in self.rules if all(map(holds, tests, own))]
         if not hits:
             return None
         if self.policy == "FIRST":
@@ -96,8 +98,14 @@ class Table:
         assert self.policy == "PRIORITY"
         return min(hits[::-1] if reverse else hits, key=self.values.index)
 
+    def with_sums(self, point: list[float]) -> list[float]:
+        """Return a point with the values of the inputs that are sums; min, max and signs mean as in FEEL."""
+        names = {str(name): value for name, value in zip(self.inputs, point, strict=False)}
+        return [*point, *(eval(code, {"min": min, "max": max}, names) for code in self.sums)]
+
     def actions(self, points: NDArray[np.float64]) -> list[str | None]:
         """Return the action at every point, `(n, features)`, as `action` gives it for one."""
+        points = np.array([self.with_sums(point) for point in points.tolist()])
         ranks, answers = np.full(len(points), len(self.rules)), [*(out for _, out in self.rules), None]
         order = list(range(len(self.rules)))
         if self.policy == "PRIORITY":

@@ -20,7 +20,7 @@ from tests.explanation.policies import INTEGER_RULES, ODD_ACTIONS, real_rules
 KEYWORDS = {
     *("$schema", "$ref", "$defs", "title", "description", "type", "const", "oneOf", "properties", "required"),
     *("additionalProperties", "items", "minItems", "maxItems", "uniqueItems", "minLength"),
-    *("minimum", "maximum", "exclusiveMinimum"),
+    *("minimum", "maximum", "exclusiveMinimum", "minProperties", "maxProperties", "not"),
 }
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool}
 
@@ -45,6 +45,7 @@ def fits(data: Any, part: Any, whole: dict[str, Any]) -> bool:
         not numeric or data >= part.get("minimum", -np.inf),
         not numeric or data <= part.get("maximum", np.inf),
         not numeric or data > part.get("exclusiveMinimum", -np.inf),
+        "not" not in part or not fits(data, part["not"], whole),
         not isinstance(data, str) or len(data) >= part.get("minLength", 0),
     ]
     if isinstance(data, list):
@@ -53,6 +54,7 @@ def fits(data: Any, part: Any, whole: dict[str, Any]) -> bool:
         checks += [fits(item, part.get("items", True), whole) for item in data]
     if isinstance(data, dict):
         known = part.get("properties", {})
+        checks += [part.get("minProperties", 0) <= len(data) <= part.get("maxProperties", np.inf)]
         checks += [name in data for name in part.get("required", [])]
         checks += [
             fits(value, known.get(name, part.get("additionalProperties", True)), whole)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ifthen import RuleSet, explain_page, trace
+from ifthen import RuleSet, explain_page, parse_rules, trace
 from ifthen.pages.explain_page import part_of, policy_data
 from ifthen.verification import verify
 from tests.browser import needs_browser, opened
@@ -259,3 +259,43 @@ def test_rules_are_walked_through_with_keys(tmp_path: Path) -> None:
         page.keyboard.press("Escape")
         page.keyboard.press("End")
         assert lit(page, "decided") == [3]
+
+
+@needs_browser
+@pytest.mark.browser
+def test_the_page_works_terms_out_as_the_rules_do(tmp_path: Path) -> None:
+    task = a_task("CartPole-v1")
+    text = """LET tilt = pole angle + 0.1*pole velocity
+    IF tilt >= 0.1 THEN push right
+    IF cart position - 0.3*cart velocity + 0.7*pole angle <= -0.2 AND cart velocity <= 1 THEN push left
+    IF tilt >= 0 THEN push right
+    OTHERWISE push left"""
+    rules, (lows, highs) = parse_rules(text, task=task), task.ranges
+    points = lows + np.random.default_rng(4).random((2000, len(lows))) * (highs - lows)
+    points[::2, 2] = np.clip(0.1 - 0.1 * points[::2, 3], lows[2], highs[2])  # at the edge of a term
+    with opened(written(tmp_path, explain_page(rules, task))) as page:
+        found = page.evaluate(
+            "([policy, points]) => points.map(point => decider(policy, point))",
+            [policy_data(rules, "", part_of(task)), points.tolist()],
+        )
+        assert found == rules.choose(points)[1].tolist()
+        said = page.inner_text("#why")
+        assert "tilt = pole angle + 0.1·pole velocity = " in said
+        assert "LET tilt = pole angle + 0.1·pole velocity." in page.inner_text("body")
+        changes = page.evaluate(
+            """([policy, features, points]) => points.map(point => features.map((_, d) => {
+                const change = nearestChange(policy, features, point, d);
+                return change && point.map((value, e) => e === d ? change.value : value);
+            }))""",
+            [
+                policy_data(rules, "", part_of(task)),
+                [{"low": f.low, "high": f.high, "whole": f.is_integer} for f in task.features],
+                points[:200].tolist(),
+            ],
+        )
+        for point, moved in zip(points, changes, strict=False):
+            for changed in filter(None, moved):
+                assert rules.predict(changed) != rules.predict(point)
+        assert any(any(moved) for moved in changes)
+        page.hover(".rules > :nth-child(2)")
+        assert lit(page, "decided") == [1]

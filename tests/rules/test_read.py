@@ -367,7 +367,7 @@ def test_units_like_comments_read_back_equal() -> None:
 
 def test_what_the_documents_show_can_be_read() -> None:
     text = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
-    first, second = re.findall("```\n(.*?)```", text.split("## Rules")[1].split("\n## ")[0], re.DOTALL)
+    first, second, third = re.findall("```\n(.*?)```", text.split("## Rules")[1].split("\n## ")[0], re.DOTALL)
     lake = frozen_lake(8, 0.3)
     bounds: Any = [[[0, 3], [2, 5]], [[0, 7], [7, 7]], [[0, 7], [0, 7]]]
     assert parse_rules(first) == DecisionList(bounds, [1, 2, 0], lake.features, lake.action_names)
@@ -376,6 +376,7 @@ def test_what_the_documents_show_can_be_read() -> None:
     assert parse_rules(second) == DecisionList(bounds, [1, 0], features, MOVES)
     for line in re.findall("the same: (.*)", first)[0].split(", "):
         assert parse_rules(f"IF {line} THEN Left", task=lake).features == lake.features
+    assert parse_rules(third).terms_in_words() == ["LET tilt = pole angle + 0.5·pole velocity"]
 
 
 def test_a_task_gives_features_and_actions_by_name_or_itself() -> None:

@@ -117,7 +117,7 @@ def _explain_all(
 
 def _observation(text: str, ruleset: RuleSet) -> list[float]:
     """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features."""
-    features = {feature.name: feature for feature in ruleset.features}
+    features = {feature.name: feature for feature in ruleset.observed_features}
     parts = [part.strip() for part in text.split(",")]
     if "=" not in text and len(parts) == len(features):
         parts = [f"{name}={part}" for name, part in zip(features, parts, strict=True)]

@@ -65,6 +65,8 @@ def print_rules(name: str, ruleset: RuleSet, task: Task, everything: int, more: 
         for rule in rules
     )
     print_table(TextTable(title, ("#", "rule", "payoff", "decides"), rows).without_empty([""]))
+    for words in ruleset.terms_in_words():
+        out.print(words)
     if left_out:
         out.print(f"… {left_out:,} more rules, each of which decides no more states ({more})")
 

@@ -90,10 +90,10 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     The names and ranges of the rules count, in the order of the environment's numbers, unless ifthen knows
     the environment's names. Rules that cannot be meant for the task stay as they are.
     """
-    sizes = [(len(each.features), len(each.action_names)) for each in (task, ruleset)]
-    if not isinstance(task, EnvTask) or sizes[0] != sizes[1]:
+    sizes = len(ruleset.observed_features), len(ruleset.action_names)
+    if not isinstance(task, EnvTask) or (len(task.features), len(task.action_names)) != sizes:
         return task, ruleset
-    pairs = list(zip(task.features, ruleset.features, strict=True))
+    pairs = list(zip(task.features, ruleset.observed_features, strict=True))
     names = [(own.name, other.name) for own, other in pairs]
     names += zip(task.action_names, ruleset.action_names, strict=True)
     renamed = [(own, other) for own, other in names if own != other]
@@ -106,8 +106,9 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
                 f"{other.name} is a whole number in the rules and a real number in {task.name}: write "
                 f"'feature {other.name}: {other.low} to {other.high} real' before the rules."
             )
-    features = tuple(replace(feature, clips=True) for feature in ruleset.features)
-    data = {**ruleset.to_dict(), "features": [feature.to_dict() for feature in features]}
+    features = tuple(replace(feature, clips=True) for feature in ruleset.observed_features)
+    told = [feature.to_dict() for feature in (*features, *ruleset.terms)]
+    data = {**ruleset.to_dict(), "features": told}
     return task.replaced(features=features, action_names=ruleset.action_names), RuleSet.from_dict(data)
 
 

@@ -9,10 +9,11 @@ answered, over real features too. A list chooses another action than a in each b
 the earlier boxes of action a. The nearest point of a box is unique; where an earlier box holds it, the box is
 cut into the pieces around that one, and the piece with the nearest point is looked at next.
 
-Other rules over such spaces compare numbers that change from point to point. There changes of one feature
-alone are looked at: what is found changes the action, but something nearer may too. Something can change
-where an interval of a rule begins or ends, and just beyond. Between, rules can change places too, so that
-values the same distance apart are tried as well.
+Other rules over such spaces compare numbers that change from point to point, and conditions on terms have
+slanted borders. There changes of one feature alone are looked at: what is found changes the action, but
+something nearer may too. Something can change where an interval of a rule begins or ends, of a feature or of
+a term, and just beyond. Between, rules can change places too, so that values the same distance apart are
+tried as well.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Number, Scope, choose_at, values_by_name
 
 LISTED = 200_000
@@ -107,7 +109,7 @@ def counterfactual(
     """
     if states is not None:
         found, note = nearest_listed(start, action, states), f"all {name} get the same answer"
-    elif ruleset.ordered:
+    elif ruleset.ordered and not ruleset.terms:
         found, note = nearest_in_list(ruleset, start, action)
     else:
         found, note = nearest_alone(ruleset, start, action), NONE_ALONE
@@ -119,20 +121,20 @@ def counterfactual(
 def described(ruleset: RuleSet, start: Sequence[float], point: Sequence[float]) -> Counterfactual:
     """Return a point with what is chosen there and what differs from `start`."""
     actions, deciders = ruleset.choose(np.array([point]))
-    before, after = values_by_name(ruleset.features, start), values_by_name(ruleset.features, point)
+    before, after = (values_by_name(ruleset.observed_features, each) for each in (start, point))
     return Counterfactual(
         observation=after,
         changes={name: (before[name], after[name]) for name in after if before[name] != after[name]},
         action=None if actions[0] == NULL_ACTION else ruleset.action_names[actions[0]],
         rule=None if actions[0] == NULL_ACTION else int(deciders[0]),
         words="" if actions[0] == NULL_ACTION else ruleset.rule_in_words(int(deciders[0])),
-        distance=float(distance(ruleset.features, start, point)),
+        distance=float(distance(ruleset.observed_features, start, point)),
     )
 
 
 def nearest_listed(start: Sequence[float], action: int, states: Scope) -> list[float] | None:
     """Return the nearest of the states whose action differs, None where all have this one."""
-    features, points = states.ruleset.features, states.points[states.actions != action]
+    features, points = states.ruleset.observed_features, states.points[states.actions != action]
     if not len(points):
         return None
     spans = np.array([float(f.high) - float(f.low) or 1.0 for f in features])
@@ -221,10 +223,15 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
         action: what is chosen there, −1 for none.
     """
     origin, found = np.asarray(start, dtype=np.float64), []
-    inside = (ruleset.bounds[:, :, 0] <= origin) & (origin <= ruleset.bounds[:, :, 1])
-    for d, feature in enumerate(ruleset.features):
-        elsewhere = np.delete(inside, d, axis=1).all(axis=1)  # rules that a change of d alone can reach
+    now, slopes = ruleset.with_terms(origin[None])[0], coefficients(ruleset.features)
+    inside = (ruleset.bounds[:, :, 0] <= now) & (now <= ruleset.bounds[:, :, 1])
+    for d, feature in enumerate(ruleset.observed_features):
+        moved = [d, *(len(origin) + np.flatnonzero(slopes[:, d]))]
+        elsewhere = np.delete(inside, moved, axis=1).all(axis=1)  # rules that a change of d alone can reach
         values = tried_values(feature, ruleset.bounds[elsewhere, d])
+        for t in moved[1:]:
+            crossings = (ruleset.bounds[elsewhere, t] - now[t]) / slopes[t - len(origin), d] + origin[d]
+            values = np.union1d(values, values_around(feature, crossings))
         order = np.argsort(np.abs(values - origin[d]), kind="stable")[:TRIED]
         points = np.tile(origin, (len(order), 1))
         points[:, d] = values[order]
@@ -233,6 +240,20 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
             point = points[differs[0]]
             found.append((abs(point[d] - origin[d]) / (feature.high - feature.low), d, point.tolist()))
     return min(found)[2] if found else None
+
+
+def values_around(feature: Feature, crossings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values of a feature nearest to those at which a term reaches the end of an interval.
+
+    Where exactly it does is a matter of rounding: the neighbours on both sides are tried.
+    """
+    middle = np.unique(crossings)
+    if feature.is_integer:
+        values = (np.floor(middle)[:, None] + np.arange(-1, 3)).ravel()
+    else:
+        near = max(abs(feature.low), abs(feature.high)) * np.array([0, 1e-16, 1e-15, 1e-13, 1e-10])
+        values = (middle[:, None] + np.concatenate([near, -near])).ravel()
+    return np.unique(values[(feature.low <= values) & (values <= feature.high)])
 
 
 def tried_values(feature: Feature, ends: NDArray[np.generic]) -> NDArray[np.float64]:

@@ -18,7 +18,8 @@ from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import RuleError
 from ifthen.explanation.measures import table_values, visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
-from ifthen.rules.boxes.lists import compare
+from ifthen.rules.boxes.feasible import by_rounding
+from ifthen.rules.boxes.lists import compare, over_the_same_terms
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
@@ -65,7 +66,7 @@ def diff(a: Any, b: Any, task: TaskLike | None = None, names: tuple[str, str] = 
     if own is not None:
         return _on_table(a, b, tabular(own, "a diff"), names)
     rules_a, rules_b = ruleset_of(a), ruleset_of(b)
-    if rules_a.features != rules_b.features or rules_a.action_names != rules_b.action_names:
+    if rules_a.observed_features != rules_b.observed_features or rules_a.action_names != rules_b.action_names:
         raise RuleError(
             "rulesets can be compared only over the same features and actions, "
             f"not {rules_a!r} and {rules_b!r}."
@@ -105,7 +106,7 @@ def _everywhere(
     equal, points, listed, note = differing(a, b, visited)
     deeds = [deeds_of(rules, *choose_at(rules, points), rules.action_names) for rules in (a, b)]
     states = tuple(
-        DifferentState(values_by_name(a.features, point), None, first, second, "", None, None)
+        DifferentState(values_by_name(a.observed_features, point), None, first, second, "", None, None)
         for point, first, second in zip(points.tolist(), *deeds, strict=True)
     )
     where = where if listed is None else f"the {listed:,} states"
@@ -126,18 +127,19 @@ def differing(a: RuleSet, b: RuleSet, visited: NDArray[np.float64] | None) -> Di
         `(n, features)`; how many points there are where all were listed, None where the points are examples;
         why it is not known, "" where it is.
     """
-    vectors = all_vectors(a.features)
+    vectors = all_vectors(a.observed_features)
     if vectors is not None:
         points = vectors[choose_at(a, vectors)[0] != choose_at(b, vectors)[0]]
         return not len(points), points, len(vectors), ""
-    met = np.empty((0, len(a.features))) if visited is None else visited
+    met = np.empty((0, len(a.observed_features))) if visited is None else visited
     some, told_apart = shorter(a, b, met[:: len(met) // SHOWN + 1]), len(met) > 0
     lists = [rules for rules in (a, b) if isinstance(rules, DecisionList)]
     if len(lists) == 2:
         found = compare(*lists)
         witness = np.empty_like(some[:0]) if found.witness is None else np.array([found.witness])
         equal = False if told_apart else found.equal
-        note = f"the search gave up after {found.nodes:,} cells" if equal is None else ""
+        why = by_rounding(found.unsure) or f"the search gave up after {found.nodes:,} cells"
+        note = why if equal is None else ""
         return equal, some if told_apart else witness, None, note
     if visited is None:
         raise RuleError(
@@ -222,9 +224,14 @@ def compared_rules(a: Any, b: Any) -> dict[str, Any]:
 
 def own_rules(rules: RuleSet, others: RuleSet) -> tuple[str, ...]:
     """Return in words, numbered from 1, the rules whose condition and action no rule of the others has."""
-    left = Counter((box.tobytes(), int(a)) for box, a in zip(others.bounds, others.actions, strict=True))
+    mine, theirs = (
+        (each.bounds for each in over_the_same_terms(rules, others))
+        if rules.ordered and others.ordered
+        else (rules.bounds, others.bounds)
+    )
+    left = Counter((box.tobytes(), int(a)) for box, a in zip(theirs, others.actions, strict=True))
     own = []
-    for r, (box, action) in enumerate(zip(rules.bounds, rules.actions, strict=True)):
+    for r, (box, action) in enumerate(zip(mine, rules.actions, strict=True)):
         key = box.tobytes(), int(action)
         if left[key]:
             left[key] -= 1

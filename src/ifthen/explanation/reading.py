@@ -125,6 +125,7 @@ class Reading(Shown):
     def heading(self) -> str:
         """How the rules choose, and which states the shares are of."""
         lines = [f"{plural(len(self.rules), 'rule')}. {self.ruleset.how}"]
+        lines += [f"{words}." for words in self.ruleset.terms_in_words()]
         if self.has_shares:
             lines.append(f"Shares are of {self.where}.")
         if self.states and self.uncovered:

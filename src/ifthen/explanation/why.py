@@ -23,6 +23,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.rules.term import formula, has_own_name, sum_in_words
 from ifthen.simulate.scope import Number, listed, policy_and_task, ruleset_of, table_of, values_by_name
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
@@ -122,6 +123,7 @@ SHOWN = 5
 EDGE = 1e-9
 """Nearer states are told apart by rounding alone."""
 FEWEST_DIGITS = 4
+NEAR = 1e-11
 LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
 
 
@@ -164,6 +166,22 @@ class Explanation(Shown):
         return "" if self.rule is None else self.ruleset.rule_in_words(self.rule)
 
     @property
+    def terms(self) -> dict[str, float]:
+        """The value of every term, by name."""
+        point = self.ruleset.with_terms(np.array([list(self.observation.values())], dtype=np.float64))[0]
+        values = point[len(self.observation) :].tolist()
+        return {term.name: value for term, value in zip(self.ruleset.terms, values, strict=True)}
+
+    @property
+    def terms_in_words(self) -> list[str]:
+        """How the value of every term comes about: "tilt error = 0.5·x − angle = 0.5·0.2 − 0.1 = 0"."""
+        words = []
+        for term in self.ruleset.terms:
+            name = f"{term.name} = " if has_own_name(term) else ""
+            words.append(f"{name}{formula(term)} = {sum_in_words(term, self.observation)}")
+        return words
+
+    @property
     def asked(self) -> bool:
         """Whether the policy is ever asked there; taken as so without a task."""
         return self.standing.asked
@@ -173,6 +191,7 @@ class Explanation(Shown):
         changed, standing = self.counterfactual, self.standing
         return {
             "observation": dict(self.observation),
+            **({"terms": self.terms} if self.ruleset.terms else {}),
             **{name: getattr(self, name) for name in ("action", "rule", "words", "reason")},
             "others": [lost.to_dict() for lost in self.others],
             "scores": dict(self.scores),
@@ -193,6 +212,7 @@ class Explanation(Shown):
         else:
             lines = [f"At {at} the action is {self.action}: {self.reason}."]
         lines += [] if self.rule is None else [f"  {_numbered(self)}"]
+        lines += [f"  {words}" for words in self.terms_in_words]
         lines += [self.standing.words] if self.standing.words else []
         if self.others:
             lines.append("Other rules that match:")
@@ -218,7 +238,7 @@ class Explanation(Shown):
             return [f"What would change it: {self.counterfactual_note}."]
         changes = " and ".join(
             f"{f.name} = {changed_value(f, *there.changes[f.name])} instead of {self.shown[f.name]}"
-            for f in self.ruleset.features
+            for f in self.ruleset.observed_features
             if f.name in there.changes
         )
         then = "no rule would match" if there.rule is None else f"the action would be {there.action}"
@@ -249,7 +269,7 @@ def explain(
         if not (isinstance(observation, Mapping) and own.takes_names(observation)):
             observation = own.points_of(observation)
     if isinstance(observation, Mapping):
-        names = [f.name for f in rules.features]
+        names = [f.name for f in rules.observed_features]
         for name in observation:
             if name not in names:
                 raise RuleError(f"the rules know no feature {name!r}.{nearest(str(name), names)}")
@@ -284,7 +304,7 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
         explanations.append(
             Explanation(
                 ruleset=rules,
-                observation=values_by_name(rules.features, values),
+                observation=values_by_name(rules.observed_features, values),
                 rule=None if found is None else found.rule,
                 reason="no rule matches" if found is None else found.reason,
                 others=() if found is None else found.others,
@@ -301,7 +321,7 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
 def checked_points(ruleset: RuleSet, points: ArrayLike) -> NDArray[np.float64]:
     """Return observations `(n, features)`, or raise where one is outside the space or not whole."""
     batch = ruleset.checked_observations(points) + 0.0  # no -0.0
-    for d, feature in enumerate(ruleset.features):
+    for d, feature in enumerate(ruleset.observed_features):
         broken = batch[:, d] != np.rint(batch[:, d])
         if feature.is_integer and broken.any():
             raise RuleError(
@@ -323,7 +343,7 @@ def shown_values(ruleset: RuleSet, point: Sequence[float], given: Sequence[float
         given: the same before it was clipped to the features' ranges.
     """
     shown = {}
-    for d, (feature, value, said) in enumerate(zip(ruleset.features, point, given, strict=True)):
+    for d, (feature, value, said) in enumerate(zip(ruleset.observed_features, point, given, strict=True)):
         ends = np.append(np.unique(ruleset.bounds[:, d]), [feature.low, feature.high])
         counts = "" if said == value else f" (counts as {_with_unit(feature, number_in_words(value))})"
         shown[feature.name] = _with_unit(feature, short_number(said, ends)) + counts
@@ -342,6 +362,8 @@ def short_number(value: float, ends: NDArray[Any]) -> str:
 def changed_value(feature: Feature, before: float, after: float) -> str:
     """Return the value after a change; "just above 0.3" where it is the next number after a short one."""
     neighbour = float(np.nextafter(after, before))
+    if abs(after - (short := float(f"{after:.{LONG - 3}g}"))) < NEAR * abs(after):
+        neighbour = short  # where a term crosses the end of an interval, it need not be the next number
     if not feature.is_integer and len(number_in_words(after)) > LONG > len(number_in_words(neighbour)):
         side = "just above" if after > before else "just below"
         return f"{side} {_with_unit(feature, number_in_words(neighbour))}"

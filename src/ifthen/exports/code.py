@@ -9,7 +9,8 @@ floats, which are exact. Choices are equal to the last bit, in C as long as the 
 products and sums: GCC does not with `-std=c99`, Clang is told so in the file.
 
 In SQL one expression gives the action's name, NULL where no rule matches. Databases cannot be trusted to add
-strengths in our order, so rules with strengths become an equivalent decision list first. They also differ in
+strengths in our order, so rules with strengths become an equivalent decision list first. Terms are added in
+doubles, in parentheses that leave no other order. They also differ in
 how well they read long decimals (SQLite 3.40 gets one in ten thousand wrong by a bit): a bound with many
 digits is written as a whole number and powers of two.
 """
@@ -20,6 +21,7 @@ import keyword
 import math
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import reduce
 from typing import ClassVar, NamedTuple
 
 from ifthen.exports.parts import (
@@ -31,7 +33,7 @@ from ifthen.exports.parts import (
     rendered,
     title,
 )
-from ifthen.rules.feature import number_in_words
+from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.task import Task
 
@@ -59,7 +61,7 @@ class Language:
 
     Args:
         ruleset: the rules.
-        values: what stands for each feature's value.
+        values: what stands for the value of each feature, of terms too.
         actions: what stands for each action.
     """
 
@@ -97,8 +99,19 @@ class Language:
         return form.format(value=self.values[d], low=ends[0], high=ends[1])
 
     def in_ranges(self) -> str:
-        """Return the test that every value lies in its feature's range."""
-        return self.both.join(map(self.in_range, range(len(self.values))))
+        """Return the test that every observed value lies in its feature's range."""
+        return self.both.join(map(self.in_range, range(len(self.ruleset.observed_features))))
+
+    def sum(self, term: Feature) -> str:
+        """Return what a term adds up, in our order."""
+        own = {f.name: value for f, value in zip(self.ruleset.features, self.values, strict=False)}
+        words = ""
+        for name, coefficient in term.of:
+            sign = "-" if coefficient < 0 else "+" if words else ""
+            size = "" if abs(coefficient) == 1 else f"{self.number(abs(coefficient))} * "
+            gap = " " if words else ""
+            words += f"{gap}{sign}{gap if sign else ''}{size}{own[name]}"
+        return words
 
     def in_range(self, d: int) -> str:
         """Return the test that feature d lies in its range."""
@@ -181,19 +194,21 @@ class Python(Language):
 def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the module's source."""
     names = identifiers([f.name for f in ruleset.features], "feature", (*OWN.split(), *keyword.kwlist))
+    observed = names[: len(ruleset.observed_features)]
     code = Python(ruleset, names, [str(a) for a in range(len(ruleset.action_names))])
     clipped = [
         f"{n} = {f.low!r} if {n} < {f.low!r} else {f.high!r} if {n} > {f.high!r} else {n}"
-        for f, n in zip(ruleset.features, names, strict=True)
+        for f, n in zip(ruleset.observed_features, observed, strict=True)
         if f.clips
     ]
+    sums = [f"{n} = {code.sum(term)}" for n, term in zip(names[len(observed) :], ruleset.terms, strict=True)]
     return rendered(
         "policy.py.j2",
         about=(title(ruleset, task), EXACT, *ranges_in_words(ruleset)),
-        features=repr(tuple(feature.name for feature in ruleset.features)),
+        features=repr(tuple(feature.name for feature in ruleset.observed_features)),
         actions=repr(ruleset.action_names),
-        arguments=", ".join(names),
-        body=[*clipped, f"if not ({code.in_ranges()}):", "    return None", *code.choice()],
+        arguments=", ".join(observed),
+        body=[*clipped, f"if not ({code.in_ranges()}):", "    return None", *sums, *code.choice()],
     )
 
 
@@ -246,9 +261,11 @@ def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
     capitals = [name.upper() for name in ruleset.action_names]
     own = identifiers(capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS"))  # different also in capitals
     enum = [f"IFTHEN_{name}" for name in own]
-    code = C(ruleset, [f"s[{d}]" for d in range(len(ruleset.features))], enum)
-    clips = any(feature.clips for feature in ruleset.features)
-    outside = "a value is NaN" if all(f.clips for f in ruleset.features) else "a value lies outside its range"
+    observed = ruleset.observed_features
+    values = [f"s[{d}]" for d in range(len(observed))] + [f"t[{t}]" for t in range(len(ruleset.terms))]
+    code = C(ruleset, values, enum)
+    clips = any(feature.clips for feature in observed)
+    outside = "a value is NaN" if all(f.clips for f in observed) else "a value lies outside its range"
     return rendered(
         "policy.c.j2",
         about=title(ruleset, task),
@@ -259,8 +276,13 @@ def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
         argument="given" if clips else "s",
         body=[
             *(_clipped(code) if clips else []),
+            *([f"double t[{len(ruleset.terms)}];"] if ruleset.terms else []),
             f"if (!({code.in_ranges()}))",
             "    return IFTHEN_NONE;",
+            *(
+                f"t[{t}] = {code.sum(term)}; /* {one_line(term.name)} */"
+                for t, term in enumerate(ruleset.terms)
+            ),
             *code.choice(),
         ],
     )
@@ -269,7 +291,7 @@ def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
 def _clipped(code: C) -> list[str]:
     """Return lines that move values beyond the range of a feature that clips to its nearer end."""
     lines = ["double s[IFTHEN_FEATURES];"]
-    for d, feature in enumerate(code.ruleset.features):
+    for d, feature in enumerate(code.ruleset.observed_features):
         low, high, given = code.number(feature.low), code.number(feature.high), f"given[{d}]"
         value = f"{given} < {low} ? {low} : {given} > {high} ? {high} : {given}" if feature.clips else given
         lines.append(f"s[{d}] = {value};")
@@ -291,14 +313,27 @@ class SQL(Language):
         clips = self.ruleset.features[d].clips
         return f"{self.values[d]} IS NOT NULL" if clips else super().in_range(d)
 
+    def sum(self, term: Feature) -> str:
+        """Return what a term adds up, in doubles, with parentheses that leave no other order."""
+        parts, sizes = [], dict(term.of)
+        for d, feature in enumerate(self.ruleset.observed_features):
+            if feature.name in sizes:
+                value, low, high = self.values[d], self.number(feature.low, d), self.number(feature.high, d)
+                if feature.clips:
+                    ends = f"WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high}"
+                    value = f"CASE {ends} ELSE {value} END"
+                size = self.number(sizes[feature.name])
+                parts.append(f"CAST({size} AS DOUBLE PRECISION) * CAST({value} AS DOUBLE PRECISION)")
+        return reduce(lambda before, part: f"({before}) + ({part})", parts)
+
 
 def to_sql(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the expression, after comments on the columns it reads."""
     rules, exact = decision_list(ruleset, task)
     about = (title(ruleset, task), exact, *ranges_in_words(ruleset))
-    code = SQL(
-        rules, [identifier(f.name) for f in rules.features], [text_literal(n) for n in rules.action_names]
-    )
+    columns = [identifier(f.name) for f in rules.observed_features]
+    code = SQL(rules, columns, [text_literal(n) for n in rules.action_names])
+    code = SQL(rules, [*columns, *(f"({code.sum(term)})" for term in rules.terms)], code.actions)
     lines = [*(f"-- {line}" for line in about), f"CASE WHEN {code.in_ranges()} THEN CASE"]
     for r, action in enumerate(rules.actions.tolist()):
         tests, answer = code.condition(r), code.actions[action]

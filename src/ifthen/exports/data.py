@@ -16,9 +16,10 @@ from typing import Any
 from ifthen.environments.make import task_by_name
 from ifthen.errors import TaskError
 from ifthen.explanation.reading import Reading, read_rules
-from ifthen.exports.parts import title
+from ifthen.exports.parts import one_line, title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import formula, has_own_name
 from ifthen.rules.text.write import rules_text
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
@@ -70,7 +71,8 @@ def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
     for name, column in ruleset.extra_columns().items():  # weights are numbered from 0, that of x0
         names = [name] if column.ndim == 1 else [f"{name}_{i}" for i in range(column.shape[1])]
         learnt |= dict(zip(names, column.reshape(len(column), -1).T.tolist(), strict=True))
-    bounds = [f"{feature.name}_{end}" for feature in ruleset.features for end in ("low", "high")]
+    names = [f"{f.name} = {formula(f)}" if has_own_name(f) else f.name for f in ruleset.features]
+    bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["rule", *map(csv_cell, bounds), "action", *learnt])
@@ -88,7 +90,8 @@ def to_markdown(ruleset: RuleSet, task: Task | None = None) -> str:
 
 def to_latex(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return a `tabular` for the packages booktabs and amsmath."""
-    return f"% {title(ruleset, task)}\n{_in_order(ruleset, task).to_latex()}"
+    about = [title(ruleset, task), *map(one_line, ruleset.terms_in_words())]
+    return "".join(f"% {line}\n" for line in about) + _in_order(ruleset, task).to_latex()
 
 
 def _in_order(ruleset: RuleSet, task: Task | None) -> Reading:

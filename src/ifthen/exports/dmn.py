@@ -4,6 +4,9 @@ Hit policy FIRST is a decision list, row for row. With hit policy PRIORITY, rows
 that match, the one whose output comes first in the list of output values wins. A decision list can be written
 so if actions can be ordered such that a rule always comes before the rules it overrules. If not, the rows are
 the boxes of the equivalent decision tree: they do not overlap, so their order does not matter.
+
+A term is an input expression: a sum of clipped inputs. FEEL counts in decimal digits, so that a sum may
+differ from ours in its last bits.
 """
 
 from __future__ import annotations
@@ -76,24 +79,39 @@ def _rows(rules: RuleSet) -> list[Row]:
 
 def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int], about: str) -> str:
     """Return the whole file."""
-    names = identifiers([f.name for f in rules.features], "feature", FEEL_WORDS.split())
+    names = identifiers([f.name for f in rules.observed_features], "feature", FEEL_WORDS.split())
+    expressions = [*names, *(_feel_sum(term, rules.observed_features, names) for term in rules.terms)]
+    if rules.terms:
+        about += ". Engines add terms in decimal numbers: equal but for rounding at the ends of intervals"
     actions = [_feel_text(name) for name in rules.action_names]
     return rendered(
         "policy.dmn.j2",
         namespace=NAMESPACE,
         about=about,
         policy=policy,
+        data=names,
         inputs=[
             {
-                "name": name,
+                "expression": expression,
                 "label": _xml_text(f"{f.name} [{f.unit}]" if f.unit else f.name),
                 "allowed": "" if f.clips else f"[{_feel_number(f.low)}..{_feel_number(f.high)}]",
             }
-            for f, name in zip(rules.features, names, strict=True)
+            for f, expression in zip(rules.features, expressions, strict=True)
         ],
         outputs=", ".join(actions[a] for a in order),
         rows=[(list(map(_unary_test, rules.features, box)), actions[action]) for box, action in rows],
     )
+
+
+def _feel_sum(term: Feature, observed: Sequence[Feature], names: Sequence[str]) -> str:
+    """Return what a term adds up, from values that are clipped where features clip."""
+    parts = []
+    for feature, name in zip(observed, names, strict=True):
+        if feature.name in dict(term.of):
+            ends = _feel_number(feature.low), _feel_number(feature.high)
+            value = f"min(max({name}, {ends[0]}), {ends[1]})" if feature.clips else name
+            parts.append(f"{_feel_number(dict(term.of)[feature.name])} * {value}")
+    return " + ".join(parts)
 
 
 def _unary_test(feature: Feature, span: Span) -> str:

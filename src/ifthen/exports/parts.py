@@ -57,7 +57,7 @@ def equivalent(form: str, ruleset: RuleSet, task: Task | None) -> str:
 
 
 def ranges_in_words(ruleset: RuleSet) -> list[str]:
-    """Return a line for each feature: its name, its range and its unit."""
+    """Return a line for each observed feature: its name, its range and its unit."""
     return [
         one_line(
             f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
@@ -65,7 +65,7 @@ def ranges_in_words(ruleset: RuleSet) -> list[str]:
             + (f", {f.unit}" if f.unit else "")
             + ("; beyond, as at the nearer end" if f.clips else "")
         )
-        for f in ruleset.features
+        for f in ruleset.observed_features
     ]
 
 

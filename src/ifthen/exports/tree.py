@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.digits import plural
 from ifthen.errors import RuleError
-from ifthen.exports.parts import equivalent, rendered, title
+from ifthen.exports.parts import equivalent, one_line, rendered, title
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.simulate.scope import points_of, table_of
@@ -135,6 +135,7 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
                 f"a tree for rules of kind {ruleset.kind!r} needs states that can be listed: integer "
                 "features with few values, or a task."
             )
+        ruleset = terms_as_features(ruleset)
         axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
         if np.prod([float(len(axis.values)) for axis in axes]) <= CELL_LIMIT:
             sides = np.meshgrid(*(axis.values for axis in axes), indexing="ij")
@@ -149,6 +150,17 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
     except RecursionError:
         raise _unreadable() from None
     return DecisionTree(root, ruleset.features, ruleset.action_names)
+
+
+def terms_as_features(ruleset: RuleSet) -> RuleSet:
+    """Return a decision list that takes the values of its terms for granted, as if they were observed.
+
+    A tree for it asks about terms like any feature. It may have leaves that no observation comes to.
+    """
+    if not ruleset.terms:
+        return ruleset
+    features = [replace(feature, of=()) for feature in ruleset.features]
+    return type(ruleset)(ruleset.bounds, ruleset.actions, features, ruleset.action_names)
 
 
 def _edge_axis(feature: Feature, intervals: NDArray[Any]) -> Axis:
@@ -298,5 +310,5 @@ def _drawn(template: str, ruleset: RuleSet, task: Task | None, label: Callable[[
         if isinstance(node, Split):
             pending += [(node.no, number, "no"), (node.yes, number, "yes")]
     form = f"decision tree of {plural(len(edges) // 2, 'question')}"
-    about = title(ruleset, task), equivalent(form, ruleset, task)
+    about = title(ruleset, task), equivalent(form, ruleset, task), *map(one_line, ruleset.terms_in_words())
     return rendered(template, about=about, nodes=nodes, edges=edges)

@@ -3,8 +3,16 @@
 
 const MANY_ENDS = 100;  // of more rules than this that compare scores, the ends of intervals are not tried
 
-const inside = (policy, rule, point) =>
-  policy.bounds[rule].every(([low, high], d) => low <= point[d] && point[d] <= high);
+// Behind the features of a condition stand terms: sums of features, added up in the same order as in Python.
+const termValue = ({ of }, point) => of.reduce((total, [d, coefficient]) => total + coefficient * point[d], 0);
+const valueAt = (policy, point, d) => d < point.length ? point[d] : termValue(policy.terms[d - point.length], point);
+const inside = (policy, rule, point) => policy.bounds[rule].every(([low, high], d) => {
+  const value = valueAt(policy, point, d);
+  return low <= value && value <= high;
+});
+const restricts = ({ low, high }, [from, to]) => from > low || to < high;
+// Whether a rule's condition has slanted borders: it restricts a term.
+const slanted = ({ bounds, terms }, rule) => terms.some((term, t) => restricts(term, bounds[rule][bounds[rule].length - terms.length + t]));
 const allRules = policy => (policy.everyRule ??= policy.actions.map((_, rule) => rule));
 const matching = (policy, point, among = allRules(policy)) => among.filter(rule => inside(policy, rule, point));
 const actionAt = (policy, rule) => rule < 0 ? -1 : policy.actions[rule];
@@ -78,8 +86,13 @@ function clip(features, point) {
 // The nearest other value of one feature that leads to another action; null where there is none.
 function nearestChange(policy, features, point, d) {
   const { low, high } = features[d], here = actionAt(policy, decider(policy, point)), far = ({ value }) => Math.abs(value - point[d]);
-  const others = allRules(policy).filter(rule => policy.bounds[rule].every(([from, to], e) => e === d || (from <= point[e] && point[e] <= to)));
-  const places = changePlaces(policy, others, d, features[d]).filter(({ value }) => low <= value && value <= high);
+  const slopes = policy.terms.map(term => term.of.find(([e]) => e === d)?.[1] ?? 0), n = features.length;
+  const others = allRules(policy).filter(rule => policy.bounds[rule].every(([from, to], e) => {
+    const value = valueAt(policy, point, e);
+    return e === d || (e >= n && slopes[e - n]) || (from <= value && value <= to);
+  }));
+  const crossings = slopes.flatMap((slope, t) => slope ? others.flatMap(rule => policy.bounds[rule][n + t]).map(end => point[d] + (end - termValue(policy.terms[t], point)) / slope) : []);
+  const places = [...changePlaces(policy, others, d, features[d]), ...around(crossings, features[d])].filter(({ value }) => low <= value && value <= high);
   for (const place of places.sort((a, b) => far(a) - far(b))) {
     const moved = point.slice();
     moved[d] = place.value;
@@ -87,6 +100,14 @@ function nearestChange(policy, features, point, d) {
     if (action !== here) return { ...place, rule, action, distance: far(place) / (high - low || 1) };
   }
   return null;
+}
+
+// The values on both sides of those at which a term reaches the end of an interval.
+function around(crossings, { low, high, whole }) {
+  const tiny = (high - low) * 1e-9, at = value => ({ sign: "=", end: value, value });
+  return [...new Set(crossings)].flatMap(end => whole
+    ? [Math.floor(end) - 1, Math.floor(end), Math.ceil(end), Math.ceil(end) + 1].map(at)
+    : [{ sign: "<", end, value: end - tiny }, { sign: ">", end, value: end + tiny }]);
 }
 
 // Values at which something can change: the ends of intervals and the values just beyond them.

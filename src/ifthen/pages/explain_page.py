@@ -26,6 +26,7 @@ from ifthen.pages.tables import fact_rows, ladder_rows, number, verified
 from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import formula, has_own_name
 from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import task_of
 from ifthen.simulate.scope import ruleset_of, tabular
@@ -126,11 +127,13 @@ def policy_data(ruleset: RuleSet, name: str, part: StatePart | VisitPart) -> dic
     """Return everything that the page shows of a policy."""
     (where, shares), title = part.shares(ruleset), ruleset.notes_title
     notes = f"Beside a rule stands: {title[0].lower()}{title[1:]}. " if title else ""
+    terms = "".join(f"{words}. " for words in ruleset.terms_in_words())
+    places = {feature.name: d for d, feature in enumerate(ruleset.observed_features)}
     return {
         "name": name,
         "ordered": ruleset.ordered,
         "votes": ruleset.votes,
-        "how": f"{ruleset.how} {notes}{where}",
+        "how": f"{ruleset.how} {terms}{notes}{where}",
         "noted": ruleset.notes_title,
         "rules": [
             {
@@ -142,6 +145,17 @@ def policy_data(ruleset: RuleSet, name: str, part: StatePart | VisitPart) -> dic
             for r, (share, said) in enumerate(shares)
         ],
         "bounds": ruleset.bounds.tolist(),
+        "terms": [
+            {
+                "name": term.name,
+                "words": f"{term.name} = {formula(term)}" if has_own_name(term) else term.name,
+                "unit": term.unit,
+                "low": term.low,
+                "high": term.high,
+                "of": [[places[name], coefficient] for name, coefficient in term.of],
+            }
+            for term in ruleset.terms
+        ],
         "actions": ruleset.actions.tolist(),
         **part.policy_data(ruleset),
     }

@@ -38,13 +38,13 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
     return point;
   }
 
-  // Cells: between their edges the same rule decides, in lists exactly; elsewhere they are fine.
+  // Cells: between their edges the same rule decides, in lists without terms exactly; elsewhere they are fine.
   function edgesOf(d, reaching) {
     const [low, high] = span(d), ends = new Set([low, high]);
     if (task.features[d].whole && high - low <= MOST_VALUES) return Array.from({ length: high - low + 1 }, (_, i) => low + i);
     for (const [policy, rules] of reaching) {
       const parts = Math.round(Math.min(FINE, Math.max(COARSE, Math.sqrt(MOST_WORK / (rules.length + 1)))));
-      if (!policy.ordered) for (let i = 1; i < parts; i++) ends.add(low + (high - low) * i / parts);
+      if (!policy.ordered || policy.terms.length) for (let i = 1; i < parts; i++) ends.add(low + (high - low) * i / parts);
       if (policy.ordered || rules.length <= MANY_RULES) for (const rule of rules) policy.bounds[rule][d].filter(end => low < end && end < high).forEach(end => ends.add(end));
     }
     return [...ends].sort((a, b) => a - b);
@@ -53,7 +53,7 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
   const middles = (edges, d) => edges.slice(1).map((end, i) => task.features[d].whole ? Math.round((edges[i] + end) / 2) : (edges[i] + end) / 2);
 
   function reachingRules(policy) {
-    return allRules(policy).filter(rule => policy.bounds[rule].every(([low, high], d) => view.axes.includes(d) || (low <= view.fixed[d] && view.fixed[d] <= high)));
+    return allRules(policy).filter(rule => policy.bounds[rule].every(([low, high], d) => d >= view.fixed.length || view.axes.includes(d) || (low <= view.fixed[d] && view.fixed[d] <= high)));
   }
 
   function work() {
@@ -226,6 +226,7 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
 
   function paintBox(rule) {
     const policy = shown()[state.light.policy] ?? shown()[0], [horizontal, vertical] = view.axes, x = across();
+    if (slanted(policy, rule)) return;  // no box of the two features shows it
     const half = d => task.features[d].whole ? 0.5 : 0, bounds = policy.bounds[rule];
     const xs = [bounds[horizontal][0] - half(horizontal), bounds[horizontal][1] + half(horizontal)].map(x);
     const ys = flat() ? [state.size[1] - BOTTOM, TOP] : [bounds[vertical][0] - half(vertical), bounds[vertical][1] + half(vertical)].map(down());
@@ -345,6 +346,7 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
     const why = rule < 0 ? ": no rule matches." : `, by rule ${rule + 1}. ${reason(policy, point, rule, nameOf)}`;
     const parts = [make("p", { class: "reason" }, compared ? `${policy.name}: ` : "", make("b", {}, capital(nameOf(action))), why)];
     if (rule >= 0) parts.push(make("p", {}, make("q", {}, ...ruleText(policy.rules[rule].words))));
+    if (policy.terms.length) parts.push(make("ul", { class: "terms" }, ...policy.terms.map(term => make("li", {}, termText(term, point)))));
     const lost = rule < 0 ? [] : matching(policy, point).filter(other => other !== rule);  // stored points are rounded
     lost.sort((a, b) => order(policy, a, point) - order(policy, b, point));
     const items = lost.slice(0, MOST_OTHERS).map(other =>
@@ -352,6 +354,15 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
     if (lost.length > MOST_OTHERS) items.push(make("li", { class: "soft" }, `and ${lost.length - MOST_OTHERS} more`));
     if (lost.length) parts.push(make("h3", {}, "Other rules that match"), make("ul", {}, ...items));
     return [...parts, ...changes(policy, point)];
+  }
+
+  // How the value of a term comes about: "error = 0.5·x − y = 0.5·2 − 1 = 0".
+  function termText(term, point) {
+    const numbers = term.of.map(([d, coefficient], i) => {
+      const sign = coefficient < 0 ? (i ? " − " : "−") : i ? " + " : "", size = Math.abs(coefficient) === 1 ? "" : `${full(Math.abs(coefficient))}·`;
+      return `${sign}${size}${point[d] < 0 ? `(${full(point[d])})` : full(point[d])}`;
+    });
+    return `${term.words} = ${numbers.join("")} = ${full(termValue(term, point))}${term.unit && ` ${term.unit}`}`;
   }
 
   function changes(policy, point) {
@@ -367,7 +378,7 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
     const { bounds } = policies[i], place = view.shown.indexOf(i);
     if (place < 0 || (reaches(place, rule) && state.cells.rules[place].some(row => row.includes(rule)))) return [];
     const missed = task.features.map((_, d) => d).filter(d => !view.axes.includes(d) && (view.fixed[d] < bounds[rule][d][0] || view.fixed[d] > bounds[rule][d][1]));
-    if (!missed.length) return [make("p", {}, "In this picture other rules decide wherever it matches.")];
+    if (!missed.length) return [make("p", {}, slanted(policies[i], rule) ? "It decides nowhere in this picture." : "In this picture other rules decide wherever it matches.")];
     const button = make("button", { type: "button" }, "Move there"), towards = ([low, high]) => (low + high) / 2;
     button.addEventListener("click", () => slice.fix(view.fixed.map((value, d) => missed.includes(d) ? round(d, towards(bounds[rule][d])) : value)));
     const where = missed.map(d => `${task.features[d].name} is ${valueOf(d, view.fixed[d])} there`).join(", ");

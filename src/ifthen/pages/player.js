@@ -43,6 +43,10 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
     byId("forward").focus();
   }
 
+  // Terms are worked out from clipped values; features are shown as they were observed.
+  const shownValue = (point, d) => d < point.length ? point[d] : valueAt(policy(), clip(task.features, point), d);
+  const quantity = d => task.features[d] ?? policy().terms[d - task.features.length];
+
   // Lines and strips.
   function chart(look, ...inside) {
     const cursor = drawing("line", { class: "cursor", y1: 0, y2: HIGH });
@@ -51,7 +55,7 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
   }
 
   function lineRow(feature, d) {
-    const values = now.episode.points.map(point => point[d]), low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * 0.08;
+    const values = now.episode.points.map(point => shownValue(point, d)), low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * 0.08;
     const y = value => HIGH - (value - low + room) / (high - low + 2 * room) * HIGH;
     const path = drawing("path", { class: "line", d: values.map((value, i) => `${i ? "L" : "M"}${i} ${y(value).toFixed(2)}`).join("") });
     const band = drawing("rect", { class: "band", x: 0, width: Math.max(1, last()) });
@@ -73,7 +77,7 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
   function build() {
     const { actions, rules } = now.episode, own = policy();
     [now.rows, now.cursors] = [[], []];
-    const drawn = own.order.slice(0, MOST_DRAWN).sort((a, b) => a - b), rows = drawn.flatMap(d => lineRow(task.features[d], d));
+    const drawn = own.order.slice(0, MOST_DRAWN).sort((a, b) => a - b), rows = [...drawn, ...own.terms.map((_, t) => task.features.length + t)].flatMap(d => lineRow(quantity(d), d));
     rows.push(...stripRow("action", actions, action => colour(own, own.actions.indexOf(action), "action")));
     rows.push(...stripRow("rule", rules, number => colour(own, number, "rule")));
     byId("series").replaceChildren(...rows);
@@ -82,8 +86,8 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
   function showLines() {
     const point = now.episode.points[now.at], bounds = policy().bounds[rule()];
     for (const { d, y, band, value } of now.rows) {
-      const { low, high, unit } = task.features[d], [from, to] = bounds?.[d] ?? [low, high], open = !bounds || (from <= low && to >= high);
-      value.textContent = ` ${full(point[d])}${unit && ` ${unit}`}`;
+      const { low, high, unit } = quantity(d), [from, to] = bounds?.[d] ?? [low, high], open = !bounds || (from <= low && to >= high);
+      value.textContent = ` ${full(shownValue(point, d))}${unit && ` ${unit}`}`;
       const top = to >= high ? 0 : Math.max(0, y(to)), bottom = from <= low ? HIGH : Math.min(HIGH, y(from));
       band.setAttribute("y", top);
       band.setAttribute("height", open ? 0 : Math.max(1.5, bottom - top));

@@ -198,7 +198,7 @@ def change_in_words(why: Explanation) -> str:
         return f"What would change it: {why.counterfactual_note}."
     changes = " and ".join(
         f"{f.name} were {changed_value(f, *there.changes[f.name])}"
-        for f in why.ruleset.features
+        for f in why.ruleset.observed_features
         if f.name in there.changes
     )
     then = "no rule would match" if there.rule is None else f"{there.action}, by rule {there.rule + 1}"

@@ -6,6 +6,10 @@ stands behind them is never read.
 Tables are played with `bounds` as they are. Elsewhere the batch is laid out as `Intervals`: the smaller bound
 comes first, and an interval that reaches the edge of its feature's range is left open (−∞, +∞), because
 values beyond the range count as its edge.
+
+Rulesets may have terms (`ifthen.rules.term`), each its own coefficients: conditions are then intervals of
+features and, behind them, of terms. A ruleset with fewer terms than others has terms without any
+coefficient, whose value is 0, and leaves them open.
 """
 
 from __future__ import annotations
@@ -19,14 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.rules import box
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.strength import StrengthRules
+from ifthen.rules.term import coefficients, observed_of, ranges_of, term_value
 
 LIST, STRENGTH = 0, 1
+NO_TERMS = np.zeros((0, 0, 0))
 
 
 class RuleBatch(NamedTuple):
@@ -35,7 +41,7 @@ class RuleBatch(NamedTuple):
     how: int
     """How they choose: LIST (the first matching rule) or STRENGTH (the strongest matching rule)."""
     bounds: NDArray[Any]
-    """`(n, rules, features, 2)`: conditions as unordered bounds."""
+    """`(n, rules, features + terms, 2)`: conditions as unordered bounds."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
     learnt: NDArray[np.float64]
@@ -46,12 +52,14 @@ class RuleBatch(NamedTuple):
     """The constant before the state in predictions."""
     default: int = NULL_ACTION
     """The action where no rule matches; −1 for none."""
+    terms: NDArray[np.float64] = NO_TERMS
+    """`(n, terms, features)`: the coefficients of each ruleset's terms; only lists may have any."""
 
     def take(self, rulesets: NDArray[np.int64] | slice) -> Self:
         """Return some of the rulesets."""
         some: dict[str, Any] = {
             name: np.ascontiguousarray(getattr(self, name)[rulesets])
-            for name in ("bounds", "actions", "learnt", "lengths")
+            for name in ("bounds", "actions", "learnt", "lengths", *(("terms",) if self.terms.size else ()))
         }
         return self._replace(**some)
 
@@ -65,6 +73,8 @@ class RuleBatch(NamedTuple):
         for i, n in enumerate(self.lengths.tolist()):
             digest = common.copy()
             digest.update(rules[i, :n].data)
+            if self.terms.size:
+                digest.update((self.terms[i] + 0.0).tobytes())
             keys.append(digest.digest())
         return keys
 
@@ -75,9 +85,9 @@ class Intervals(NamedTuple):
     how: int
     """LIST or STRENGTH."""
     lows: NDArray[np.float64]
-    """`(n, rules, features)`: where intervals begin."""
+    """`(n, rules, features + terms)`: where intervals begin."""
     highs: NDArray[np.float64]
-    """`(n, rules, features)`: where they end."""
+    """`(n, rules, features + terms)`: where they end."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
     learnt: NDArray[np.float64]
@@ -87,19 +97,30 @@ class Intervals(NamedTuple):
     x0: float
     default: int
     floors: NDArray[np.float64]
-    """`(features,)`: the smallest value of each feature; predictions are made from clipped values."""
+    """`(features,)`: the smallest value of each feature; predictions and terms take clipped values."""
     ceilings: NDArray[np.float64]
     """`(features,)`: the largest value of each feature."""
+    terms: NDArray[np.float64]
+    """`(n, terms, features)`: coefficients."""
 
     @classmethod
     def of(cls, rules: RuleBatch, features: Sequence[Feature]) -> Self:
-        """Lay out a batch over features."""
-        floors, ceilings = (ends.astype(np.float64) for ends in lows_and_highs(tuple(features)))
+        """Lay out a batch over the features of its task."""
+        floors, ceilings = (ends.astype(np.float64) for ends in lows_and_highs(observed_of(features)))
+        least, most = floors, ceilings
+        if rules.terms.size:
+            if rules.how != LIST:
+                raise RuleError("only decision lists may have terms.")
+            wide = len(rules.terms), 1, len(floors)
+            own_ends = zip((floors, ceilings), ranges_of(rules.terms, floors, ceilings), strict=True)
+            least, most = (
+                np.concatenate([np.broadcast_to(ends, wide), own[:, None]], axis=2) for ends, own in own_ends
+            )
         ordered = box.decode(rules.bounds).astype(np.float64)
-        lows = np.where(ordered[..., 0] <= floors, -np.inf, ordered[..., 0])
-        highs = np.where(ordered[..., 1] >= ceilings, np.inf, ordered[..., 1])
+        lows = np.where(ordered[..., 0] <= least, -np.inf, ordered[..., 0])
+        highs = np.where(ordered[..., 1] >= most, np.inf, ordered[..., 1])
         own = rules.actions, rules.learnt, rules.lengths, float(rules.x0), rules.default
-        return cls(rules.how, lows, highs, *own, floors, ceilings)
+        return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms)
 
 
 def batch_of(ruleset: RuleSet) -> RuleBatch | None:
@@ -110,7 +131,8 @@ def batch_of(ruleset: RuleSet) -> RuleBatch | None:
         learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]
         return RuleBatch(STRENGTH, *own, learnt, lengths, ruleset.x0)
     if isinstance(ruleset, DecisionList):
-        return RuleBatch(LIST, *own, np.zeros((1, len(ruleset), 0)), lengths)
+        terms = coefficients(ruleset.features)[None] if ruleset.terms else NO_TERMS
+        return RuleBatch(LIST, *own, np.zeros((1, len(ruleset), 0)), lengths, terms=terms)
     return None
 
 
@@ -121,27 +143,49 @@ def stacked(rulesets: Sequence[RuleSet]) -> RuleBatch:
         raise RuleError(
             "only decision lists, or only strength rules with one x0, can be played as one batch."
         )
-    most = max(len(ruleset) for ruleset in rulesets)
 
     def filled(name: str) -> NDArray[Any]:
+        """Return the columns of all rulesets, zeros where one is shorter or has fewer terms."""
         columns = [getattr(part, name)[0] for part in parts]
-        out = np.zeros((len(parts), most, *columns[0].shape[1:]), dtype=columns[0].dtype)
+        shape = np.max([column.shape for column in columns], axis=0)
+        out = np.zeros((len(parts), *shape), dtype=np.result_type(*columns))
         for i, column in enumerate(columns):
-            out[i, : len(column)] = column
+            out[i][tuple(slice(size) for size in column.shape)] = column
         return out
 
     lengths = np.array([len(ruleset) for ruleset in rulesets], dtype=np.int64)
     own = filled("bounds"), filled("actions"), filled("learnt")
-    return RuleBatch(parts[0].how, *own, lengths, parts[0].x0)
+    terms = NO_TERMS
+    if any(part.terms.size for part in parts):
+        most = max(part.terms.shape[1] for part in parts)
+        terms = np.zeros((len(parts), most, len(rulesets[0].observed_features)))
+        for own_terms, part in zip(terms, parts, strict=True):
+            own_terms[: part.terms.shape[1]] = part.terms[0] if part.terms.size else 0.0
+    return RuleBatch(parts[0].how, *own, lengths, parts[0].x0, terms=terms)
+
+
+@lean_kernel
+def put_terms(rules: Intervals, i: int, points: NDArray[np.float64], lane: int) -> None:
+    """Write the values of ruleset i's terms behind the features of the point: `(…, features + terms)`."""
+    for t in range(rules.terms.shape[1]):
+        value = term_value(rules.terms, i, t, rules.floors, rules.ceilings, points, lane)
+        points[lane, len(rules.floors) + t] = value
 
 
 @kernel
 def is_inside(rules: Intervals, i: int, r: int, points: NDArray[np.float64], lane: int) -> bool:
     """Return whether rule r of ruleset i matches the point."""
-    for d in range(points.shape[1]):
+    features = len(rules.floors)
+    for d in range(features):
         value = points[lane, d]
         if value < rules.lows[i, r, d] or value > rules.highs[i, r, d]:
             return False
+    for t in range(rules.terms.shape[1]):
+        low, high = rules.lows[i, r, features + t], rules.highs[i, r, features + t]
+        if low > -math.inf or high < math.inf:
+            value = term_value(rules.terms, i, t, rules.floors, rules.ceilings, points, lane)
+            if value < low or value > high:
+                return False
     return True
 
 

@@ -33,7 +33,7 @@ class Blocks(NamedTuple):
     ends: NDArray[np.int64]
     """`(blocks,)`: where the rows of each block end; they begin where those before it end."""
     features: NDArray[np.int64]
-    """`(rows,)`: the feature of each row."""
+    """`(rows,)`: the feature or, counted on, the term of each row."""
     lows: NDArray[np.float64]
     """`(rows · 8,)`: where intervals begin,"""
     highs: NDArray[np.float64]
@@ -125,7 +125,10 @@ def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any) -> Any:
 
 @inlined_kernel
 def chosen_by_blocks(rules: Intervals, i: int, blocks: Blocks, points: NDArray[np.float64], lane: int) -> int:
-    """Return the action of individual i, whose rules `blocks` holds, at the point; −1 for none."""
+    """Return the action of individual i, whose rules `blocks` holds, at the point; −1 for none.
+
+    Behind the point's features stand the values of terms (`put_terms`), where the individual has any.
+    """
     best, top, row = NULL_ACTION, -math.inf, 0
     for block in range(len(blocks.ends)):
         mask = ALL

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,11 @@ from ifthen.errors import RuleError
 Kind = Literal["integer", "real"]
 INTEGER_LIMIT = 2**31 - 1
 REAL_LIMIT = 1e300  # sums and differences of bounds stay finite
+MOST_PARTS = 8
+ANY_TERM: Mapping[str, Any] = MappingProxyType(
+    {"kind": "real", "low": -REAL_LIMIT, "high": REAL_LIMIT, "clips": True}
+)
+"""What plain data of a term need not say: its range follows from its features."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,8 @@ class Feature:
         kind: "integer" or "real".
         unit: what it is measured in, such as "m"; put behind its values in words.
         clips: whether a value beyond the range counts as the nearer end of it; it is refused otherwise.
+        of: the features that a term adds up, each with its coefficient; empty for what is observed. Terms are
+            real and clip. `ifthen.term` makes them.
     """
 
     name: str
@@ -36,6 +44,7 @@ class Feature:
     kind: Kind = "integer"
     unit: str = ""
     clips: bool = False
+    of: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -49,6 +58,9 @@ class Feature:
         refuse_nul("a feature's name and unit", (self.name, self.unit), RuleError)
         if not isinstance(self.clips, bool):
             raise RuleError(f"clips of feature {self.name!r} must be true or false, not {self.clips!r}.")
+        object.__setattr__(self, "of", _checked_parts(self.name, self.of))
+        if self.of and (self.kind != "real" or not self.clips):
+            raise RuleError(f"{self.name!r} is a sum of features: its kind must be 'real', and it must clip.")
         for bound in ("low", "high"):
             label, value = f"{bound} of feature {self.name!r}", getattr(self, bound)
             number: int | float = (
@@ -64,6 +76,11 @@ class Feature:
     def is_integer(self) -> bool:
         """Whether the feature takes whole numbers only."""
         return self.kind == "integer"
+
+    @property
+    def is_term(self) -> bool:
+        """Whether the feature is a sum of others, which the ruleset works out, rather than observed."""
+        return bool(self.of)
 
     @property
     def width(self) -> int:
@@ -100,17 +117,40 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
         plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        own = {"unit": self.unit, "clips": self.clips}
+        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of)}
         return plain | {name: value for name, value in own.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
-        """Build a feature from `to_dict`'s plain data; unit and clips may be left out."""
-        if not isinstance(data, Mapping) or set(data) - {"unit", "clips"} != {"name", "kind", "low", "high"}:
+        """Build a feature from `to_dict`'s plain data; unit and clips may be left out, a term's range too."""
+        is_term = isinstance(data, Mapping) and "of" in data
+        given = {**ANY_TERM, **data} if is_term else data
+        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of"}
+        if not isinstance(given, Mapping) or set(given) - others != needed:
             raise RuleError(
-                f"a feature needs name, kind, low and high, and may have unit and clips, not {data!r}."
+                f"a feature needs name, kind, low and high, and may have unit, clips and of, not {data!r}."
             )
-        return cls(**data)
+        return cls(**given)
+
+
+def _checked_parts(name: str, parts: Any) -> tuple[tuple[str, float], ...]:
+    """Return the features of a term with their coefficients, given as pairs or by name, or raise."""
+    pairs = list(parts.items()) if isinstance(parts, Mapping) else parts
+    fits = isinstance(pairs, tuple | list) and all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs)
+    if not fits or not all(isinstance(part, str) and part for part, _ in pairs):
+        raise RuleError(
+            f"the term {name!r} needs coefficients by feature, as in {{'x': 0.5}}, not {parts!r}."
+        )
+    if len(pairs) > MOST_PARTS or len({part for part, _ in pairs}) < len(pairs):
+        raise RuleError(
+            f"the term {name!r} must add up 1 to {MOST_PARTS} different features, not "
+            f"{', '.join(part for part, _ in pairs)}."
+        )
+    label = f"a coefficient of the term {name!r}"
+    checked = [(part, real_number(label, c, -REAL_LIMIT, REAL_LIMIT, RuleError)) for part, c in pairs]
+    if not all(coefficient for _, coefficient in checked):
+        raise RuleError(f"{label} is 0: leave out its feature.")
+    return tuple(checked)
 
 
 def number_in_words(value: float) -> str:

@@ -30,7 +30,8 @@ from ifthen.rules.arrays import (
     rules_from,
 )
 from ifthen.rules.comparison import Comparison, Scoring
-from ifthen.rules.feature import Feature
+from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.term import coefficients, fitted_to, formula, has_own_name, with_terms
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class RuleSet(Shown, ABC):
     Args:
         bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
         actions: the actions, `(rules,)`, as indices into `action_names`.
-        features: name and range of each feature.
+        features: name and range of each feature: those that are observed, then the terms that the ruleset
+            makes of them (`ifthen.term`), if any. It is asked with what is observed alone.
         action_names: one name per action of the task.
     """
 
@@ -79,17 +81,23 @@ class RuleSet(Shown, ABC):
     def __init__(
         self, bounds: ArrayLike, actions: ArrayLike, features: Sequence[Feature], action_names: Sequence[str]
     ) -> None:
-        self.features = tuple(features)
-        if not all(isinstance(feature, Feature) for feature in self.features):
+        given = tuple(features)
+        if not all(isinstance(feature, Feature) for feature in given):
             raise RuleError(f"features must be Feature objects, such as task.features, not {features!r}.")
         self.action_names = tuple(str(name) for name in action_names)
         for what, names in (
-            ("feature", [f.name for f in self.features]),
+            ("feature", [f.name for f in given]),
             ("action", list(self.action_names)),
         ):
             if not names or len(set(names)) != len(names):
                 raise RuleError(f"{what} names must be given and differ from each other, not {shown(names)}.")
         refuse_nul("an action's name", self.action_names, RuleError)
+        self.features = fitted_to(given)
+        if self.terms and not self.ordered:
+            raise RuleError(
+                f"only decision lists may have terms: rules of kind {self.kind!r} have weights for features."
+            )
+        self._coefficients = frozen(coefficients(self.features))
         self.bounds = frozen(box.decode(checked_bounds(bounds, self.features)))
         self.actions = frozen(checked_actions(actions, len(self.bounds), self.action_names))
 
@@ -98,8 +106,28 @@ class RuleSet(Shown, ABC):
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
 
+    @property
+    def terms(self) -> tuple[Feature, ...]:
+        """The features that the ruleset makes of others."""
+        return tuple(feature for feature in self.features if feature.is_term)
+
+    @property
+    def observed_features(self) -> tuple[Feature, ...]:
+        """The features of the task: all but terms. Observations have one value for each."""
+        return self.features[: len(self.features) - len(self.terms)]
+
+    @property
+    def tests(self) -> int:
+        """How many comparisons the rules make: the ends of intervals inside the features' ranges.
+
+        "x ≤ 3" is one, "x in [1, 3]" two, and "x = 2" one.
+        """
+        inside = self.bounds != np.stack(lows_and_highs(self.features), axis=1)
+        one_value = inside.all(axis=2) & (self.bounds[..., 0] == self.bounds[..., 1])
+        return int(inside.sum() - one_value.sum())
+
     def choose(self, observations: ArrayLike) -> tuple[Ints, Ints]:
-        """Return the action and the deciding rule, each `(n,)`, for observations `(n, features)`.
+        """Return the action and the deciding rule, each `(n,)`, for observations `(n, observed features)`.
 
         Both are −1 where no rule matches.
         """
@@ -123,7 +151,7 @@ class RuleSet(Shown, ABC):
         """Return the actions `(n,)` that `choose` gives, without the rules that decide.
 
         Args:
-            points: `(n, features)`, inside the features' ranges.
+            points: `(n, observed features)`, inside the features' ranges.
         """
         return self.choose(points)[0]
 
@@ -153,12 +181,16 @@ class RuleSet(Shown, ABC):
 
     def _matching(self, batch: Floats) -> Mask:
         out = np.empty((len(batch), len(self)), dtype=np.bool_)
-        box.matches(self.bounds, batch, out)
+        box.matches(self.bounds, self.with_terms(batch), out)
         return out
 
+    def with_terms(self, points: Floats) -> Floats:
+        """Return points `(n, observed features)` in their ranges with the values of all terms behind."""
+        return with_terms(self._coefficients, points)
+
     def checked_observations(self, observation: ArrayLike) -> Floats:
-        """Return one observation or a batch as `(n, features)`, clipped where features clip, or raise."""
-        return checked_observations(observation, self.features)
+        """Return one observation or a batch as `(n, observed features)`, clipped or refused by their kind."""
+        return checked_observations(observation, self.observed_features)
 
     def subset(self, rules: ArrayLike) -> Self:
         """Return a ruleset of some of the rules only, given by number from 0, in the order given."""
@@ -172,6 +204,16 @@ class RuleSet(Shown, ABC):
     def with_bounds(self, bounds: ArrayLike) -> Self:
         """Return the same rules with other conditions, `(rules, features, 2)`."""
         return self._made(bounds, np.arange(len(self)))
+
+    def without_unused_terms(self) -> Self:
+        """Return the same rules without the terms that none of them restricts."""
+        whole = np.stack(lows_and_highs(self.features), axis=1)
+        used = (self.bounds != whole).any(axis=(0, 2)) | [not feature.is_term for feature in self.features]
+        if used.all():
+            return self
+        features = tuple(feature for feature, needed in zip(self.features, used, strict=True) if needed)
+        own = (*self.extra_columns().values(), *self.settings().values())
+        return type(self)(self.bounds[:, used], self.actions, features, self.action_names, *own)
 
     def _made(self, bounds: ArrayLike, rules: NDArray[Any]) -> Self:
         """Return a ruleset of the same kind with these conditions, and the rest of rules given by number."""
@@ -194,7 +236,7 @@ class RuleSet(Shown, ABC):
         return f"<{type(self).__name__}: {len(self)} rules over {', '.join(f.name for f in self.features)}>"
 
     def __str__(self) -> str:
-        digits, lines = len(str(len(self))), []
+        digits, lines = len(str(len(self))), self.terms_in_words()
         for r in range(len(self)):
             notes = self.rule_notes(r)
             lines.append(f"{r + 1:>{digits}}. {self.rule_in_words(r)}" + (f"  ({notes})" if notes else ""))
@@ -204,7 +246,11 @@ class RuleSet(Shown, ABC):
         """Return how the rules choose, and a table of them."""
         rows = ((str(r + 1), self.rule_in_words(r), self.rule_notes(r)) for r in range(len(self)))
         table = TextTable("", ("#", "rule", self.notes_title), tuple(rows))
-        return [f"{plural(len(self), 'rule')}. {self.how}", table.without_empty([""])]
+        return [f"{plural(len(self), 'rule')}. {self.how}", *self.terms_in_words(), table.without_empty([""])]
+
+    def terms_in_words(self) -> list[str]:
+        """Return what the terms with names of their own add up: "LET tilt error = 0.5·x − angle"."""
+        return [f"LET {term.name} = {formula(term)}" for term in self.terms if has_own_name(term)]
 
     def rule_in_words(self, rule: int) -> str:
         """Return rule number `rule` (from 0): IF … THEN …, or OTHERWISE … or ALWAYS … without a condition."""
@@ -292,7 +338,7 @@ class RuleSet(Shown, ABC):
         own = ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings)
         refuse_unknown("the ruleset", data, own)
         try:
-            features = tuple(Feature.from_dict(feature) for feature in data["features"])
+            features = fitted_to([Feature.from_dict(feature) for feature in data["features"]])
             action_names = tuple(str(name) for name in data["actions"])
             rules = rules_from(data["rules"], features, action_names, tuple(kind.own_columns))
             columns = ([rule[name] for rule in data["rules"]] for name in kind.own_columns)

@@ -124,7 +124,7 @@ def same_at(rules: RuleSet, points: Floats) -> RuleSet:
     """Return the rules without what makes no difference at points `(n, features)`."""
     draft = Draft(rules, points)
     shorten(draft, widen=True)
-    return with_otherwise(draft.rules_left())
+    return with_otherwise(draft.rules_left()).without_unused_terms()
 
 
 NEAREST = 16
@@ -227,11 +227,11 @@ def fair_steps(ruleset: RuleSet, task: Task, training: int) -> int | None:
     return min(training // SHARE, MOST_STEPS[environment_simulator(cast(EnvTask, task)).cheap])
 
 
-def size_of(rules: RuleSet) -> tuple[int, int, int]:
-    """Return the numbers of rules, of conditions on single features, and of their ends inside the range."""
+def size_of(rules: RuleSet) -> tuple[int, int, int, int]:
+    """Return the numbers of rules, of conditions, of their ends inside the features' ranges, and of terms."""
     lows, highs = lows_and_highs(rules.features)
     ends = np.stack([rules.bounds[..., 0] > lows, rules.bounds[..., 1] < highs])
-    return len(rules), int(ends.any(axis=0).sum()), int(ends.sum())
+    return len(rules), int(ends.any(axis=0).sum()), int(ends.sum()), len(rules.terms)
 
 
 def with_otherwise(rules: RuleSet) -> RuleSet:

@@ -224,7 +224,7 @@ class Measure:
         table = self.tables([rules])
         performance = self.performances(table)[0]
         fraction = performance / optimum if optimum > 0 and self.task.floor == 0 else float("nan")
-        return Rung(rules, performance, fraction, int((table[0] != self.given).sum()))
+        return Rung(rules.without_unused_terms(), performance, fraction, int((table[0] != self.given).sum()))
 
 
 def one_rule_less(rules: Rules) -> Iterator[Rules]:

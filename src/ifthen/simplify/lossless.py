@@ -65,7 +65,8 @@ def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = 
     if intervals != "keep":
         trim_intervals(draft, edges=intervals == "tight")
     proof = BOX_BY_BOX if draft.points is None else AT_EVERY_POINT
-    return Lossless(draft.rules_left(), len(given) - len(ruleset) + removed, merged, proof)
+    left = draft.rules_left().without_unused_terms()
+    return Lossless(left, len(given) - len(ruleset) + removed, merged, proof)
 
 
 def shorten(draft: Draft, widen: bool) -> tuple[int, int]:
@@ -172,6 +173,7 @@ class Draft:
         self.ruleset, self.bounds, self.points = ruleset, ruleset.bounds.copy(), points
         self.kept = np.ones(len(ruleset), dtype=np.bool_)
         if points is not None:
+            self.values = ruleset.with_terms(points)
             self.matching = ruleset.matches(points)
             self.actions, self.deciders = ruleset.decide(self.matching, points)
 
@@ -195,7 +197,7 @@ class Draft:
 
     def _same_at(self, points: Floats, rules: list[int], kept: Mask, bounds: Box) -> bool:
         """Ask the rules at every point whose match set changes with `rules`; note it where actions stay."""
-        places = points[:, None]
+        places = self.values[:, None]
         within = (bounds[rules, :, 0] <= places) & (places <= bounds[rules, :, 1])
         columns = within.all(axis=2) & kept[rules]
         at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
@@ -214,7 +216,7 @@ class Draft:
 
     def steps(self, feature: int) -> NDArray[Any]:
         """Return the bounds worth trying for a feature, in increasing order: the values of the points."""
-        values = self.bounds[:, feature] if self.points is None else self.points[:, feature]
+        values = self.bounds[:, feature] if self.points is None else self.values[:, feature]
         return np.unique(values).astype(self.bounds.dtype)
 
     def rules_left(self) -> RuleSet:
@@ -274,7 +276,10 @@ def decision_list_of(
     if (scope.actions < 0).all():
         raise RuleError(f"no rule of {ruleset!r} matches anywhere that matters: there is nothing to convert.")
     allowed = scope.actions[:, None] == np.arange(len(ruleset.action_names))
-    found = shortest_list(scope.points, allowed, ruleset.features, ruleset.action_names, effort=effort)
+    names = ruleset.observed_features, ruleset.action_names
+    found = shortest_list(scope.points, allowed, *names, effort=effort)
     if shortened is not None and len(shortened) < len(found.rules):
+        if shortened.terms:  # what is known of lists is known of those without terms
+            return shortened, "Whether fewer would do is not known."
         found = replace(found, rules=shortened)
     return found.rules, found.how

@@ -203,7 +203,7 @@ def _by_play(
     same = "the same action in" if not changed else f"another action in {changed:,} of"
     first = "a state without a rule" if before.failed else f"mean return {in_units(before.performance)}"
     sizes = [size_of(each) for each in (ruleset, rules)]
-    given, left = (f"{plural(n, 'rule')} with {plural(ends, 'condition')}" for n, ends, _ in sizes)
+    given, left = (f"{plural(n, 'rule')} with {plural(ends, 'condition')}" for n, ends, *_ in sizes)
     words = (
         f"{given} became {left}: {first} before, mean return {in_units(after.performance)} "
         f"now over {len(seeds):,} episodes; {same} {scope.words}. Nothing is guaranteed for other states or "

@@ -93,7 +93,7 @@ class Scope:
 
     def vector(self, point: int) -> dict[str, Number]:
         """Return a point as values by feature name."""
-        return values_by_name(self.ruleset.features, self.points[point].tolist())
+        return values_by_name(self.ruleset.observed_features, self.points[point].tolist())
 
 
 def ruleset_of(policy: Any) -> RuleSet:
@@ -150,7 +150,7 @@ def listed(ruleset: RuleSet, task: Task | None = None, most: int = MOST_VECTORS)
     table, words = table_of(ruleset, task), where_in_words(ruleset, task)
     if table is not None:
         return Scope(ruleset, table.dynamics.points, words, "decision state")
-    vectors = all_vectors(ruleset.features, most)
+    vectors = all_vectors(ruleset.observed_features, most)
     return None if vectors is None else Scope(ruleset, vectors, words, "feature vector")
 
 
@@ -177,7 +177,7 @@ def where_in_words(ruleset: RuleSet, task: Task | None = None) -> str:
         return f"the {f'{n:,} decision states' if n > 1 else 'only decision state'} of {task.name}"
     if task is not None:
         return f"every observation of {task.name}"
-    ranges = ", ".join(f"{f.name} from {f.low} to {f.high}" for f in ruleset.features)
+    ranges = ", ".join(f"{f.name} from {f.low} to {f.high}" for f in ruleset.observed_features)
     return f"every observation with {ranges}"
 
 

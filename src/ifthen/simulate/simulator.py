@@ -276,7 +276,7 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
     ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, RuleSet):
         raise TaskError(f"a policy in {task.name} must be a RuleSet or a trained system, not {policy!r}.")
-    if ruleset.features != task.features or ruleset.action_names != task.action_names:
+    if ruleset.observed_features != task.features or ruleset.action_names != task.action_names:
         raise TaskError(
             f"the ruleset speaks of {described(ruleset)}, but task {task.name} has {described(task)}."
         )
@@ -285,7 +285,7 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
 
 def described(owner: RuleSet | Task) -> str:
     """Return features and actions in short, for error messages."""
-    features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features)
+    features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features if not f.is_term)
     return f"{features} and actions {', '.join(owner.action_names)}"
 
 

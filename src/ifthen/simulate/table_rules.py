@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold
-from ifthen.rules.batch import LIST, RuleBatch, is_stronger
+from ifthen.rules.batch import LIST, Intervals, RuleBatch, choose_lanes, is_stronger
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.rules.strength import prediction
@@ -28,11 +28,22 @@ from ifthen.tasks.table import Dynamics, TabularTask
 def policy_tables(task: TabularTask, rules: RuleBatch, threads: int = 1) -> NDArray[np.int16]:
     """Return the action of every ruleset in every decision state, `(n, D)`, −1 for none."""
     out = np.empty((len(rules.lengths), len(task.decision_states)), dtype=np.int16)
+    if rules.terms.size:
+        return _tables_with_terms(task, rules, out)
 
     def work(first: int, last: int) -> None:
         fill_policy_tables(first, last, rules, task.dynamics, out)
 
     for_slices(work, len(out), threads, task.grain)
+    return out
+
+
+def _tables_with_terms(task: TabularTask, rules: RuleBatch, out: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Ask the rulesets state by state: the values of a term are too many for a mask each."""
+    laid_out, actions = Intervals.of(rules, task.features), np.empty(out.shape[1], dtype=np.int64)
+    for i, table in enumerate(out):
+        choose_lanes(laid_out, np.full(out.shape[1], i), task.dynamics.points, actions)
+        table[:] = actions
     return out
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel, kernel, lean_kernel
-from ifthen.rules.batch import Intervals
+from ifthen.rules.batch import Intervals, put_terms
 from ifthen.rules.blocks import Blocks, chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
 from ifthen.tasks.twin import call_step
@@ -82,9 +82,14 @@ def play_episode(
     points: NDArray[np.float64],
     rewards: NDArray[np.float64],
 ) -> tuple[float, int, int]:
-    """Play ruleset i on from row 0 of states and points; return its gain, steps and ending."""
-    gained, factor = 0.0, 1.0
+    """Play ruleset i on from row 0 of states and points; return its gain, steps and ending.
+
+    Behind the features, the row of points has room for the values of terms.
+    """
+    gained, factor, has_terms = 0.0, 1.0, rules.terms.shape[1] > 0
     for t in range(t_max):
+        if has_terms:
+            put_terms(rules, i, points, 0)
         action = chosen_by_blocks(rules, i, blocks, points, 0)
         if action < 0:
             return gained, t, NO_RULE
@@ -109,15 +114,19 @@ def play_items(
     out: Episodes,
 ) -> None:
     """Play the items `first` to `last − 1` and write what they got; `out` is `(n · k,)`."""
-    k = len(starts.states)
-    states, points, rewards = np.empty_like(starts.states[:1]), np.empty_like(starts.points[:1]), np.empty(1)
+    k, features = starts.points.shape
+    states, points, rewards = (
+        np.empty_like(starts.states[:1]),
+        np.zeros((1, rules.lows.shape[2])),
+        np.empty(1),
+    )
     blocks, present = new_blocks(rules), -1
     for item in range(first, last):
         i, e = item // k, item % k
         if i != present:
             fill_blocks(rules, i, blocks)
             present = i
-        states[0], points[0] = starts.states[e], starts.points[e]
+        states[0], points[0, :features] = starts.states[e], starts.points[e]
         gained, steps, ending = play_episode(
             address, rules, i, blocks, starts.t_max, gamma, states, points, rewards
         )

@@ -64,6 +64,8 @@ class PittsburghSystem(System):
                 "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
                 "ifthen.prune(ruleset, task, to='list').ruleset."
             )
+        if start.terms:
+            raise ParameterError(f"{self.name} starts from rules without terms.")
         named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
         if named[0] != named[1] or start.action_names != task.action_names:
             raise ParameterError(f"start has {described(start)}, but {task.name} has {described(task)}.")

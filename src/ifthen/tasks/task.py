@@ -150,6 +150,8 @@ class Task(Shown, ABC):
             if not listed or not all(isinstance(part, kind) for part in parts):
                 raise TaskError(f"{what} must be a tuple of {called}, not {shown(parts)}.")
             object.__setattr__(self, what, tuple(parts))
+        if any(feature.is_term for feature in self.features):
+            raise TaskError("a task has features that are observed; terms belong to a ruleset.")
         refuse_nul("a name of a task or action", (self.name, *self.action_names), TaskError)
         labelled = (("feature", [f.name for f in self.features]), ("action", list(self.action_names)))
         for what, labels in labelled:

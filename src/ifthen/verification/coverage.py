@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ifthen.digits import plural
 from ifthen.rules.boxes.cover import coverage, widen
+from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.space import RankSpace, box_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, values_by_name
@@ -33,6 +34,7 @@ def _everywhere(case: Case) -> Result:
     found = coverage(ruleset.bounds, ruleset.features, budget=case.budget, limit=GAPS)
     undecided = share_in_words(1 - found.decided_share)
     rest = f"; the search gave up with {undecided} of the space not looked at" if found.gave_up else ""
+    rest = f"; {by_rounding(found.unsure)}" if found.unsure else rest
     if not found.holes:
         why = f"no observation without a rule was found{rest}" if rest else "every observation has a rule"
         return Result(found.complete, why)
@@ -42,15 +44,18 @@ def _everywhere(case: Case) -> Result:
     amount = round(found.uncovered_share * size) if counted else found.uncovered_share
     gaps: list[dict[str, Any]] = []
     for hole in found.holes:
-        witness = values_by_name(ruleset.features, hole.witness)
+        witness = values_by_name(ruleset.observed_features, hole.witness)
         gaps.append(
             {"box": box_in_words(hole.box, ruleset.features), "witness": witness, "share": hole.share}
         )
     total = size if counted else 1.0
     data = {"amount": amount, "total": total, "decided_share": found.decided_share, "holes": gaps}
-    some = plural(int(amount), "feature vector") if counted else f"{share_in_words(amount)} of the space"
+    about = "about " if ruleset.terms else ""  # its share is estimated
+    some = (
+        plural(int(amount), "feature vector") if counted else f"{about}{share_in_words(amount)} of the space"
+    )
     if not amount:
-        some = "an edge of the space without volume"
+        some = "a part too small to measure" if ruleset.terms else "an edge of the space without volume"
     has = "have" if counted and amount != 1 else "has"
     why = f"{'at least ' if found.gave_up else ''}{some} {has} no rule{rest}"
     return Result(False, why, (_finding(ruleset, data, len(gaps)),))
@@ -98,7 +103,7 @@ def _finding(ruleset: RuleSet, data: dict[str, Any], count: int, way: str = "") 
 
 def _in_words(ruleset: RuleSet, gap: dict[str, Any]) -> str:
     """Return a gap as its box, with a point in it where the box has more than one."""
-    witness = vector_in_words(gap["witness"], ruleset.features)
+    witness = vector_in_words(gap["witness"], ruleset.observed_features)
     if gap["box"] == witness.replace(", ", " AND "):
         return str(gap["box"])
     count = f"{plural(gap['states'], 'state')}, " if "states" in gap else ""
@@ -112,7 +117,8 @@ def _gaps(scope: Scope, missing: NDArray[np.int64]) -> tuple[list[dict[str, Any]
     """
     gaps: list[dict[str, Any]] = []
     left, count, ruleset = missing, 0, scope.ruleset
-    bounds, points = ruleset.bounds.astype(np.float64), np.repeat(scope.points[missing, :, None], 2, axis=2)
+    values = ruleset.with_terms(scope.points[missing])
+    bounds, points = ruleset.bounds.astype(np.float64), np.repeat(values[:, :, None], 2, axis=2)
     space = RankSpace(ruleset.features, np.concatenate([bounds, points]))
     rules, ranks = space.ranks(bounds), space.ranks(points)
     while len(left):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import plural
-from ifthen.rules.boxes.lists import compare, overlaps
+from ifthen.rules.boxes.lists import compare, overlaps, point_of
 from ifthen.rules.boxes.space import box_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, values_by_name
@@ -73,7 +73,8 @@ def _dead(ruleset: RuleSet, scope: Scope | None, r: int, by: tuple[int, ...]) ->
     several = "shadowed" if ruleset.ordered else "never-strongest"
     data = {"reason": "subsumed" if len(by) == 1 else several, "beaten_by": list(by)}
     if scope is None:
-        witness = values_by_name(ruleset.features, ruleset.bounds[r, :, 0].tolist())
+        found = point_of(ruleset, r)
+        witness = None if found is None else values_by_name(ruleset.observed_features, found)
     else:
         witness = scope.vector(int(scope.matching[:, r].argmax()))
     return Finding("dead-rule", "problem", text, (r, *by), witness, data)
@@ -161,6 +162,8 @@ def no_conflicts(case: Case) -> Result:
     number, pairs, how = _conflicts_everywhere(ruleset, n) if scope is None else _conflicts_at(scope, n)
     if not number:
         aside = " (OTHERWISE, the last, is not counted)" if has_default else ""
+        if ruleset.terms and scope is None:
+            aside += "; where boxes only touch, rounding decides, and that is not counted"
         return Result(True, f"no two rules that overlap propose different actions{aside}")
     why = f"{number:,} pairs of rules overlap and propose different actions"
     if number == 1:
@@ -184,14 +187,16 @@ def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str
             "rules": list(pair),
             "share": region.share,
             "box": box_in_words(region.box, ruleset.features),
-            "witness": values_by_name(ruleset.features, region.witness),
+            "witness": values_by_name(ruleset.observed_features, region.witness),
         }
         for pair, region in found[:LISTED]
     ]
     if not pairs:
         return 0, [], ""
     share = share_in_words(pairs[0]["share"]) if pairs[0]["share"] else "an edge without volume"
-    example = vector_in_words(pairs[0]["witness"], ruleset.features)
+    if ruleset.terms:
+        share = f"about {share}" if pairs[0]["share"] else "a part too small to measure"
+    example = vector_in_words(pairs[0]["witness"], ruleset.observed_features)
     return len(found), pairs, f"{share} of the space, such as {example}"
 
 
@@ -218,7 +223,7 @@ def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
     amounts = [*biggest["taken"], biggest["amount"] - sum(biggest["taken"])]
     counted = zip(names, amounts, strict=True)
     whose = ", ".join(f"{name} is taken in {amount:,}" for name, amount in counted if amount)
-    example = vector_in_words(biggest["witness"], scope.ruleset.features)
+    example = vector_in_words(biggest["witness"], scope.ruleset.observed_features)
     how = f"{plural(biggest['amount'], scope.unit)}, such as {example}" + (f": {whose}" if whose else "")
     return len(first), pairs, how
 

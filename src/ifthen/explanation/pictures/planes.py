@@ -3,8 +3,8 @@
 Those features are drawn that matter: the action changes where they take another value that occurs too.
 
 A plane has regions, in each of which one rule decides. Between the ends of intervals nothing changes in a
-decision list, so that its regions are exact. Rules that are weighed against each other share regions along
-slanted lines: these are followed on a fine grid.
+decision list, so that its regions are exact. Rules that are weighed against each other, and conditions on
+terms, have borders along slanted lines: these are followed on a fine grid.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ifthen.errors import ParameterError, nearest
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Scope, choose_at, median_point
 
 DOWNWARDS = ("y", "row")
@@ -46,14 +47,14 @@ def fixed_values(
 ) -> NDArray[np.float64]:
     """Return the values at which features are fixed, `(features,)`; see `slice_figure`."""
     if scope is None:
-        middles = [f.low / 2 + f.high / 2 for f in ruleset.features]
-        whole = [feature.is_integer for feature in ruleset.features]
+        middles = [f.low / 2 + f.high / 2 for f in ruleset.observed_features]
+        whole = [feature.is_integer for feature in ruleset.observed_features]
         values = np.where(whole, np.floor(middles), middles)
     else:
         values = median_point(scope.points)
     for name, value in (at or {}).items():
         d = _number_of(ruleset, name)
-        feature = ruleset.features[d]
+        feature = ruleset.observed_features[d]
         if not feature.low <= value <= feature.high or (feature.is_integer and value % 1):
             kind = "whole" if feature.is_integer else "real"
             raise ParameterError(
@@ -65,7 +66,7 @@ def fixed_values(
 
 def _number_of(ruleset: RuleSet, name: str) -> int:
     """Return a feature's number, or raise."""
-    names = [feature.name for feature in ruleset.features]
+    names = [feature.name for feature in ruleset.observed_features]
     if name not in names:
         raise ParameterError(f"unknown feature {name!r}.{nearest(str(name), names)}")
     return names.index(name)
@@ -82,7 +83,7 @@ def chosen_pairs(ruleset: RuleSet, scope: Scope | None, features: int) -> list[t
     """Return all pairs of the `features` features that matter most; one number where there is one feature."""
     if scope is None:
         restricted = (ruleset.bounds != np.stack(lows_and_highs(ruleset.features), axis=1)).any(axis=2)
-        order = np.argsort(-restricted.sum(axis=0), kind="stable").tolist()
+        order = np.argsort(-by_feature(ruleset, restricted).sum(axis=0), kind="stable").tolist()
     else:
         order = ranked(ruleset, scope)
     most = sorted(order[:features])
@@ -119,15 +120,22 @@ def importance(ruleset: RuleSet, scope: Scope) -> NDArray[np.float64]:
     lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(ruleset.features))
     least, most = ruleset.bounds[..., 0], ruleset.bounds[..., 1]
     # Payoffs are predicted from all features; elsewhere only those in a condition can change the action.
-    spoken_of = ((least > lows) | (most < highs)).any(axis=0) | (not ruleset.ordered)
+    spoken_of = by_feature(ruleset, (least > lows) | (most < highs)).any(axis=0) | (not ruleset.ordered)
     for d in np.flatnonzero(spoken_of):
         moved[:, d] = np.concatenate([np.roll(points[:, d], shift) for shift in shifts])
         changed[d] = (choose_at(ruleset, moved)[0] != np.tile(actions, SWAPS)).mean()
         moved[:, d] = np.tile(points[:, d], SWAPS)
     widths = np.where(highs > lows, highs - lows, 1.0)
     left_out = np.where(highs > lows, 1 - (most - least) / widths, 0.0)
-    found: NDArray[np.float64] = changed + FEW * ((scope.shares + FEW / len(ruleset)) @ left_out)
+    weights = scope.shares + FEW / len(ruleset)
+    found: NDArray[np.float64] = changed + FEW * (weights @ by_feature(ruleset, left_out))
     return found
+
+
+def by_feature(ruleset: RuleSet, amounts: NDArray[Any]) -> NDArray[Any]:
+    """Return amounts `(rules, features + terms)` by observed feature; a term's count for all its features."""
+    n, parts = len(ruleset.observed_features), coefficients(ruleset.features) != 0
+    return amounts[:, :n] + amounts[:, n:] @ parts if len(parts) else amounts
 
 
 class Regions(NamedTuple):
@@ -208,10 +216,11 @@ def regions(ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]) -
         pair: the numbers of the features, the horizontal one first; one number gives a single row.
         fixed: the value of every feature, `(features,)`; those of the pair do not matter.
     """
-    others = [d for d in range(len(ruleset.features)) if d not in pair]
+    others = [d for d in range(len(fixed)) if d not in pair]
     lows, highs = ruleset.bounds[:, others, 0], ruleset.bounds[:, others, 1]
     reaching = ruleset.bounds[((lows <= fixed[others]) & (fixed[others] <= highs)).all(axis=1)]
-    sides = [_edges(ruleset.features[d], reaching[:, d], ruleset.ordered) for d in pair]
+    exact = ruleset.ordered and not ruleset.terms  # borders along a term are slanted
+    sides = [_edges(ruleset.features[d], reaching[:, d], exact) for d in pair]
     across, down = sides if len(pair) == 2 else (sides[0], np.array([0.0, 1.0]))
     columns, rows = len(across) - 1, len(down) - 1
     points = np.tile(fixed, (rows * columns, 1))

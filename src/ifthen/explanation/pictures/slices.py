@@ -82,7 +82,7 @@ def slice_figure(
     planes = [regions(ruleset, pair, fixed) for pair in pairs]
     covers = [_covered(scope, plane) for plane in planes]
     visited = scope if scope is not None and scope.unit == "visited state" else None
-    paths = visited is not None and len(ruleset.features) == 2
+    paths = visited is not None and len(ruleset.observed_features) == 2
     keys = _keys(ruleset, planes, covers)
     if visited is not None:
         mark = {"linewidth": 0.8} if paths else {"linestyle": "none", "marker": ".", "markersize": 3}
@@ -216,7 +216,7 @@ def _fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequenc
     own = pairs[0] if len(pairs) == 1 else ()
     words = [
         f"{feature.name} = {number_in_words(float(f'{value:.4g}'))}"
-        for d, (feature, value) in enumerate(zip(ruleset.features, fixed.tolist(), strict=True))
+        for d, (feature, value) in enumerate(zip(ruleset.observed_features, fixed.tolist(), strict=True))
         if d not in own
     ]
     return ("the others at " if len(pairs) > 1 else "at ") + ", ".join(words) if words else ""

@@ -68,7 +68,7 @@ def drawings(ruleset: RuleSet, task: Task | None = None) -> dict[str, Callable[[
     played = task if table is None else None
     if played is not None:
         found["policy"] = partial(slice_figure, ruleset, played, features=2)
-        if len(ruleset.features) > 2:
+        if len(ruleset.observed_features) > 2:
             found["slices"] = partial(slice_figure, ruleset, played)
     if task is not None:
         found["usage"] = partial(usage_figure, ruleset, task)

@@ -33,7 +33,8 @@ class Coverage:
         uncovered_share: share of the space in no box, of all that was decided; rounded as floats are.
         decided_share: share of the space that was decided; 1 unless the search gave up.
         nodes: cells looked at.
-        gave_up: whether the budget ended the search.
+        gave_up: whether the budget ended the search, or rounding leaves something open.
+        unsure: with terms, how many boxes there are that only rounding decides whether they are empty.
     """
 
     complete: bool | None
@@ -42,6 +43,7 @@ class Coverage:
     decided_share: float
     nodes: int
     gave_up: bool
+    unsure: int = 0
 
 
 def coverage(
@@ -73,6 +75,7 @@ def coverage(
         max(0.0, 1.0 - found.undecided),
         found.nodes,
         found.gave_up,
+        found.unsure,
     )
 
 

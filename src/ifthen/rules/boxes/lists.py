@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike
 
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.search import BUDGET, differences, uncovered
-from ifthen.rules.boxes.space import Point, Ranks, RankSpace, Region, overlap, share_of
+from ifthen.rules.boxes.space import Point, Ranks, RankSpace, Region, overlap
 from ifthen.rules.comparison import Scoring
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import term
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def _reach(space: RankSpace, boxes: Ranks, r: int, budget: int) -> tuple[Reach, 
     """Return where rule r decides among `boxes`, `(rules, features, 2)` in ranks, and the looks it took."""
     cell = boxes[r]
     found = uncovered(space, boxes[:r], budget, cell)
-    share = None if found.gave_up else min(share_of(cell, space.scale), found.different)
+    share = None if found.gave_up else min(space.share(cell), found.different)
     if found.number:
         return Reach(r, True, space.witness(found.kept[0]), share), found.looks
     if found.gave_up:
@@ -91,7 +93,8 @@ def _shadow(
 def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
     """Return all pairs of rules with different actions whose boxes meet, and where both match.
 
-    In a decision list the second rule of a pair decides nowhere in that region.
+    In a decision list the second rule of a pair decides nowhere in that region. With terms, a pair whose
+    boxes only touch is left out where no observation is found that both match.
     """
     bounds = ruleset.bounds.astype(np.float64)
     space = RankSpace(ruleset.features, bounds)
@@ -101,8 +104,19 @@ def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
         common = np.stack([np.maximum(box, later)[..., 0], np.minimum(box, later)[..., 1]], axis=-1)
         meets = (common[..., 0] <= common[..., 1]).all(axis=1)
         for i in np.flatnonzero(meets & (ruleset.actions[first + 1 :] != ruleset.actions[first])).tolist():
-            found[first, first + 1 + i] = space.region(common[i])
+            if not isinstance(space.observation(common[i]) if ruleset.terms else None, str):
+                found[first, first + 1 + i] = space.region(common[i])
     return found
+
+
+def point_of(ruleset: RuleSet, rule: int) -> Point | None:
+    """Return an observation that a rule matches; None where there is none, or none is known."""
+    if not ruleset.terms:
+        return tuple(ruleset.bounds[rule, :, 0].tolist())
+    bounds = ruleset.bounds[[rule]].astype(np.float64)
+    space = RankSpace(ruleset.features, bounds)
+    box = space.ranks(bounds)[0]
+    return None if isinstance(space.observation(box), str) else space.witness(box)
 
 
 @dataclass(frozen=True)
@@ -112,13 +126,15 @@ class Difference:
     Args:
         equal: True: proven that they give the same action at every point, no action at all included.
             False: `witness` is a point where they differ. None: the search gave up before it knew.
-        witness: a point where they differ.
+        witness: an observation where they differ.
         nodes: cells looked at.
+        unsure: with terms, how many cells there are that only rounding decides whether they are empty.
     """
 
     equal: bool | None
     witness: Point | None
     nodes: int
+    unsure: int = 0
 
 
 def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: int = BUDGET) -> Difference:
@@ -130,13 +146,37 @@ def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: 
         within: look only at this box, `(features, 2)`.
         budget: looks at cells and rules in them before giving up.
     """
+    a, b = over_the_same_terms(a, b)
     bounds = np.concatenate([a.bounds, b.bounds]).astype(np.float64)
     space = RankSpace(a.features, bounds, within)
     actions = np.concatenate([a.actions, b.actions])
     found = differences(space, space.ranks(bounds), actions, len(a), budget, stop=True)
     if found.number:
         return Difference(False, space.witness(found.kept[0]), found.nodes)
-    return Difference(None if found.gave_up else True, None, found.nodes)
+    return Difference(None if found.gave_up else True, None, found.nodes, found.unsure)
+
+
+def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
+    """Return two rulesets over the same observed features with the terms of both, whatever they are called.
+
+    Terms that both have come once.
+    """
+    if a.features == b.features:
+        return a, b
+    sums = dict.fromkeys(term.of for term in (*a.terms, *b.terms))
+    stem = max((feature.name for feature in a.observed_features), key=len)  # longer names are new
+    terms = [term(f"{stem} {number}", dict(of), a.observed_features) for number, of in enumerate(sums)]
+    features = (*a.observed_features, *terms)
+    return over(a, features), over(b, features)
+
+
+def over(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
+    """Return a decision list over other features: the same observed ones, and at least the same terms."""
+    bounds = np.tile(np.stack(lows_and_highs(features), axis=1).astype(np.float64), (len(ruleset), 1, 1))
+    places = {each.of: d for d, each in enumerate(features) if each.is_term}
+    for d, feature in enumerate(ruleset.features):
+        bounds[:, places[feature.of] if feature.is_term else d] = ruleset.bounds[:, d]
+    return type(ruleset)(bounds, ruleset.actions, features, ruleset.action_names)
 
 
 CLEARLY = 1e-9

@@ -31,6 +31,8 @@ from ifthen.rules.boxes.space import (
 )
 from ifthen.rules.ruleset import NULL_ACTION
 
+MOST_CELLS = 1000
+"""In a space with terms, the cells that differ are asked one by one whether they hold an observation."""
 BUDGET = 40_000_000
 """The looks that a search has before it gives up, one at each cell and one at each rule there: seconds."""
 
@@ -69,6 +71,8 @@ class Found(NamedTuple):
     """Rules looked at, over all cells."""
     gave_up: bool
     """Whether cells were left when the search ended."""
+    unsure: int = 0
+    """In a space with terms: cells that only rounding decides whether there is an observation in them."""
 
 
 def differences(
@@ -93,6 +97,41 @@ def differences(
         limit: the largest number of cells to keep.
         stop: whether the first cell that differs ends the search, as if the budget had been spent.
     """
+    if len(space.terms):
+        return _that_exist(space, _search(space, rules, actions, first, budget, cell, MOST_CELLS), limit)
+    return _search(space, rules, actions, first, budget, cell, limit, stop)
+
+
+def _that_exist(space: RankSpace, found: Found, limit: int) -> Found:
+    """Leave out the cells in which there is no observation; a search that keeps too few has given up."""
+    answers = [space.observation(cell) for cell in found.kept]
+    unsure = sum(isinstance(answer, str) and answer == "unknown" for answer in answers)
+    kept = found.kept[[not isinstance(answer, str) for answer in answers]]
+    shares = np.array([space.share(cell) for cell in kept])
+    cells = kept[np.argsort(-shares, kind="stable")[:limit]]
+    gave_up = found.gave_up or found.number > len(found.kept) or unsure > 0
+    undecided = found.undecided if found.gave_up else 0.0
+    return found._replace(
+        kept=cells,
+        number=len(kept),
+        different=float(shares.sum()),
+        undecided=undecided,
+        gave_up=gave_up,
+        unsure=unsure,
+    )
+
+
+def _search(
+    space: RankSpace,
+    rules: Ranks,
+    actions: Ranks,
+    first: int,
+    budget: int,
+    cell: Ranks | None,
+    limit: int,
+    stop: bool = False,
+) -> Found:
+    """Search as if every axis were free."""
     where = space.whole() if cell is None else cell
     log = Log(
         np.empty((limit, *where.shape), dtype=np.int32),

@@ -12,11 +12,15 @@ and in length along real ones, where single points weigh nothing. Only an axis w
 is one number or nothing but neighbouring numbers, is counted point by point.
 
 A cell is a box of ranks, cut along the edges of rules.
+
+Where some features are terms, the space has one axis for each of them too, and most cells hold no observation
+(`boxes.feasible`). Shares are then estimated from observations that are spread evenly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,13 +28,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.boxes.feasible import Answer, observation_in
 from ifthen.rules.feature import Feature, number_in_words
+from ifthen.rules.term import coefficients, with_terms
 
 Ranks = NDArray[np.int32]
 """Ranks, numbers of rules, and actions."""
 Point = tuple[int | float, ...]
 """One value per feature: whole for integer features."""
 DIGITS = 17  # enough decimal digits to write any float64
+SAMPLE = 20_000
+"""Observations that shares are estimated from in a space with terms."""
 
 
 class Interval(NamedTuple):
@@ -116,6 +124,16 @@ class Axis:
         low, high = float(self.starts[first]), float(self.ends[last])
         return Interval(low, high, bool(self.gap[first]), bool(self.gap[last]))
 
+    def closed(self, first: int, last: int) -> tuple[float, float]:
+        """Return the smallest and the largest number of the segments from `first` to `last`."""
+        if self.whole:
+            return float(self.starts[first]), float(self.ends[last]) - 1
+        low, high = float(self.starts[first]), float(self.ends[last])
+        return (
+            float(np.nextafter(low, np.inf)) if self.gap[first] else low,
+            float(np.nextafter(high, -np.inf)) if self.gap[last] else high,
+        )
+
     def point(self, rank: int) -> int | float:
         """Return the value that stands for a segment."""
         return int(self.points[rank]) if self.whole else float(self.points[rank])
@@ -138,9 +156,9 @@ class Region(NamedTuple):
     box: Box
     """Its intervals."""
     witness: Point
-    """A point in it."""
+    """An observation in it."""
     share: float
-    """Its share of what was looked at; 0 where it is flat along a real feature."""
+    """Its share of what was looked at; 0 where it is flat along a real feature. Estimated with terms."""
 
 
 class RankSpace:
@@ -154,6 +172,7 @@ class RankSpace:
 
     def __init__(self, features: Sequence[Feature], bounds: Floats, within: ArrayLike | None = None) -> None:
         self.features = tuple(features)
+        self.terms = coefficients(self.features)
         ranges = [[feature.low, feature.high] for feature in self.features]
         self.within = np.asarray(ranges if within is None else within, dtype=np.float64) + 0.0
         clipped, meets = self._clipped(bounds)
@@ -200,12 +219,61 @@ class RankSpace:
 
     def region(self, ranks: Ranks) -> Region:
         """Return a box of ranks `(features, 2)` with a point in it and its share of the space."""
-        return Region(self.box(ranks), self.witness(ranks), share_of(ranks, self.scale))
+        return Region(self.box(ranks), self.witness(ranks), self.share(ranks))
+
+    def share(self, ranks: Ranks) -> float:
+        """Return the share of the space that a box of ranks `(features, 2)` takes."""
+        if not len(self.terms):
+            return share_of(ranks, self.scale)
+        box = self.closed(ranks)
+        return float(((box[:, 0] <= self._sample) & (self._sample <= box[:, 1])).all(axis=1).mean())
+
+    @cached_property
+    def _sample(self) -> Floats:
+        """Observations, spread evenly over the ranges looked at, with their terms behind."""
+        observed = self.features[: self.terms.shape[1]]
+        low, high = self.within[: len(observed)].T
+        whole = np.array([feature.is_integer for feature in observed])
+        drawn = spread_out(SAMPLE, len(observed))
+        points = np.where(whole, low + np.floor(drawn * (high - low + 1)), low + drawn * (high - low))
+        return with_terms(self.terms, points)
+
+    def closed(self, ranks: Ranks) -> Floats:
+        """Return the smallest and the largest numbers in a box of ranks, `(features, 2)`."""
+        pairs = zip(self.axes, ranks.tolist(), strict=True)
+        return np.array([axis.closed(*pair) for axis, pair in pairs])
+
+    def observation(self, ranks: Ranks) -> Answer:
+        """Return an observation in a box of ranks, or whether there is none or none is known."""
+        whole = np.array([feature.is_integer for feature in self.features[: self.terms.shape[1]]])
+        return observation_in(self.closed(ranks), self.terms, whole)
 
     def witness(self, ranks: Ranks) -> Point:
-        """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell."""
+        """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell.
+
+        With terms it is an observation, and the box must hold one.
+        """
+        if len(self.terms):
+            found = self.observation(ranks)
+            assert not isinstance(found, str)
+            return tuple(
+                int(value) if feature.is_integer else float(value)
+                for feature, value in zip(self.features, found.tolist(), strict=False)
+            )
         middles = (ranks.sum(axis=1) // 2).tolist()
         return tuple(axis.point(middle) for axis, middle in zip(self.axes, middles, strict=True))
+
+
+def spread_out(n: int, dimensions: int) -> Floats:
+    """Return n points `(n, dimensions)` from 0 to 1, spread evenly: multiples of irrational steps, mod 1.
+
+    The steps are powers of the root of x^(d + 1) = x + 1, the golden ratio's relatives.
+    """
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (dimensions + 1))
+    steps = root ** -np.arange(1.0, dimensions + 1)
+    return (np.arange(1.0, n + 1)[:, None] * steps) % 1
 
 
 def between(low: float, high: float) -> float:

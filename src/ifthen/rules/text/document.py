@@ -6,8 +6,10 @@
     feature speed: -0.07 to 0.07 real, m/s
     actions: Left, Down, Right, Up
 
+    LET pace = 2*speed - 0.01*x
     1. IF x ≤ 3 AND 0 <= speed <= 0.05 THEN Down
-    2. OTHERWISE Left
+    2. IF pace ≥ 0.1 THEN Up
+    3. OTHERWISE Left
 
 What follows a # is a comment. Numbers before rules are for readers: the order of the lines counts. The time
 to read a text is proportional to its length.
@@ -35,6 +37,7 @@ HEAD = re.compile(
 RULE_START = re.compile(
     r"\s*(?:[-*•]\s+)?(?:\d+\s*[.):]\s*)?(?:if|always|otherwise|else|default)\b", re.IGNORECASE
 )
+TERM_START = re.compile(r"\s*let\b", re.IGNORECASE)
 IGNORED = re.compile(r"\s*(?:#.*|```\w*\s*|---+\s*|)", re.DOTALL)
 SETTINGS = sorted({setting for kind in RuleSet.kinds.values() for setting in kind.own_settings})
 IN_HEAD = "write for example {!r} in the head, or give a task."
@@ -57,6 +60,7 @@ class RulesText:
         self._task_line = 0
         self._seen: set[str] = set()
         self._lines: list[tuple[int, str]] = []
+        self._terms: list[tuple[int, str]] = []
         self._rules_began = self._names_unsure = False
         self._mistakes: dict[int, str] = {}
         for number, line in enumerate(text.splitlines(), start=1):
@@ -72,6 +76,11 @@ class RulesText:
         """Take in one line, of the head or of the rules."""
         begins_rule = RULE_START.match(line)
         self._rules_began = self._rules_began or begins_rule is not None
+        if not begins_rule and TERM_START.match(line):
+            self._terms.append((number, line))
+            if self._rules_began:
+                self._mistakes[number] = "LET belongs before the first rule."
+            return
         found = None if begins_rule else HEAD.fullmatch(line)
         if found is None:
             self._lines.append((number, line))
@@ -139,25 +148,31 @@ class RulesText:
         if not self._lines:
             raise RuleError("there is no rule: write lines such as 'IF x <= 3 THEN Left'.")
         data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": name, **self.settings}
-        data |= {"features": [feature.to_dict() for feature in own_features], "actions": list(own_actions)}
-        data["rules"] = self._rules(RuleSet.kinds[name], own_features, own_actions)
+        reader = RuleReader(own_features, own_actions)
+        data["rules"] = self._rules(RuleSet.kinds[name], reader)
+        data |= {"features": [feature.to_dict() for feature in reader.features], "actions": list(own_actions)}
         return RuleSet.from_dict(data)
 
-    def _rules(
-        self, kind: type[RuleSet], features: Sequence[Feature], actions: Sequence[str]
-    ) -> list[dict[str, Any]]:
-        """Return the rules as plain data, or raise their mistakes."""
+    def _rules(self, kind: type[RuleSet], reader: RuleReader) -> list[dict[str, Any]]:
+        """Return the rules as plain data, or raise their mistakes; terms go to the reader's features."""
         if len(self._lines) > RULES_LIMIT:
             raise RuleError(
                 f"the text has {len(self._lines):,} rules; at most {RULES_LIMIT:,} are read, or more as JSON."
             )
-        check_size(len(self._lines), len(features))
-        kind_is_sure, reader, rules = not self._mistakes, RuleReader(features, actions), []
+        check_size(len(self._lines), len(reader.features))
+        for number, line in self._terms:
+            try:
+                reader.define(line)
+            except RuleError as problem:
+                self._mistakes[number] = str(problem)
+        if self._terms:
+            self._raise_mistakes()  # else every rule that speaks of a term could look wrong
+        kind_is_sure, rules, actions = not self._mistakes, list[dict[str, Any]](), reader.actions
         for number, line in self._lines:
             try:
                 rule = reader.read(line)
-                condition = {features[d].name: ends for d, ends in rule.bounds.items()}
-                carried = _carried(rule, kind, len(features)) if kind_is_sure else {}
+                condition = {reader.features[d].name: ends for d, ends in rule.bounds.items()}
+                carried = _carried(rule, kind, len(reader.features)) if kind_is_sure else {}
                 rules.append({"if": condition, "then": actions[rule.action], **carried})
             except RuleError as problem:
                 self._mistakes[number] = str(problem)
@@ -186,7 +201,7 @@ class RulesText:
             raise RuleError("the features are not known: " + IN_HEAD.format("feature x: 0 to 7"))
         if not own_actions:
             raise RuleError("the actions are not known: " + IN_HEAD.format("actions: Left, Right"))
-        return own_features, own_actions
+        return tuple(own_features), tuple(own_actions)
 
 
 def _carried(rule: ReadRule, kind: type[RuleSet], features: int) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ifthen.errors import RuleError, listed, nearest
 from ifthen.rules.feature import Feature, number_in_words
-from ifthen.rules.text.scan import NUMBER, Names, Scanner
+from ifthen.rules.term import MOST_TERMS, observed_of, term
+from ifthen.rules.text.scan import NUMBER, QUOTED, Names, Scanner, names_in
 
 RELATION = re.compile(r"<=|>=|==|=<|=>|≤|≥|<|>|=|≠|!=")
 WORD = re.compile(r"[^\s,|<>=≤≥\[\]()]+")
@@ -26,6 +28,10 @@ CLOSING = re.compile(r"\]")
 OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
 MARKS = re.compile(r"[:;,]")
 IN_ROUND = re.compile(rf"\(\s*({NUMBER.pattern})\s*[,;]\s*({NUMBER.pattern})")
+DEFINITION = re.compile(rf"\s*let\s+(?:({QUOTED.pattern}|[^=\"]+?)\s*=)?(.+)", re.IGNORECASE | re.DOTALL)
+PLUS_OR_MINUS, TIMES = re.compile(r"[+\-−]"), re.compile(r"[*·×]")
+COEFFICIENT = re.compile(rf"(?:{NUMBER.pattern})\s*[*·×]")
+SIGNS = set("+-−*·×")
 SAME = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">=", "==": "=", "≠": "!="}
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
 
@@ -41,15 +47,87 @@ class ReadRule(NamedTuple):
 class RuleReader:
     """Reads rules over the same features and actions.
 
+    Conditions may speak of sums of features, which become terms.
+
     Args:
-        features: name and range of each feature.
+        features: name and range of each feature; terms last.
         action_names: one name per action.
     """
 
     def __init__(self, features: Sequence[Feature], action_names: Sequence[str]) -> None:
-        self.features = features
+        self.features = list(features)
+        """The features given, and behind them the terms that were read."""
+        self.observed = Names([feature.name for feature in observed_of(features)], "feature")
         self.names = Names([feature.name for feature in features], "feature")
         self.actions = Names(action_names, "action")
+
+    def define(self, line: str) -> None:
+        """Read the definition of a term, or raise.
+
+        Args:
+            line: such as "LET tilt error = 0.5*x + x velocity - angle", or without a name.
+        """
+        named = DEFINITION.fullmatch(line)
+        if named is None:
+            raise RuleError("expected a name and a sum of features, as in 'LET error = 0.5*x - y'.")
+        name = None if named[1] is None else names_in(named[1])[0]
+        scanner = Scanner(named[2])
+        made = self._term(name, self._sum(scanner))
+        if scanner.take(COMMA):
+            made = replace(made, unit=names_in(scanner.text[scanner.at :])[0])
+        elif scanner.following():
+            raise RuleError(f"expected +, - or the end of the line, not {scanner.rest()}.")
+        if made.name in self.names.names:
+            raise RuleError(f"there are two features called {made.name!r}.")
+        self._add(made)
+
+    def _add(self, made: Feature) -> int:
+        """Add a term; return its number."""
+        if len(self.features) - len(self.observed.names) >= MOST_TERMS:
+            # What a sum takes to read grows with the number of those before.
+            raise RuleError(f"the rules speak of more than {MOST_TERMS} different sums.")
+        self.features.append(made)
+        self.names = Names([feature.name for feature in self.features], "feature")
+        return len(self.features) - 1
+
+    def _term(self, name: str | None, parts: Sequence[tuple[int, float]]) -> Feature:
+        sums = {self.observed[d]: coefficient for d, coefficient in parts}
+        if len(sums) < len(parts):
+            raise RuleError("a sum has every feature once.")
+        return term(name, sums, self.features)
+
+    def _sum(self, scanner: Scanner) -> list[tuple[int, float]]:
+        """Return the features of a sum that must stand here, by number, with their coefficients."""
+        parts, sign = [], scanner.take(PLUS_OR_MINUS)
+        while True:
+            size = 1.0
+            if COEFFICIENT.match(scanner.text, _past_blanks(scanner)):
+                size = scanner.number()
+                scanner.take(TIMES)
+            d = scanner.name(self.observed)
+            if d is None:
+                raise RuleError(
+                    f"a sum adds up features ({listed(self.observed.names)}), as in 0.5*{self.observed[0]}, "
+                    f"not {scanner.rest()}."
+                )
+            parts.append((d, -size if sign in ("-", "−") else size))
+            sign = scanner.take(PLUS_OR_MINUS)
+            if sign is None:
+                return parts
+
+    def _feature(self, scanner: Scanner) -> int | None:
+        """Return the number of the feature, term or sum that stands here; None where there is none."""
+        start = _past_blanks(scanner)
+        d = scanner.name(self.names) if not COEFFICIENT.match(scanner.text, start) else None
+        signed = PLUS_OR_MINUS.match(scanner.text, start) and not NUMBER.match(scanner.text, start)
+        if d is not None and not PLUS_OR_MINUS.match(scanner.text, _past_blanks(scanner)):
+            return d
+        if d is None and not signed and not COEFFICIENT.match(scanner.text, start):
+            return None
+        scanner.at = start
+        made = self._term(None, self._sum(scanner))
+        known = [i for i, feature in enumerate(self.features) if feature.of == made.of]
+        return known[0] if known else self._add(made)
 
     def read(self, line: str) -> ReadRule:
         """Return the rule that a line holds, or raise saying what was expected and what came.
@@ -112,7 +190,7 @@ class RuleReader:
 
     def _test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5" or "2 < x"."""
-        d = scanner.name(self.names)
+        d = self._feature(scanner)
         if d is None:
             self._turned_test(scanner, bounds)
             return
@@ -121,7 +199,7 @@ class RuleReader:
         if words is None:
             narrow.by(narrow.relation(), narrow.number())
         else:
-            _read_range(scanner, narrow, self.names[d], words.endswith("["))
+            _read_range(scanner, narrow, self.features[d].name, words.endswith("["))
 
     def _narrowing(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> _Narrowing:
         """Return what narrows the interval of feature number d, as far as it has been narrowed already."""
@@ -142,7 +220,7 @@ class RuleReader:
         first = Scanner(scanner.text)
         first.at = start
         relation = scanner.take(RELATION)
-        d = scanner.name(self.names) if relation else None
+        d = self._feature(scanner) if relation else None
         if relation is None or d is None:
             known = listed(self.names.names)
             raise RuleError(f"expected a feature ({known}), as in 2 <= {some} <= 5, not {scanner.rest()}.")
@@ -155,6 +233,12 @@ class RuleReader:
         if second is not None:
             narrow = self._narrowing(scanner, d, bounds)
             narrow.by(SAME.get(second, second), narrow.number())
+
+
+def _past_blanks(scanner: Scanner) -> int:
+    """Go past blanks, and return the place."""
+    scanner.skip()
+    return scanner.at
 
 
 def _stands_here(scanner: Scanner, names: Names) -> bool:

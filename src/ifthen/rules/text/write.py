@@ -6,8 +6,12 @@ import json
 import re
 from dataclasses import replace
 
-from ifthen.rules.feature import Feature, number_in_words
+import numpy as np
+
+from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import formula, has_own_name
+from ifthen.rules.text.rule import SIGNS
 
 PLAIN_NAME = re.compile(r"[^\W\d][\w'.]*(?:[ -][\w'.]+)*")
 """Names that need no quotation marks: words, with single spaces or hyphens between them."""
@@ -25,10 +29,11 @@ def rules_text(ruleset: RuleSet, task_name: str | None = None) -> str:
     lines = ["# ifthen rules", f"kind: {ruleset.kind}"]
     if task_name is not None:
         lines.append(f"task: {quoted(task_name)}")
-    lines += [_feature_line(feature) for feature in ruleset.features]
+    lines += [_feature_line(feature) for feature in ruleset.observed_features]
     lines.append(f"actions: {', '.join(quoted(name) for name in ruleset.action_names)}")
     lines += [f"{name}: {number_in_words(value)}" for name, value in ruleset.settings().items()]
     lines.append("")
+    lines += [_term_line(term, ruleset) for term in _told_before(ruleset)]
     lines += [f"{r + 1}. {_rule_line(ruleset, r)}" for r in range(len(ruleset))]
     return "\n".join(lines) + "\n"
 
@@ -43,13 +48,42 @@ def quoted(name: str) -> str:
 def _feature_line(feature: Feature) -> str:
     ends = f"{number_in_words(feature.low)} to {number_in_words(feature.high)}"
     kind = ("" if feature.is_integer else " real") + (" clipped" if feature.clips else "")
+    return f"feature {quoted(feature.name)}: {ends}{kind}{_unit(feature)}"
+
+
+def _unit(feature: Feature) -> str:
+    """Return a comma and the unit, where there is one."""
     plain = (
         feature.unit.isprintable()
         and feature.unit == feature.unit.strip()
         and not set(feature.unit) & set('",#')
     )
-    unit = f", {feature.unit if plain else json.dumps(feature.unit)}" if feature.unit else ""
-    return f"feature {quoted(feature.name)}: {ends}{kind}{unit}"
+    return f", {feature.unit if plain else json.dumps(feature.unit)}" if feature.unit else ""
+
+
+def _told_before(ruleset: RuleSet) -> list[Feature]:
+    """Return the terms that stand before the rules.
+
+    A term that is called by its formula is simply written out where rules speak of it, unless it would be
+    lost there: it has a unit, or reading would find the terms in another order.
+    """
+    whole = np.stack(lows_and_highs(ruleset.features), axis=1)
+    speaks = (ruleset.bounds != whole).any(axis=2)
+    met = [ruleset.features[d] for d in dict.fromkeys(np.argwhere(speaks)[:, 1].tolist())]
+    before = [term for term in ruleset.terms if has_own_name(term) or term.unit]
+    found = before + [feature for feature in met if feature.is_term and feature not in before]
+    return before if tuple(found) == ruleset.terms else list(ruleset.terms)
+
+
+def _term_line(term: Feature, ruleset: RuleSet) -> str:
+    own = f"{quoted(term.name)} = " if has_own_name(term) else ""
+    return f"LET {own}{_sum(term, ruleset)}{_unit(term)}"
+
+
+def _sum(term: Feature, ruleset: RuleSet) -> str:
+    """Return what a term adds up; names with signs in them would make any unquoted name ambiguous."""
+    odd = any(set(feature.name) & SIGNS for feature in ruleset.observed_features)
+    return formula(term, "*", "-", json.dumps if odd else quoted)
 
 
 def _rule_line(ruleset: RuleSet, rule: int) -> str:
@@ -58,7 +92,9 @@ def _rule_line(ruleset: RuleSet, rule: int) -> str:
     for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
         plain = replace(feature, name="_", unit="").interval_in_words(low, high)
         if plain:
-            conditions.append(quoted(feature.name) + plain.removeprefix("_"))
+            written_out = feature.is_term and not has_own_name(feature)
+            name = _sum(feature, ruleset) if written_out else quoted(feature.name)
+            conditions.append(name + plain.removeprefix("_"))
     action = quoted(ruleset.action_names[ruleset.actions[rule]])
     head = f"IF {' AND '.join(conditions)} THEN" if conditions else ruleset.head_in_words(rule)
     words = f"{head} {action}"

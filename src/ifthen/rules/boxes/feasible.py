@@ -1,0 +1,122 @@
+"""Cells of a space with terms: is there an observation in a box of features and terms?
+
+A term follows from its features, so that most boxes of both are empty. That a box is empty is known where the
+ends of its features alone keep a term out, which holds to the last bit (`ifthen.rules.term`), or where a
+linear program says so by a clear margin. That it is not empty is only ever said with an observation in it,
+whose terms were worked out. Between these two, where sides of a box just touch, rounding decides, and the
+answer is that it is not known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from ifthen.digits import plural
+from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.term import ranges_of, with_terms
+
+CLEARLY = 1e-6
+"""As a part of the range of a term: far more than rounding and the tolerance of the solver."""
+DIGITS = range(1, 18)
+STEPS = 80
+"""Enough to halve any interval of floats down to neighbours."""
+Answer = Floats | Literal["empty", "unknown"]
+
+
+def observation_in(box: Floats, terms: Floats, whole: Mask) -> Answer:
+    """Return an observation `(features,)` in a box, or whether there is none or none is known.
+
+    Args:
+        box: closed intervals of features and terms, `(features + terms, 2)`.
+        terms: coefficients, `(terms, features)`.
+        whole: which features are integer, `(features,)`.
+    """
+    n = len(whole)
+    lows, highs = ranges_of(terms, *box[:n].T)
+    if (box[n:, 0] > highs).any() or (box[n:, 1] < lows).any():
+        return "empty"
+    narrow = (box[n:, 0] > lows) | (box[n:, 1] < highs)
+    asked = np.concatenate([box[:n], box[n:][narrow]])
+    middle = box[:n].mean(axis=1)
+    found = _rounded(middle, asked, terms[narrow], whole)
+    if found is None and narrow.any():
+        best, margin = _deepest(asked, terms[narrow], (lows[narrow], highs[narrow]), whole)
+        if margin < -CLEARLY:
+            return "empty"
+        found = _rounded(best, asked, terms[narrow], whole)
+        found = _moved(best, asked, terms[narrow], whole) if found is None else found
+    return "unknown" if found is None else found
+
+
+def by_rounding(boxes: int) -> str:
+    """Return in words that only rounding tells whether so many boxes are empty; "" for none."""
+    return f"at {plural(boxes, 'facet')} only the rounding of sums decides" if boxes else ""
+
+
+def _inside(points: Floats, box: Floats, terms: Floats) -> Mask:
+    """Return which points `(m, features)` are in a box of features and terms."""
+    values = with_terms(terms, points)
+    return np.asarray(((box[:, 0] <= values) & (values <= box[:, 1])).all(axis=1))
+
+
+def _rounded(point: Floats, box: Floats, terms: Floats, whole: Mask) -> Floats | None:
+    """Return a point in as few digits as keep it in the box; None where no number of digits does."""
+    n = len(whole)
+    short = np.array([[float(f"{value:.{digits}g}") for value in point] for digits in DIGITS])
+    tried = np.clip(np.where(whole, np.rint(short), short), box[:n, 0], box[:n, 1]) + 0.0
+    inside = np.flatnonzero(_inside(tried, box, terms))
+    return tried[inside[0]] if len(inside) else None
+
+
+def _deepest(box: Floats, terms: Floats, ranges: tuple[Floats, Floats], whole: Mask) -> tuple[Floats, float]:
+    """Return the point whose terms lie as far inside as they can, and how far, as a part of their ranges.
+
+    It lies outside where that is negative.
+    """
+    from scipy.optimize import linprog  # type: ignore[import-untyped]  # scipy has no stubs
+
+    n, own = len(whole), box[len(whole) :]
+    # Features count from 0 to 1, so that the solver's tolerances are parts of their ranges.
+    widths = np.where(whole, 1.0, box[:n, 1] - box[:n, 0])
+    scale = np.maximum(ranges[1] - ranges[0], np.finfo(float).tiny)[:, None]
+    rows, start = terms * widths / scale, (terms @ box[:n, 0])[:, None] / scale
+    depth = np.ones((len(terms), 1))
+    left = np.concatenate([np.hstack([rows, depth]), np.hstack([-rows, depth])])
+    right = np.concatenate([own[:, [1]] / scale - start, start - own[:, [0]] / scale]).ravel()
+    room = np.where(whole, box[:n, 1] - box[:n, 0], 1.0)
+    found: Any = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=left,
+        b_ub=right,
+        bounds=[*((0.0, size) for size in room), (None, None)],
+        integrality=np.append(whole, False).astype(int),
+        method="highs",
+    )
+    if found.x is None:  # never for such programs, unless numbers are extreme
+        return box[:n].mean(axis=1), 0.0
+    point = np.clip(box[:n, 0] + found.x[:n] * widths, box[:n, 0], box[:n, 1])
+    return np.where(whole, np.rint(point), point), float(found.x[n])
+
+
+def _moved(point: Floats, box: Floats, terms: Floats, whole: Mask) -> Floats | None:
+    """Return a point in the box that differs from `point` in one real feature; None where none is found.
+
+    A term rises or falls all along a feature, so that halving finds the value at which it enters the box.
+    """
+    n = len(whole)
+    for t, d in np.argwhere((terms != 0) & ~whole).tolist():
+        low, high = box[d]
+        for _ in range(STEPS):
+            tried = point.copy()
+            tried[d] = low / 2 + high / 2
+            if _inside(tried[None], box, terms)[0]:
+                return tried
+            value = with_terms(terms, tried[None])[0, n + t]
+            too_high = value > box[n + t, 1]
+            if too_high == (terms[t, d] > 0):
+                high = tried[d]
+            else:
+                low = tried[d]
+    return None
