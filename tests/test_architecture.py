@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ifthen
-from tests import naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_xcsf
+from tests import naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_pplx, naive_xcsf
 from tests.naive_xcsf import NaiveEnvXCSF, NaiveXCSF
 
 SOURCE = Path(ifthen.__file__).parent
@@ -208,6 +208,50 @@ ORACLES: dict[str, dict[str, Any]] = {
         "live_step": NaiveEnvXCSF.step,
         "run_twin": NaiveEnvXCSF.run_episodes,
     },
+    "systems.pplx.learnt_table": {
+        "action_value": naive_pplx.action_value,
+        "solve": naive_pplx.optimal_values,
+        "collect": naive_pplx.collect,
+        "least_tried": naive_pplx.least_tried,
+    },
+    "systems.pplx.lists": {
+        "copy_list": naive_pplx.widened,
+        "copy_rule": naive_pplx.widened,
+        "match_states": naive_pplx.holds,
+        "decide": naive_pplx.policy_of,
+        "decider": naive_pplx.decider,
+        "widen": naive_pplx.widened,
+    },
+    "systems.pplx.list_value": {
+        "new_valued": naive_pplx.start_value,
+        "new_change": naive_pplx.start_value,
+        "value": naive_pplx.start_value,
+        "list_value": naive_pplx.start_value,
+        "eliminate": naive_pplx.policy_values,
+        "row_change": naive_pplx.action_value,
+        "changed_states": naive_pplx.policy_of,
+        "value_of_change": naive_pplx.start_value,
+        "read_policy": naive_pplx.policy_of,
+        "transitions": naive_pplx.policy_of,
+        "pays_to_sweep": naive_pplx.start_value,
+        "sweeps_for": naive_pplx.start_value,
+        "swept_value": naive_pplx.start_value,
+        "changed_value": naive_pplx.start_value,
+        "taken_value": naive_pplx.start_value,
+        "take_change": naive_pplx.occupancy,
+        "error": naive_pplx.policy_values,
+    },
+    "systems.pplx.anneal": {
+        "guide": naive_pplx.guide,
+        "grow": naive_pplx.grown,
+        "place_to_mend": naive_pplx.place_to_mend,
+        "replace_rule": naive_pplx.replaced,
+        "swap_rules": naive_pplx.changed,
+        "move_bounds": naive_pplx.moved,
+        "change_list": naive_pplx.changed,
+        "anneal": naive_pplx.annealed,
+        "drop_least_missed": naive_pplx.values_without,
+    },
     "rules.boxes.space": {
         "share_of": naive_explain.all_cells,
         "overlap": naive_explain.decided_shares,
@@ -372,7 +416,14 @@ def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
 
 
 def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
-    for name in ("naive.py", "naive_evolve.py", "naive_explain.py", "naive_lander.py", "naive_xcsf.py"):
+    for name in (
+        "naive.py",
+        "naive_evolve.py",
+        "naive_explain.py",
+        "naive_lander.py",
+        "naive_pplx.py",
+        "naive_xcsf.py",
+    ):
         tree = ast.parse((TESTS / name).read_text())
         imported = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         imported |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}

@@ -17,7 +17,7 @@ import pytest
 from tests.test_architecture import SOURCE, modules
 
 # At most this many branches, over all modules.
-MOST_ON_TASKS, MOST_ON_RULESETS = 10, 15
+MOST_ON_TASKS, MOST_ON_RULESETS = 11, 15
 # The folders that define the kinds may ask which one they have.
 OWNERS_OF_TASKS = ("tasks", "environments", "simulate")
 OWNERS_OF_RULESETS = ("rules",)
@@ -39,12 +39,13 @@ ON_TASKS: dict[str, int] = {
     "study.histories:history_table": 1,
     "systems.presets:preset": 1,
     "systems.rehearsal:checked_aids": 1,
+    "systems.pplx.system:PPLX._kind": 1,
     "systems.xcsf.system:XCSF._kind": 1,
 }
 ON_RULESETS: dict[str, int] = {
     "explanation.diff:differing": 1,
     "simplify.compact:_votes": 1,
-    "systems.pittsburgh_system:PittsburghSystem.fit_start": 1,
+    "systems.pittsburgh_system:checked_start": 1,
 }
 # The same in pages, by file.
 IN_PAGES: dict[str, int] = {}

@@ -57,8 +57,10 @@ from ifthen.systems.callbacks import Checkpoint as Checkpoint
 from ifthen.systems.callbacks import EvaluationCallback as EvaluationCallback
 from ifthen.systems.callbacks import StopAt as StopAt
 from ifthen.systems.callbacks import TensorBoard as TensorBoard
+from ifthen.systems.front import Front as Front
 from ifthen.systems.ppl_dl import PPLDL as PPLDL
 from ifthen.systems.ppl_st import PPLST as PPLST
+from ifthen.systems.pplx.system import PPLX as PPLX
 from ifthen.systems.registry import load as load
 from ifthen.systems.system import System as System
 from ifthen.systems.xcsf.system import XCSF as XCSF

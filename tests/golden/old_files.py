@@ -32,9 +32,9 @@ def new_systems() -> dict[str, System]:
     """Return a fresh small system of every kind on a table and on an environment, by the file's name."""
     lake = frozen_lake(4, 0.1, enumerations=2, t_max=30)
     found = {}
-    for name, kind in SYSTEMS.items():
+    for name in PARAMETERS:
         for where, task in (("lake", lake), ("cartpole", cart_pole())):
-            found[f"{name}-{where}"] = kind(task, seed=3, threads=1, **PARAMETERS[name])
+            found[f"{name}-{where}"] = SYSTEMS[name](task, seed=3, threads=1, **PARAMETERS[name])
     return found
 
 

@@ -160,3 +160,14 @@ def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> N
 def paper_task(name: str) -> TabularTask:
     """Return one of the paper's tasks."""
     return next(task for task in paper_suite() if task.name == name)
+
+
+def test_a_plan_without_epochs_takes_what_its_systems_need() -> None:
+    plan = read_plan(STUDIES / "pplx-tables.toml", [])
+    assert plan.for_systems() is not plan
+    assert plan.for_systems().epochs == 77
+    assert small_plan().for_systems().epochs == small_plan().epochs
+    both = plan.model_copy(
+        update={"systems": [*plan.systems, plan.systems[0].model_copy(update={"name": "XCSF"})]}
+    )
+    assert both.for_systems().epochs == 250

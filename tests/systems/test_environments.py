@@ -25,7 +25,7 @@ from ifthen.tasks.gym_task import EnvTask
 from tests.archives import members, npy, poke, with_array, with_manifest, write
 from tests.envs import WALK, Walk, task_of
 from tests.naive_envs import episode
-from tests.systems.contract import SMALL, every_system, make, saved_bytes
+from tests.systems.contract import SMALL, every_system_in_environments, make, saved_bytes
 
 EPOCHS = 3
 PITTSBURGH = ("PPL-DL", "PPL-ST")
@@ -61,7 +61,7 @@ def saved(name: str, where: str, folder: Path) -> bytes:
 # Learning
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, where: str) -> None:
     system, task = learnt(name, where), tasks()[where]
@@ -77,7 +77,7 @@ def test_the_history_ends_with_the_performance_of_the_ruleset(name: str, where: 
     assert not any(history[column].has_nulls() for column in history.columns)
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_the_ruleset_speaks_of_the_tasks_features_and_comes_back_from_data(name: str, where: str) -> None:
     system, task = learnt(name, where), tasks()[where]
@@ -87,7 +87,7 @@ def test_the_ruleset_speaks_of_the_tasks_features_and_comes_back_from_data(name:
     assert RuleSet.from_dict(json.loads(json.dumps(ruleset.to_dict()))) == ruleset
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_raw_observations_are_answered_alone_and_in_batches(name: str, where: str) -> None:
     system, task = learnt(name, where), tasks()[where]
@@ -140,7 +140,7 @@ def test_learning_gets_better(name: str) -> None:
 # Files
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_learning_in_parts_across_files_gives_the_bytes_of_one_go(
     name: str, where: str, tmp_path: Path
@@ -154,7 +154,7 @@ def test_learning_in_parts_across_files_gives_the_bytes_of_one_go(
     assert saved_bytes(system, tmp_path) == content
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_two_threads_give_the_bytes_of_one(
     name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,7 +165,7 @@ def test_two_threads_give_the_bytes_of_one(
     assert saved_bytes(two, tmp_path) == saved(name, where, tmp_path)
 
 
-@every_system
+@every_system_in_environments
 def test_the_players_give_the_same_population(name: str) -> None:
     twin = learnt(name, "cart pole")
     task = dataclasses.replace(tasks()["cart pole"], player="sync")
@@ -175,7 +175,7 @@ def test_the_players_give_the_same_population(name: str) -> None:
     polars.testing.assert_frame_equal(other.history, twin.history)
 
 
-@every_system
+@every_system_in_environments
 @every_task
 def test_the_task_comes_back_in_every_field_and_loading_makes_no_environment(
     name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -517,7 +517,7 @@ def test_rules_of_an_environment_can_be_started_from(name: str) -> None:
     assert first.bounds.tolist() == np.sort(system.now.population.bounds[0], axis=-1).tolist()
 
 
-@every_system
+@every_system_in_environments
 def test_an_environment_is_as_good_as_its_id_or_its_task(name: str) -> None:
     for given in ("MountainCar-v0", gymnasium.make("MountainCar-v0"), env_task("MountainCar-v0")):
         system = make(name, task=given)
@@ -525,7 +525,7 @@ def test_an_environment_is_as_good_as_its_id_or_its_task(name: str) -> None:
         assert isinstance(system.task, EnvTask)
 
 
-@every_system
+@every_system_in_environments
 def test_a_return_below_the_floor_is_refused_with_what_to_do(name: str) -> None:
     task = task_of("MountainCar-v0", episodes=2, t_max=30, floor=-10.0)
     with pytest.raises(TaskError, match=r"not above the floor -10 .*Give a lower floor"):

@@ -52,6 +52,7 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     wanted = read_plan(plan_file, changes or [])
     for task in wanted.tasks:
         reach(task)
+    wanted = wanted.for_systems()
     trials = wanted.trials_to_run()
     processes = checked_threads(workers, "workers")
     tasks = wanted.tasks_by_name()
@@ -163,6 +164,7 @@ def run(
     path = folder or Path("runs") / safe_name(wanted.name)
     for task in wanted.tasks:
         reach(task)
+    wanted = wanted.for_systems()
     everything = len(wanted.trials_to_run())
     for other in reuse or ():
         check_source(other, wanted.texts_of_tasks() | set(typed))

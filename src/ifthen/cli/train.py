@@ -45,7 +45,9 @@ def train(
             metavar="TASK",
         ),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of learning.  [default: 250]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Epochs of learning.  [default: 250; PPL-X: its plan]")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="In place of --epochs: environment steps.")] = None,
     stop_at: Annotated[
         float | None,
@@ -69,6 +71,12 @@ def train(
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
+    ] = None,
+    rules: Annotated[
+        int | None, typer.Option(help="PPL-X: the best list with at most this many rules.")
+    ] = None,
+    tests: Annotated[
+        int | None, typer.Option(help="PPL-X: the best list with at most this many conditions.")
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file of settings; what the command line says wins.")
@@ -96,6 +104,7 @@ def train(
     - `ifthen train --config run.toml`
     - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
     - `ifthen train PPL-DL CartPole-v1 --seeds 10 --out runs/ten`
+    - `ifthen train PPL-X FrozenLake-8-0.3 --rules 5`
 
     A configuration file holds for example:
 
@@ -138,20 +147,23 @@ def train(
     settings = checked_settings(given)
     reach(settings.task)
     changes = dict(parse_assignment(text) for text in assignments or [])
+    changes |= {name: most for name, most in (("rules", rules), ("tests", tests)) if most is not None}
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     if seeds is not None:
+        settings = settings.for_system(settings.make_system(threads))
         others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
         others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
         run_seeds(settings, seeds, folder, threads, [name for name, own in others.items() if own is not None])
         return
-    rules = None if start is None else read_policy(start, pruned=False).ruleset
-    learner = settings.make_system(threads, rules)
+    begin = None if start is None else read_policy(start, pruned=False).ruleset
+    learner = settings.make_system(threads, begin)
     learner.check()
+    settings = settings.for_system(learner)
     curves = _curves(tensorboard)
     name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
     default = Path("runs") / name
     run_folder = RunFolder(folder or default)
-    with run_folder.claimed(settings, overwrite, rules):
+    with run_folder.claimed(settings, overwrite, begin):
         if suited := _suited(learner, settings.parameters):
             named = packaged(settings.task) or learner.task.environment
             out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")

@@ -53,7 +53,7 @@ def report_page(
     task, learnt = system.task, system.ruleset
     ruleset = learnt if pruned is None else pruned.ruleset
     shown, scope, title = readable(ruleset, task), scope_of(ruleset, task), ruleset.notes_title
-    headline = next(iter(found))
+    headline, front = next(iter(found)), system.front
     changed = pruned is not None and pruned.seeds is not None  # rules of a table do the same as before
     beside = {"as learnt, before pruning": before[headline]} if changed else {}
     return rendered(
@@ -75,6 +75,9 @@ def report_page(
         last=system.now.records[-1],
         curve=inline_svg(curve),
         picture=None if picture is None else inline_svg(picture),
+        front=None if front is None else front.text_table(),
+        front_drawn=None if front is None else inline_svg(front.figure(front.at(rules=len(learnt)))),
+        chosen=str(len(learnt)),
         headings=list(found | beside),
         measured=measured_rows(found | beside),
         features=list(zip(task.features, sources_of(task), strict=True)),

@@ -1,4 +1,4 @@
-"""One function for every picture: of a learning curve, a policy, its rules, an episode, a ladder."""
+"""One function for every picture: of a learning curve, a policy, its rules, an episode, a ladder, a front."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ifthen.runs.report import learning_curve
 from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import policy_and_task
+from ifthen.systems.front import Front
 from ifthen.systems.system import System
 
 LEARNING = "learning"
@@ -22,17 +23,19 @@ def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
     """Return a picture as a Matplotlib figure, which notebooks show and `savefig` writes.
 
     Args:
-        shown: a trained system, a ruleset, or a ladder.
+        shown: a trained system, a ruleset, a ladder, or a front.
         what: "learning", "policy", "usage", "episode", "slices", and on grids "who-decides", "density",
             "values", "advantages" or "visits". Where None, the learning curve of a system, and the policy of
             a ruleset in a task.
         task: the task of a ruleset; a system's own where None.
     """
-    if isinstance(shown, Ladder):
+    if isinstance(shown, Ladder | Front):
         return shown.figure()
     ruleset = getattr(shown, "ruleset", shown)
     if not isinstance(ruleset, RuleSet):
-        raise ParameterError(f"plot draws trained systems, rulesets and ladders, not {type(shown).__name__}.")
+        raise ParameterError(
+            f"plot draws trained systems, rulesets, ladders and fronts, not {type(shown).__name__}."
+        )
     found = drawings(*policy_and_task(shown, task))
     if isinstance(shown, System):
         noise, threads = shown.parameters.noise, shown.threads

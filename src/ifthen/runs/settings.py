@@ -37,6 +37,7 @@ class RunSettings(BaseModel):
     system: str
     task: TaskSettings
     epochs: int = Field(default=250, ge=1, le=10_000_000)
+    """How long; the system's `default_epochs` where no length is given (see `for_system`)."""
     steps: int | None = Field(default=None, ge=1, le=STEP_LIMIT)
     """How long, in environment steps, in place of epochs."""
     stop_at: float | None = Field(default=None, allow_inf_nan=False)
@@ -53,6 +54,11 @@ class RunSettings(BaseModel):
             raise ValueError("epochs or steps say how long to learn, not both")
         return self
 
+    def for_system(self, system: System) -> RunSettings:
+        """Return the settings with the system's own number of epochs, where no length was given."""
+        given = self.model_fields_set & {"epochs", "steps"}
+        return self if given else self.model_copy(update={"epochs": system.default_epochs})
+
     @property
     def goal(self) -> Goal:
         """How long to learn in all."""
@@ -61,7 +67,7 @@ class RunSettings(BaseModel):
     def is_done(self, system: System) -> bool:
         """Return whether a system has learnt long enough, or reached the score to stop at."""
         enough = self.stop_at is not None and StopAt(self.stop_at).reached(system)
-        return enough or self.goal.reached(system.now.records[-1])
+        return enough or system.reached(self.goal)
 
     def make_task(self) -> Task:
         """Return the task."""

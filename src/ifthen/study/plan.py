@@ -78,6 +78,7 @@ class StudyPlan(BaseModel):
     tasks: list[TaskSettings] = Field(min_length=1)
     trials: int = Field(default=30, ge=1, le=100_000)
     epochs: int = Field(default=250, ge=1, le=EPOCH_LIMIT)
+    """How many; what the systems need where no number is given (see `for_systems`)."""
     first_seed: int = Field(default=0, ge=0)
     record: Literal["all", "shared"] = "all"
     """The columns of histories that are kept: all that a system has, or those that all systems share."""
@@ -175,6 +176,17 @@ class StudyPlan(BaseModel):
         kind, task = system_by_name(plan.system or plan.name), self.tasks_by_name()[trial.task]
         checked_parameters(kind.Parameters, plan.parameters)  # before any of them could pass for an argument
         return kind(task, seed=trial.seed, threads=1, **plan.parameters)
+
+    def for_systems(self) -> StudyPlan:
+        """Return the plan with as many epochs as its systems need, where no number was given.
+
+        A study has one number of epochs: it is the most that any system needs in any task.
+        """
+        if "epochs" in self.model_fields_set:
+            return self
+        cells = {(trial.system, trial.task): trial for trial in self.trials_to_run()}
+        longest = max(self.make_system(trial).default_epochs for trial in cells.values())
+        return self.model_copy(update={"epochs": longest})
 
     def to_json(self) -> str:
         """Return the plan as JSON that `from_json` understands."""

@@ -95,3 +95,12 @@ class XCSFKeywords(SystemKeywords, total=False):
     teletransport: bool
     truncation: Literal["end", "bootstrap"]
     niche_error: bool | None
+
+class PPLXKeywords(SystemKeywords, total=False):
+    collect: int
+    model: Literal["learnt", "given"]
+    candidates: int | None
+    most_rules: int | None
+    knee: float
+    rules: int | None
+    tests: int | None

@@ -55,26 +55,7 @@ class PittsburghSystem(System):
 
     def fit_start(self, start: RuleSet) -> RuleSet:
         """Return the ruleset to begin with, or raise where the system or the task cannot begin with it."""
-        task, kinds, most = self.task, self.starts_from, self.parameters.sizes[1]
-        if not isinstance(start, RuleSet):
-            raise ParameterError(f"start must be a RuleSet, not {start!r}.")
-        if start.kind not in kinds:
-            raise ParameterError(
-                f"{self.name} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
-                "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
-                "ifthen.prune(ruleset, task, to='list').ruleset."
-            )
-        if start.terms:
-            raise ParameterError(f"{self.name} starts from rules without terms.")
-        named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
-        if named[0] != named[1] or start.action_names != task.action_names:
-            raise ParameterError(f"start has {described(start)}, but {task.name} has {described(task)}.")
-        if len(start) > most:
-            raise ParameterError(
-                f"start has {len(start)} rules, but idv_size is {most}. Give idv_size={len(start)} or more, "
-                "or a shorter start."
-            )
-        return start
+        return checked_start(self, start, self.parameters.sizes[1], "idv_size")
 
     @property
     def method(self) -> Method:
@@ -162,3 +143,34 @@ class PittsburghSystem(System):
         if problem:
             raise ModelFileError(f"{model.path}: {problem}.")
         return population
+
+
+def checked_start(system: System, start: RuleSet, most: int, limit: str) -> RuleSet:
+    """Return the ruleset to begin with, or raise where the system or the task cannot begin with it.
+
+    Args:
+        system: the system.
+        start: the ruleset.
+        most: how many rules it may have.
+        limit: the parameter that says so.
+    """
+    task, kinds = system.task, system.starts_from
+    if not isinstance(start, RuleSet):
+        raise ParameterError(f"start must be a RuleSet, not {start!r}.")
+    if start.kind not in kinds:
+        raise ParameterError(
+            f"{system.name} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
+            "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
+            "ifthen.prune(ruleset, task, to='list').ruleset."
+        )
+    if start.terms:
+        raise ParameterError(f"{system.name} starts from rules without terms.")
+    named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
+    if named[0] != named[1] or start.action_names != task.action_names:
+        raise ParameterError(f"start has {described(start)}, but {task.name} has {described(task)}.")
+    if len(start) > most:
+        raise ParameterError(
+            f"start has {len(start)} rules, but {limit} is {most}. Give {limit}={len(start)} or more, "
+            "or a shorter start."
+        )
+    return start

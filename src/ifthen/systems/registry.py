@@ -12,10 +12,11 @@ from ifthen.parallel import checked_threads
 from ifthen.systems import model_file
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
+from ifthen.systems.pplx.system import PPLX
 from ifthen.systems.system import System
 from ifthen.systems.xcsf.system import XCSF
 
-SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF)}
+SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX)}
 
 
 def system_by_name(name: str) -> type[System]:

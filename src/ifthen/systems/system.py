@@ -25,6 +25,7 @@ from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
+from ifthen.systems.front import Front
 from ifthen.systems.parameters import Parameters, checked_parameters
 from ifthen.systems.presets import preset
 from ifthen.systems.progress import Saving, progress_of
@@ -185,6 +186,15 @@ class System(Shown, ABC):
         """
 
     @property
+    def default_epochs(self) -> int:
+        """How many epochs to learn where nobody says."""
+        return 250
+
+    def reached(self, goal: Goal) -> bool:
+        """Return whether learning stops here."""
+        return goal.reached(self.now.records[-1])
+
+    @property
     def method(self) -> Method:
         """How the system itself measures policies while it learns."""
         return "sampled"
@@ -193,6 +203,11 @@ class System(Shown, ABC):
     @abstractmethod
     def ruleset(self) -> RuleSet:
         """The best ruleset of the present population."""
+
+    @property
+    def front(self) -> Front | None:
+        """The best list of each size, where the system looks for such; None elsewhere."""
+        return None
 
     def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
         """Return the arrays of a population for a file."""
@@ -215,7 +230,7 @@ class System(Shown, ABC):
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 25,
     ) -> Self:
-        """Learn on; 250 epochs where no length is given.
+        """Learn on; `default_epochs` where no length is given.
 
         Args:
             bare: not used: a bare number could mean several things, and raises an error that names them.
@@ -250,7 +265,7 @@ class System(Shown, ABC):
         bar, show = progress_of(self, goal) if progress_bar else (nullcontext(), lambda: None)
         with bar:
             try:
-                while not goal.reached(self._now.records[-1]):
+                while not self.reached(goal):
                     population, record = self.advance(self._now.population, self._now.records[-1], goal)
                     self._now = self._now.followed_by(population, record)
                     show()
@@ -284,7 +299,9 @@ class System(Shown, ABC):
 
     def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
         """Return when to stop, or raise where that is no count, or more than one."""
-        given = {name: number for name, number in asked.items() if number is not None} or {"epochs": 250}
+        given = {name: number for name, number in asked.items() if number is not None} or {
+            "epochs": self.default_epochs
+        }
         if len(given) > 1:
             also = " (total_timesteps is another word for steps)" if "total_timesteps" in given else ""
             raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}{also}.")
@@ -409,7 +426,11 @@ class System(Shown, ABC):
     def shown_parts(self) -> list[Part]:
         """Return what it is and, once it has learnt, its rules."""
         told = repr(self).strip("<>")
-        return [told, *self.ruleset.shown_parts()] if self.started and self.num_timesteps else [told]
+        return (
+            [told, *self.ruleset.shown_parts()]
+            if self.started and (self.epoch or self.num_timesteps)
+            else [told]
+        )
 
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"

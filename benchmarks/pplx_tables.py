@@ -1,0 +1,60 @@
+"""PPL-X on tables: how near the optimum, with how many rules, in how many seconds of one core.
+
+python benchmarks/pplx_tables.py                        the paper's twelve lakes, two seeds
+python benchmarks/pplx_tables.py Taxi-v4 --seeds 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+
+import ifthen
+from ifthen.runs.settings import parse_assignment
+from ifthen.simulate.table import policy_table
+
+
+def optimal_share(system: ifthen.PPLX) -> float:
+    """Return the share of decision states in which the ruleset takes an optimal action."""
+    task: Any = system.task
+    states = task.decision_states
+    optimal = ifthen.value_iteration(task).optimal_actions[states]
+    return float(optimal[np.arange(len(states)), policy_table(system, task)].mean())
+
+
+def main() -> None:
+    """Measure and print one line per task and seed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tasks", nargs="*")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    given = parser.parse_args()
+    tasks = [ifthen.task_by_name(name) for name in given.tasks] or ifthen.paper_suite()
+    parameters = dict(parse_assignment(text) for text in given.set)
+    ifthen.PPLX(ifthen.frozen_lake(4), threads=1, candidates=10).learn()  # compiles
+    print("task               seed  exact value  of optimum  optimal actions  rules  best  front  seconds")
+    for task in tasks:
+        for seed in range(given.seeds):
+            began = time.process_time()
+            system = ifthen.PPLX(task, seed=seed, threads=1, **parameters).learn()
+            seconds = time.process_time() - began
+            front, exact = system.front, ifthen.evaluate(system, task, "exact")
+            share = "" if exact.fraction is None else f"{exact.fraction:.4f}"
+            cells = (
+                f"{task.name:18} {seed:4}",
+                f"{exact.performance:11.4f}",
+                f"{share:>10}",
+                f"{optimal_share(system):15.3f}",
+                f"{len(system.ruleset):5}",
+                f"{front.best.rules:4}",
+                f"{len(front):5}",
+                f"{seconds:7.1f}",
+            )
+            print("  ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()

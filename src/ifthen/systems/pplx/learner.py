@@ -1,0 +1,62 @@
+"""What PPL-X needs to learn in a task: one class for tables, another for environments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ifthen.systems.front import Front
+from ifthen.systems.model_file import Model
+from ifthen.systems.pplx.parameters import PPLXParameters
+from ifthen.systems.records import Record
+from ifthen.tasks.task import Task
+
+if TYPE_CHECKING:
+    from ifthen.systems.pplx.system import PPLX
+    from ifthen.systems.system import Goal
+
+Population = Any
+"""A learner's own NamedTuple of arrays."""
+
+
+class Learner(ABC):
+    """Learns in one task.
+
+    Args:
+        system: whose task, parameters, seed and threads it uses.
+    """
+
+    def __init__(self, system: PPLX) -> None:
+        self.system, self.parameters = system, system.parameters
+
+    @staticmethod
+    @abstractmethod
+    def filled(parameters: PPLXParameters, task: Task) -> PPLXParameters:
+        """Return the parameters with those left to the task filled in; raise where one does not fit."""
+
+    @property
+    @abstractmethod
+    def epochs(self) -> int:
+        """The length of the plan. No steps are taken after it."""
+
+    @abstractmethod
+    def begin(self, progress_bar: bool) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0."""
+
+    @abstractmethod
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
+        """Return the population one epoch on, and its row."""
+
+    @abstractmethod
+    def front(self, population: Population) -> Front:
+        """Return the best list of each size."""
+
+    @abstractmethod
+    def arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a population for a file."""
+
+    @abstractmethod
+    def population_of(self, model: Model) -> Population:
+        """Return the population that a model file holds, or raise ModelFileError where it does not fit."""

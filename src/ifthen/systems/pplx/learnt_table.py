@@ -1,0 +1,150 @@
+"""A table of transitions learnt from episodes: counts of what followed which action in which state.
+
+Episodes are played in rounds. In the first, the least-tried action is taken. Later ones follow the policy
+that is optimal by the counts so far, but take the least-tried action first and then now and then, so that no
+state is left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.randomness import below, fold, uniform
+from ifthen.tasks.table import TabularTask
+
+TOLERANCE, SWEEPS = 1e-12, 20_000
+LONGEST_HORIZON = 1 - 1e-4
+"""The largest γ that values are worked out with: with γ = 1, a list that goes round in circles has none."""
+
+
+class LearntTable(NamedTuple):
+    """Transitions over the decision states as they were counted."""
+
+    next_state: NDArray[np.int32]
+    """`(D, A, K)`: the state that follows; −1 where the episode ends."""
+    reward: NDArray[np.float64]
+    """`(D, A, K)`."""
+    probability: NDArray[np.float64]
+    """`(D, A, K)`: the share of each outcome. An action that was never tried has one outcome: the floor."""
+    mean_reward: NDArray[np.float64]
+    """`(D, A)`."""
+    starts: NDArray[np.float64]
+    """`(D,)`: how likely an episode starts in each state."""
+    points: NDArray[np.int64]
+    """`(D, features)`."""
+    lows: NDArray[np.int64]
+    """`(features,)`: the features' smallest values."""
+    highs: NDArray[np.int64]
+    """`(features,)`: the features' largest values."""
+    gamma: float
+
+
+def learnt_table(task: TabularTask, counts: NDArray[np.int64]) -> LearntTable:
+    """Return the table that counts `(D, A, K)` of outcomes say."""
+    model = task.dynamics
+    tried = counts.sum(axis=2, keepdims=True)
+    first = np.arange(counts.shape[2]) == 0
+    return _table(
+        task,
+        np.where(tried > 0, model.next_state, np.int32(-1)),
+        np.where(tried > 0, model.reward, task.floor),
+        np.where(tried > 0, counts / np.maximum(tried, 1), np.where(first, 1.0, 0.0)),
+    )
+
+
+def given_table(task: TabularTask) -> LearntTable:
+    """Return the task's own table."""
+    model = task.dynamics
+    shares = np.broadcast_to(model.probability, model.next_state.shape).copy()
+    return _table(task, model.next_state, model.reward, shares)
+
+
+def _table(
+    task: TabularTask, next_state: NDArray[np.int32], reward: NDArray[np.float64], shares: NDArray[np.float64]
+) -> LearntTable:
+    model = task.dynamics
+    return LearntTable(
+        np.ascontiguousarray(next_state),
+        np.ascontiguousarray(reward),
+        shares,
+        (shares * reward).sum(axis=2),
+        np.bincount(model.starts, minlength=len(model.states)) / len(model.starts),
+        np.ascontiguousarray(model.states.astype(np.int64)),
+        np.array([feature.low for feature in task.features], dtype=np.int64),
+        np.array([feature.high for feature in task.features], dtype=np.int64),
+        min(task.gamma, LONGEST_HORIZON),
+    )
+
+
+@kernel
+def action_value(table: LearntTable, values: NDArray[np.float64], s: int, a: int) -> float:
+    """Return what action a is worth in state s, if what follows is worth `values`, `(D,)`."""
+    total = 0.0
+    for k in range(table.probability.shape[2]):
+        after = table.next_state[s, a, k]
+        worth = table.reward[s, a, k] + (table.gamma * values[after] if after >= 0 else 0.0)
+        total += table.probability[s, a, k] * worth
+    return total
+
+
+@kernel
+def solve(table: LearntTable, values: NDArray[np.float64], q: NDArray[np.float64]) -> None:
+    """Write the optimal values `(D,)` and action values `(D, A)` of a table; `values` is where to begin."""
+    states, actions, _ = table.next_state.shape
+    for _ in range(SWEEPS):
+        change, largest = 0.0, 0.0
+        for s in range(states):
+            top = -np.inf
+            for a in range(actions):
+                q[s, a] = action_value(table, values, s, a)
+                top = max(top, q[s, a])
+            change, largest = max(change, abs(top - values[s])), max(largest, abs(top))
+            values[s] = top
+        if change <= TOLERANCE * largest:
+            break
+
+
+@kernel
+def collect(
+    key: np.uint64,
+    episodes: int,
+    next_state: NDArray[np.int32],
+    probability: NDArray[np.float64],
+    starts: NDArray[np.int32],
+    t_max: int,
+    explore: float,
+    q: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> int:
+    """Play episodes in a task and count the outcomes `(D, A, K)`; return the steps that it took.
+
+    The first action of an episode, and later ones with probability `explore`, is the one tried least; the
+    others are greedy by `q`, `(D, A)`.
+    """
+    steps = 0
+    for e in range(episodes):
+        own = fold(key, e)
+        s = starts[below(own, 0, len(starts))]
+        t = 0
+        while s >= 0 and t < t_max:
+            curious = t == 0 or uniform(own, 2 * t + 1) < explore
+            a = least_tried(counts, s) if curious else int(q[s].argmax())
+            k, left = 0, uniform(own, 2 * t + 2) - probability[0]
+            while left >= 0.0 and k + 1 < len(probability):
+                k += 1
+                left -= probability[k]
+            counts[s, a, k] += 1
+            s = next_state[s, a, k]
+            t += 1
+        steps += t
+    return steps
+
+
+@kernel
+def least_tried(counts: NDArray[np.int64], s: int) -> int:
+    """Return the action that was tried least in a state; the first of several."""
+    return int(counts[s].sum(axis=1).argmin())

@@ -1,0 +1,44 @@
+"""The parameters of PPL-X."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ifthen.systems.parameters import Parameters, between, setting
+
+MOST_RULES = 200
+
+
+class PPLXParameters(Parameters):
+    """Parameters of PPL-X."""
+
+    collect: int = between(
+        30_000,
+        10,
+        10_000_000,
+        "On tables: episodes to collect, in ten rounds, before lists are searched for.",
+    )
+    model: Literal["learnt", "given"] = setting(
+        "learnt", "On tables: values by the counted transitions, or by the task's own, without any episode."
+    )
+    candidates: int | None = between(
+        None, 1, 100_000_000, "Lists to try for every length; by the number of states where not given."
+    )
+    most_rules: int | None = between(
+        None, 1, MOST_RULES, "Rules of the longest list; by the number of states where not given."
+    )
+    knee: float = between(
+        0.001, 0, 1, "The ruleset is the shortest list that is worth at most this share less than the best."
+    )
+    rules: int | None = between(
+        None,
+        1,
+        MOST_RULES,
+        "The ruleset is the best list with at most this many rules; the knee where not given.",
+    )
+    tests: int | None = between(
+        None,
+        0,
+        100_000,
+        "The ruleset is the best list with at most this many conditions on single features, likewise.",
+    )

@@ -1,0 +1,119 @@
+"""PPL-X behind the contract of a system: it learns action values first, and rules from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from ifthen.errors import ParameterError
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.ruleset import RuleSet
+from ifthen.systems.front import Front, Point
+from ifthen.systems.model_file import Model
+from ifthen.systems.pittsburgh_system import checked_start
+from ifthen.systems.pplx.learner import Learner, Population
+from ifthen.systems.pplx.on_table import OnTable
+from ifthen.systems.pplx.parameters import PPLXParameters
+from ifthen.systems.records import Record
+from ifthen.systems.system import Goal, System
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ifthen.systems.keywords import PPLXKeywords
+
+
+class PPLX(System):
+    """Learns action values first and decision lists second: the best list of each length.
+
+    Args:
+        task: a task, a task's name, or a Gymnasium environment.
+        seed: seed of everything random in training.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        start: a decision list to begin with; random rules only where None.
+        parameters: by name; see `PPLXParameters`.
+    """
+
+    name = "PPL-X"
+    summary = "Learns action values, then decision lists from them: the best list of each length."
+    Parameters = PPLXParameters
+    starts_from = (DecisionList.kind,)
+    has_order = True
+    parameters: PPLXParameters
+
+    if TYPE_CHECKING:
+
+        def __init__(self, task: Any, **keywords: Unpack[PPLXKeywords]) -> None: ...
+
+    def fill_parameters(self, parameters: Any) -> Any:
+        """Fill in what was left to the task, and raise where a parameter does not fit it."""
+        return self._kind.filled(parameters, self.task)
+
+    def fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the list to begin with, or raise where it does not fit."""
+        return checked_start(self, start, self.parameters.most_rules or 0, "most_rules")
+
+    @property
+    def _kind(self) -> type[Learner]:
+        if not self.task.has_states:
+            raise ParameterError(
+                f"PPL-X learns on tables of states so far, and {self.task.name} is an environment without "
+                "one: use PPL-DL."
+            )
+        return OnTable
+
+    @cached_property
+    def learner(self) -> Learner:
+        """What learns in the task."""
+        return self._kind(self)
+
+    @property
+    def default_epochs(self) -> int:
+        """The length of the plan: the episodes to collect, then every length of lists twice."""
+        return self.learner.epochs
+
+    def reached(self, goal: Goal) -> bool:
+        """Return whether learning stops here: at the goal, or at the end of the plan where steps are counted.
+
+        After the plan no more steps are taken, so that a goal in steps or episodes could never be reached.
+        """
+        over = goal.unit != "epochs" and self.epoch >= self.learner.epochs
+        return over or super().reached(goal)
+
+    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+        """Return the initial population."""
+        return self.learner.begin(progress_bar)
+
+    def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
+        """Go one step of the plan on."""
+        return self.learner.advance(population, before, goal)
+
+    @property
+    def front(self) -> Front:
+        """The best list of each length."""
+        return self.learner.front(self.now.population)
+
+    @property
+    def ruleset(self) -> DecisionList:
+        """The list of the front that the parameters `rules`, `tests` or `knee` choose."""
+        return self.chosen(self.front).ruleset
+
+    def chosen(self, front: Front) -> Point:
+        """Return the list that the parameters choose; the shortest where none is as short as they ask."""
+        p = self.parameters
+        if p.rules is None and p.tests is None:
+            return front.knee(p.knee)
+        try:
+            return front.at(p.rules, p.tests)
+        except ParameterError:
+            return front.points[0]
+
+    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a population for a file."""
+        return self.learner.arrays(population)
+
+    def population_of(self, model: Model) -> Population:
+        """Return the population that a model file holds, or raise where it does not fit."""
+        return self.learner.population_of(model)

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifthen import DecisionList, Front, ParameterError, plot
+from ifthen.systems.front import Point
+from tests.systems.contract import meadow
+
+TASK = meadow()
+
+
+def point(rules: int, score: float, tests: int = 0, deviation: float | None = None) -> Point:
+    """Return a list of some rules, one of which has some conditions."""
+    bounds = np.zeros((rules, 2, 2), np.int32)
+    bounds[..., 1] = 2
+    bounds[0, :tests, 1] = 1
+    ruleset = DecisionList(bounds, np.zeros(rules, np.int32), TASK.features, TASK.action_names)
+    return Point(ruleset, score, deviation)
+
+
+FRONT = Front.of(
+    [point(1, 0.2), point(3, 0.9, 2), point(2, 0.895, 1), point(5, 1.0, 2), point(4, 0.9)], "value"
+)
+
+
+def test_a_front_has_the_lists_that_no_shorter_one_equals() -> None:
+    assert [(own.rules, own.tests, own.score) for own in FRONT.points] == [
+        (1, 0, 0.2),
+        (2, 1, 0.895),
+        (3, 2, 0.9),
+        (5, 2, 1.0),
+    ]
+    assert FRONT.best.rules == 5
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.floats(-10, 10)), min_size=1, max_size=20))
+def test_a_longer_list_of_a_front_is_never_worse_than_a_shorter_one(sizes: list[tuple[int, float]]) -> None:
+    points = Front.of([point(*size) for size in sizes], "value").points
+    assert [own.rules for own in points] == sorted({own.rules for own in points})
+    assert [own.score for own in points] == sorted(own.score for own in points)
+    assert points[-1].score == pytest.approx(max(score for _, score in sizes), rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize(("share", "rules"), [(0, 5), (0.1, 3), (0.11, 2), (0.8, 1), (1, 1)])
+def test_the_knee_is_the_shortest_list_within_a_share_of_the_best(share: float, rules: int) -> None:
+    assert FRONT.knee(share).rules == rules
+
+
+def test_the_knee_of_negative_scores_gives_up_a_share_of_their_size() -> None:
+    front = Front.of([point(1, -20.0), point(2, -10.5), point(3, -10.0)], "value")
+    assert [front.knee(share).rules for share in (0.01, 0.05, 1)] == [3, 2, 1]
+
+
+def test_lists_are_found_by_rules_and_tests() -> None:
+    assert FRONT.at(rules=4).rules == 3
+    assert FRONT.at(tests=1).rules == 2
+    assert FRONT.at(rules=100, tests=100).rules == 5
+    with pytest.raises(ParameterError, match="no list of the front is that short"):
+        Front.of([point(2, 1.0)], "value").at(rules=1)
+    with pytest.raises(ParameterError, match="rules must be a whole number"):
+        FRONT.at(rules=0)
+    with pytest.raises(ParameterError, match="one list at least"):
+        Front.of([], "value")
+
+
+def test_a_front_shows_itself() -> None:
+    assert str(FRONT).splitlines()[0].split() == ["rules", "tests", "value", "of", "the", "best"]
+    assert "<table>" in FRONT._repr_html_()
+    assert FRONT.to_table()["rules"].to_list() == [1, 2, 3, 5]
+    assert len(FRONT) == 4
+    (axes,) = plot(FRONT).axes
+    assert axes.get_ylabel() == "value"
+
+
+def test_deviations_are_shown_where_scores_were_sampled() -> None:
+    front = Front.of([point(1, -3.0, 0, 1.5), point(2, 250.0, 0, 40.0)], "mean return")
+    assert "standard deviation" in str(front)
+    assert "of the best" not in str(front)  # a share of a score means nothing where some are negative
+    assert FRONT.figure(FRONT.knee(0.1)).axes[0].get_legend() is not None
+    assert front.figure().axes[0].collections
