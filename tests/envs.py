@@ -23,6 +23,7 @@ from ifthen.tasks.gym_task import EnvTask
 from tests.naive_envs import Individual, list_choice, strength_choice
 
 WALK, ENDLESS = "ifthen_tests/Walk-v0", "ifthen_tests/EndlessWalk-v0"
+HAYSTACK = "ifthen_tests/Haystack-v0"
 LIMIT = 30
 KINDS: dict[str, spaces.Space[Any]] = {
     "box": spaces.Box(-np.inf, np.inf, (2,), np.float64),
@@ -105,8 +106,27 @@ class Walk(gymnasium.Env[Any, Any]):
         }[self.kind]
 
 
+class Haystack(gymnasium.Env[Any, Any]):
+    """Two steps with 25 new numbers each, of which two matter: 1 for the sign of their sum, else 0."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+    observation_space = spaces.Box(-1, 1, (25,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.time, self.seen = 0, self.np_random.uniform(-1, 1, 25)
+        return self.seen, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward = float(action == int(self.seen[3] + self.seen[17] > 0))
+        self.time, self.seen = self.time + 1, self.np_random.uniform(-1, 1, 25)
+        return self.seen, reward, self.time == 2, False, {}
+
+
 gymnasium.register(WALK, entry_point="tests.envs:Walk", max_episode_steps=LIMIT)
 gymnasium.register(ENDLESS, entry_point="tests.envs:Walk", kwargs={"endless": True})
+gymnasium.register(HAYSTACK, entry_point="tests.envs:Haystack", max_episode_steps=2)
 
 
 def task_of(environment: str = WALK, **given: Any) -> EnvTask:

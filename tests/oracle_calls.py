@@ -22,9 +22,27 @@ from typing import Any
 import pytest
 
 from ifthen import jit
-from tests import naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_pplx, naive_xcsf
+from tests import (
+    naive,
+    naive_envs,
+    naive_evolve,
+    naive_explain,
+    naive_lander,
+    naive_pplx,
+    naive_values,
+    naive_xcsf,
+)
 
-ORACLE_MODULES = (naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_pplx, naive_xcsf)
+ORACLE_MODULES = (
+    naive,
+    naive_envs,
+    naive_evolve,
+    naive_explain,
+    naive_lander,
+    naive_pplx,
+    naive_values,
+    naive_xcsf,
+)
 calls: dict[str, set[str]] = defaultdict(set)
 """The functions called so far, by test."""
 running = "before the first test"

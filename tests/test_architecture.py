@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 import ifthen
-from tests import naive, naive_envs, naive_evolve, naive_explain, naive_lander, naive_pplx, naive_xcsf
+from tests import (
+    naive,
+    naive_envs,
+    naive_evolve,
+    naive_explain,
+    naive_lander,
+    naive_pplx,
+    naive_values,
+    naive_xcsf,
+)
 from tests.naive_xcsf import NaiveEnvXCSF, NaiveXCSF
 
 SOURCE = Path(ifthen.__file__).parent
@@ -32,8 +41,15 @@ LAYERS = [
     {"study"},
     {"cli"},
 ]
-# SciPy's bootstrap takes a NumPy generator, made from a seed.
-SEEDED_GENERATORS = {"study.statistics"}
+# SciPy's bootstrap takes a NumPy generator, made from a seed. An epoch of PPL-X in an environment has one of
+# its own, made from the stream of its seed and its number, so that nothing goes on to the next epoch.
+SEEDED_GENERATORS = {
+    "study.statistics",
+    "systems.pplx.bench",
+    "systems.pplx.distil",
+    "systems.pplx.knowledge",
+    "systems.pplx.scratch",
+}
 HELPERS = [
     "errors",
     "checks",
@@ -252,6 +268,29 @@ ORACLES: dict[str, dict[str, Any]] = {
         "anneal": naive_pplx.annealed,
         "drop_least_missed": naive_pplx.values_without,
     },
+    "systems.pplx.q_network": {
+        "weights_of": naive_values.weights_of,
+        "layers": naive_values.layers,
+        "fill_network": naive_values.first_weights,
+        "rectify": naive_values.rectified,
+        "forward": naive_values.forward,
+        "one_layer": naive_values.one_layer,
+        "action_values": naive_values.action_values,
+        "draw_batch": naive_values.drawn_step,
+        "step_down": naive_values.adam,
+        "backward": naive_values.backward,
+        "train": naive_values.trained,
+        "explore": naive_values.explored,
+    },
+    "systems.pplx.tree": {
+        "bin_points": naive_values.bin_of,
+        "best_split": naive_values.best_split,
+    },
+    "systems.pplx.polish": {
+        "given_away": naive_values.given_away,
+        "fill_term": naive_values.term_values,
+        "move_numbers": naive_values.moved_numbers,
+    },
     "rules.boxes.space": {
         "share_of": naive_explain.all_cells,
         "overlap": naive_explain.decided_shares,
@@ -422,6 +461,7 @@ def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
         "naive_explain.py",
         "naive_lander.py",
         "naive_pplx.py",
+        "naive_values.py",
         "naive_xcsf.py",
     ):
         tree = ast.parse((TESTS / name).read_text())

@@ -17,7 +17,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "PPL-DL": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05},
     "PPL-ST": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05, "num_reinf_rollouts": 2},
     "XCSF": {"pop_limit": 80, "ga_per_epoch": 8, "theta_ga": 10},
-    "PPL-X": {"collect": 20_000, "candidates": 60, "most_rules": 5},
+    "PPL-X": {"collect": 20_000, "candidates": 60, "most_rules": 5, "steps": 3_000},
 }
 OTHER: dict[str, dict[str, Any]] = {
     "PPL-DL": {"p_mut": 0.5},
@@ -27,9 +27,7 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 """A parameter of each system that changes what it learns."""
 MEADOW = ("SFF", "FFH", "FFG")
-ON_TABLES_ONLY = {"PPL-X"}
 every_system = pytest.mark.parametrize("name", sorted(SYSTEMS))
-every_system_in_environments = pytest.mark.parametrize("name", sorted(set(SYSTEMS) - ON_TABLES_ONLY))
 
 
 def meadow(**options: Any) -> TabularTask:

@@ -15,7 +15,7 @@ from ifthen import ParameterError, System, TaskError, evaluate, frozen_lake, loa
 from ifthen.environments.make import env_task
 from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
 from ifthen.systems.system import Callback
-from tests.systems.contract import every_system, every_system_in_environments, make, meadow, saved_bytes
+from tests.systems.contract import every_system, make, meadow, saved_bytes
 
 
 def record_epochs(seen: list[int], last: int | None = None) -> Any:
@@ -274,7 +274,7 @@ def test_an_axis_that_tensorboard_cannot_have_is_refused(writers: list[FakeWrite
     assert writers == []
 
 
-@every_system_in_environments
+@every_system
 def test_tensorboard_has_a_gap_where_an_environment_gave_no_return(
     name: str, writers: list[FakeWriter]
 ) -> None:

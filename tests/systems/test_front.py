@@ -44,7 +44,7 @@ def test_a_longer_list_of_a_front_is_never_worse_than_a_shorter_one(sizes: list[
     assert points[-1].score == pytest.approx(max(score for _, score in sizes), rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize(("share", "rules"), [(0, 5), (0.1, 3), (0.11, 2), (0.8, 1), (1, 1)])
+@pytest.mark.parametrize(("share", "rules"), [(0, 5), (0.13, 3), (0.14, 2), (0.99, 2), (1, 1)])
 def test_the_knee_is_the_shortest_list_within_a_share_of_the_best(share: float, rules: int) -> None:
     assert FRONT.knee(share).rules == rules
 

@@ -12,7 +12,7 @@ from ifthen import TaskError, load
 from ifthen.environments.make import env_task
 from ifthen.errors import IfthenWarning
 from tests.envs import Walk
-from tests.systems.contract import every_system, every_system_in_environments, make, meadow, saved_bytes
+from tests.systems.contract import every_system, make, meadow, saved_bytes
 
 
 def own_task() -> Any:
@@ -55,7 +55,7 @@ def test_verbose_prints_some_lines_and_changes_nothing(
     assert saved_bytes(quiet, tmp_path) == saved_bytes(talking, tmp_path)
 
 
-@every_system_in_environments
+@every_system
 def test_an_environment_is_set_after_loading(name: str, tmp_path: Path) -> None:
     whole = make(name, task=own_task()).learn(epochs=1)
     whole.save(tmp_path / "own.zip")

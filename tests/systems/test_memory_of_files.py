@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ifthen import PPLX
+from ifthen.environments.make import env_task
 from ifthen.systems.model_file import OF_POPULATIONS
 from ifthen.systems.registry import SYSTEMS
 from tests.archives import MANIFEST, manifest, members, npy_promising
+from tests.envs import HAYSTACK
 from tests.systems.contract import make
 
 MEASURE = """
@@ -104,6 +107,37 @@ def test_large_arrays_are_refused_before_they_are_unpacked_or_held_once(
 
 
 @pytest.mark.parametrize(
+    ("name", "dtype", "width", "said"),
+    [
+        ("states", "<f4", 25, "read"),
+        ("moves", "<i2", 0, "points must be"),
+        ("useful", "<f8", 25, "at most 1000"),
+    ],
+)
+def test_large_memories_of_pplx_are_held_a_few_times_or_refused(
+    name: str, dtype: str, width: int, said: str, tmp_path: Path
+) -> None:
+    path, bombed, mega = tmp_path / "model.zip", tmp_path / "bomb.zip", 2**20
+    PPLX(env_task(HAYSTACK), seed=1, threads=1, steps=1_000).learn(epochs=0).save(path)
+    row = np.dtype(dtype).itemsize * max(width, 1)
+    shape = (mega, width) if width else (64 * mega,)
+    size = row * shape[0]
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}}}"
+    pieces = [npy_promising(header), *[bytes(mega)] * (size // mega)]
+    kept = {
+        member: content for member, content in members(path).items() if member != f"population/{name}.npy"
+    }
+    with zipfile.ZipFile(bombed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in kept.items():
+            archive.writestr(member, content)
+        with archive.open(f"population/{name}.npy", "w", force_zip64=True) as file:
+            unpacked = sum(file.write(piece) for piece in pieces)
+    told, peak = measured(f"{LOAD}, ifthen.systems.pplx.system", f"load({str(bombed)!r})")
+    assert said in told
+    assert peak < 3 * unpacked + 2**27
+
+
+@pytest.mark.parametrize(
     ("values", "count"), [([0], 30_000_000), ([0], 5_000_000), ([""], 1_000_000), ([300.5], 2_000_000)]
 )
 def test_long_histories_take_about_ten_times_their_size(
@@ -160,8 +194,9 @@ def test_a_million_intervals_are_read(tmp_path: Path) -> None:
 
 def test_all_arrays_of_all_systems_are_known() -> None:
     known = set(OF_POPULATIONS.split())
-    for name in SYSTEMS:
-        system = make(name).learn(epochs=0)
+    learners = [make(name) for name in SYSTEMS] + [make("PPL-X", task=env_task(HAYSTACK))]
+    for system in learners:
+        system.learn(epochs=0)
         arrays = system.saved_arrays(system.now.population)
         assert set(arrays) <= known
         assert all(isinstance(array, np.ndarray) for array in arrays.values())

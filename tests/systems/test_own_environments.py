@@ -16,7 +16,7 @@ from ifthen.environments.make import env_task
 from ifthen.rules.kinds import DecisionList
 from ifthen.systems.registry import SYSTEMS
 from tests.envs import KINDS, WALK, Walk
-from tests.systems.contract import every_system_in_environments, make, meadow
+from tests.systems.contract import every_system, make, meadow
 
 
 def own_task(**options: Any) -> Any:
@@ -24,7 +24,7 @@ def own_task(**options: Any) -> Any:
     return env_task(lambda: Walk(**options), episodes=3, t_max=12, ranges={"f0": (-5, 5), "f1": (0, 2)})
 
 
-@every_system_in_environments
+@every_system
 @pytest.mark.parametrize("entry", ["ifthen.load", "System.load"])
 def test_a_function_is_given_again_as_the_message_says(name: str, entry: str, tmp_path: Path) -> None:
     path = tmp_path / "m.zip"
@@ -38,7 +38,7 @@ def test_a_function_is_given_again_as_the_message_says(name: str, entry: str, tm
     assert system.predict(Walk().reset(seed=1)[0])[0] in range(-1, 3)
 
 
-@every_system_in_environments
+@every_system
 def test_a_task_cannot_be_put_in_the_place_of_another(name: str) -> None:
     system = make(name, task=own_task()).learn(epochs=1)
     with pytest.raises(AttributeError, match="task"):
@@ -53,7 +53,7 @@ def test_a_saved_system_is_given_an_environment_in_any_form(given: Any, tmp_path
     assert again.learn(epochs=1).now.records == whole.learn(epochs=1).now.records
 
 
-@every_system_in_environments
+@every_system
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_loaded_model_predicts_without_its_environment(name: str, kind: str, tmp_path: Path) -> None:
     system = make(name, task=env_task(lambda: Walk(kind=kind, start=2), episodes=3, t_max=12)).learn(epochs=1)

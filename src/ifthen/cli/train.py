@@ -253,6 +253,8 @@ def _pruned(learner: System) -> PruneResult | None:
     """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
     from ifthen.runs.pruning import pruned_policy
 
+    if learner.shortens:
+        return None
     why = "fewer rules would do worse"
     with err.status("looking for fewer rules") as status:
         try:

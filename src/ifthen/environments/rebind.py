@@ -11,11 +11,17 @@ from typing import Any
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.registry import known_by_id
-from ifthen.errors import TaskError
+from ifthen.errors import ParameterError, TaskError
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import EnvTask, Option
 from ifthen.tasks.task import Task
+
+
+def refuse_table(task: Task) -> None:
+    """Raise for a task that nothing can stand in for."""
+    if not isinstance(task, EnvTask):
+        raise ParameterError(f"stand_in and rehearsal are for environments; {task.name} is a table.")
 
 
 def stand_in_task(task: Task, environment: str) -> EnvTask:

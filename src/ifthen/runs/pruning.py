@@ -16,8 +16,11 @@ def pruned_policy(system: System, progress: Progress | None = None) -> PruneResu
     On a table they choose the same everywhere. In an environment they play as well on the pruning seeds, with
     at most a quarter as many steps as training took. They are not used where they do clearly worse on the
     validation seeds: where they reach a state without a rule, or fall below the 95 % interval of the rules as
-    learnt. There is nothing to prune in rules that reach a state without a rule.
+    learnt. There is nothing to prune in rules that reach a state without a rule, or that are short already
+    (`System.shortens`).
     """
+    if system.shortens:
+        return None
     task: Any = system.task
     steps = fair_steps(system.ruleset, task, int(system.now.records[-1]["steps"]))
     try:

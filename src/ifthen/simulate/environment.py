@@ -27,7 +27,7 @@ from ifthen.simulate.simulator import (
     checked_ruleset,
     deviation_of,
 )
-from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Episodes, Trajectory
+from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Actions, Episodes, Trajectory, checked_actions
 from ifthen.tasks.flatten import unusable_reward
 from ifthen.tasks.gym_task import EnvTask
 
@@ -66,8 +66,26 @@ class EnvSimulator(Simulator):
         """Play any policy from k reset seeds, side by side: arrays `(1, k)`."""
 
     @abstractmethod
+    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play k episodes, one per reset seed, by a policy that is told which of them a point is from.
+
+        Args:
+            act: writes actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`. It is
+                called once for every step of an episode.
+            seeds: `(k,)`.
+        """
+
     def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
         """Play any policy from k reset seeds, and keep every step."""
+        return self.record_each(self._checked(choose), seeds)
+
+    def _checked(self, choose: Choose) -> Actions:
+        """Return how a policy chooses; raises where its answers are not actions."""
+
+        def write(_: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
+            out[:] = checked_actions(choose(points), len(out), self.task.n_actions)
+
+        return write
 
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
         """Measure rulesets on the training seeds that an epoch may spend."""

@@ -9,7 +9,6 @@ the same seed).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +17,9 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.lanes import Lanes
-from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes, Log
+from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Actions, Episodes, Log
 
 GOES_ON = -1
-Actions = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]], None]
-"""Writes actions `(m,)`, given rulesets `(m,)` and points `(m, features)`."""
 
 
 class Running(NamedTuple):

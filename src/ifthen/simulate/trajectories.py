@@ -6,6 +6,7 @@ every ruleset of a population can be compared on the same starts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from ifthen.errors import TaskError
 
 TERMINATED, TRUNCATED, NO_RULE = 0, 1, 2
+Actions = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]], None]
+"""Writes actions `(m,)`, given rulesets or episodes `(m,)` and points `(m, features)`."""
 
 
 class Episodes(NamedTuple):

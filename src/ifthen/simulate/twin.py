@@ -18,10 +18,10 @@ from ifthen.simulate.trajectories import (
     NO_RULE,
     TERMINATED,
     TRUNCATED,
+    Actions,
     Episodes,
     Log,
     Trajectory,
-    checked_actions,
 )
 from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_items, step_lanes
 from ifthen.tasks.gym_task import EnvTask
@@ -74,20 +74,21 @@ class TwinSimulator(EnvSimulator):
 
     def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
         """Play any policy from k reset seeds, all episodes side by side."""
-        return self._side_by_side(choose, seeds, None)
+        return self._side_by_side(self._checked(choose), seeds, None)
 
-    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
-        """Play any policy from k reset seeds, and keep every step."""
+    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play k episodes by a policy that is told which of them a point is from."""
         log = Log(len(seeds), len(self.task.features))
-        played = self._side_by_side(choose, seeds, log)
+        played = self._side_by_side(act, seeds, log)
         return log.trajectories(played.reshaped(-1))
 
-    def _side_by_side(self, choose: Choose, seeds: NDArray[np.int64], log: Log | None) -> Episodes:
+    def _side_by_side(self, act: Actions, seeds: NDArray[np.int64], log: Log | None) -> Episodes:
         task, starts, k, factor = self.task, self.starts(seeds), len(seeds), 1.0
         states, points, lanes = starts.states.copy(), starts.points.copy(), np.arange(k)
         played = Episodes(np.zeros((1, k)), np.zeros((1, k), np.int64), np.full((1, k), TRUNCATED, np.int8))
         for t in range(starts.t_max):
-            actions = checked_actions(choose(points), len(points), task.n_actions)
+            actions = np.empty(len(lanes), np.int64)
+            act(lanes, points, actions)
             before = points.copy() if log is not None else points
             rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
             step_lanes(self.twin.step, states, actions, points, rewards, ends)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
 from ifthen.simulate.environment import EnvSimulator
-from ifthen.simulate.game import Actions, Game
+from ifthen.simulate.game import Game
 from ifthen.simulate.lanes import Lanes
 from ifthen.simulate.reinforce import draw_starts, fill_payoffs, reinforce_episode
 from ifthen.simulate.simulator import Choose, Reinforcement
-from ifthen.simulate.trajectories import Episodes, Log, Trajectory, checked_actions
+from ifthen.simulate.trajectories import Actions, Episodes, Log, Trajectory
 
 
 class VectorSimulator(EnvSimulator):
@@ -47,9 +47,15 @@ class VectorSimulator(EnvSimulator):
         played = self._played(np.zeros(len(seeds), dtype=np.int64), seeds, self._checked(choose))
         return played.reshaped(1, len(seeds))
 
-    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
-        """Play any policy from k reset seeds, and keep every step."""
-        return self._recorded(np.zeros(len(seeds), dtype=np.int64), seeds, self._checked(choose))
+    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play k episodes by a policy that is told which of them a point is from."""
+        return self.record_numbered(act, np.arange(len(seeds)), seeds)
+
+    def record_numbered(
+        self, act: Actions, numbers: NDArray[np.int64], seeds: NDArray[np.int64]
+    ) -> list[Trajectory]:
+        """Play k episodes that the policy knows by other numbers."""
+        return self._recorded(np.append(numbers, -1), seeds, act)  # lanes that rest ask for the last one
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start from the seeds for learning."""
@@ -64,14 +70,6 @@ class VectorSimulator(EnvSimulator):
                 reinforce_episode(laid_out, i, length, points, episode.actions, payoffs, lesson.eta)
                 steps += length
         return steps
-
-    def _checked(self, choose: Choose) -> Actions:
-        """Return how a policy chooses; raises where its answers are not actions."""
-
-        def write(_: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
-            out[:] = checked_actions(choose(points), len(out), self.task.n_actions)
-
-        return write
 
     def _recorded(
         self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], choose: Actions

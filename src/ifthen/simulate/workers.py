@@ -14,6 +14,7 @@ import functools
 import importlib
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from itertools import pairwise
@@ -29,7 +30,7 @@ from ifthen.errors import EngineError, TaskError
 from ifthen.parallel import ONE_THREAD, start_worker
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.lanes import MOST_LANES
-from ifthen.simulate.trajectories import Episodes, joined
+from ifthen.simulate.trajectories import Actions, Episodes, Trajectory, joined
 from ifthen.simulate.vector import VectorSimulator
 
 START_SECONDS = 4.0
@@ -60,8 +61,7 @@ class WorkerSimulator(VectorSimulator):
         parts = [self._here(rules, rulesets[:first], seeds[:first])] if first else []
         rest = rulesets[first:], seeds[first:]
         if len(rest[0]):
-            enough = SPREAD_SECONDS if self.threads in _crew else START_SECONDS
-            spread = (self._pace or 0.0) * len(rest[0]) > enough and self._package is not None
+            spread = self._pays((self._pace or 0.0) * len(rest[0]))
             parts.append(self.play_spread(rules, *rest) if spread else self._here(rules, *rest))
         return joined(parts)
 
@@ -73,24 +73,51 @@ class WorkerSimulator(VectorSimulator):
             self._pace = (time.perf_counter() - began) / len(seeds)
         return found
 
+    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Play k episodes by a policy that is told which of them a point is from."""
+        began = time.perf_counter()
+        if len(seeds) > 1 and self._pays((self._pace or 0.0) * len(seeds)):
+            numbers = np.array_split(np.arange(len(seeds)), self.threads)
+            parts = [(act, own, seeds[own]) for own in numbers if len(own)]
+            return [each for part in self._spread(_record_job, parts) for each in part]
+        found = super().record_each(act, seeds)
+        if len(seeds):
+            self._pace = (time.perf_counter() - began) / len(seeds)
+        return found
+
+    def _pays(self, seconds: float) -> bool:
+        """Return whether handing so much work to workers pays off."""
+        enough = SPREAD_SECONDS if self.threads in _crew else START_SECONDS
+        return seconds > enough and self._package is not None
+
     def play_spread(
         self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]
     ) -> Episodes:
         """Play in worker processes; arguments and result are those of `play_jobs`."""
         slices = min(self.threads * SLICES_PER_WORKER, -(-len(seeds) // SLICE)) or 1
         edges = [len(seeds) * i // slices for i in range(slices + 1)]
-        crew = _crew_of(self.threads)
-        futures: list[Any] = []
+        parts = []
+        for first, last in pairwise(edges):
+            own = rulesets[first:last]
+            low, high = int(own.min()), int(own.max()) + 1
+            names = (
+                "lows",
+                "highs",
+                "actions",
+                "learnt",
+                "lengths",
+                *(("terms",) if rules.terms.size else ()),
+            )
+            some: dict[str, Any] = {name: getattr(rules, name)[low:high] for name in names}
+            parts.append((rules._replace(**some), own - low, seeds[first:last]))
+        return joined(self._spread(_job, parts))
+
+    def _spread(self, job: Callable[..., Any], parts: list[tuple[Any, ...]]) -> list[Any]:
+        """Return what a job gives for parts of the work, done by worker processes."""
+        crew, futures = _crew_of(self.threads), list[Any]()
         try:
-            for first, last in pairwise(edges):
-                own = rulesets[first:last]
-                low, high = int(own.min()), int(own.max()) + 1
-                names = ("lows", "highs", "actions", "learnt", "lengths")
-                some: dict[str, Any] = {name: getattr(rules, name)[low:high] for name in names}
-                futures.append(
-                    crew.submit(_job, self._package, rules._replace(**some), own - low, seeds[first:last])
-                )
-            return joined([future.result() for future in futures])
+            futures += [crew.submit(job, self._package, *part) for part in parts]
+            return [future.result() for future in futures]
         except BrokenProcessPool:
             end_workers()
             raise EngineError(
@@ -139,6 +166,13 @@ atexit.register(end_workers)
 def _job(package: bytes, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
     """Play a slice of the jobs, in a worker."""
     return _unpacked(package).play_jobs(rules, rulesets, seeds)
+
+
+def _record_job(
+    package: bytes, act: Actions, numbers: NDArray[np.int64], seeds: NDArray[np.int64]
+) -> list[Trajectory]:
+    """Play some of the episodes step by step, in a worker."""
+    return _unpacked(package).record_numbered(act, numbers, seeds)
 
 
 @functools.lru_cache(maxsize=4)

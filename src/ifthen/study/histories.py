@@ -109,14 +109,14 @@ def write_parquet(path: Path, table: polars.DataFrame, level: int) -> None:
 def history_table(system: System, trial: Trial, pruned: RuleSet | None) -> polars.DataFrame:
     """Return a trained system's history with everything that a study needs beside it."""
     beside = _of_table(system) if system.task.has_states else _of_environment(system, pruned)
-    left = None if pruned is None else len(pruned)
+    left = [] if pruned is None else [polars.lit(len(pruned), dtype=WHOLE).alias("pruned_rules")]
     return system.history.with_columns(
         polars.lit(trial.system).alias("system"),
         polars.lit(trial.task).alias("task"),
         polars.lit(trial.seed, dtype=polars.Int64).alias("seed"),
         *beside,
         polars.lit(len(system.ruleset)).alias("rules"),
-        polars.lit(left, dtype=WHOLE).alias("pruned_rules"),
+        *left,
     )
 
 

@@ -85,8 +85,9 @@ class Front(Shown):
         return self.points[-1]
 
     def knee(self, share: float) -> Point:
-        """Return the shortest list that is worth at most this share less than the best."""
-        least = self.best.score - real_number("share", share, 0, 1) * abs(self.best.score)
+        """Return the shortest list that gives up at most this share of the best one's lead on the first."""
+        best = self.best.score
+        least = best - real_number("share", share, 0, 1) * (best - self.points[0].score)
         return next(point for point in self.points if point.score >= least)
 
     def at(self, rules: int | None = None, tests: int | None = None) -> Point:

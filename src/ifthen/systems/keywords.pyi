@@ -101,6 +101,8 @@ class PPLXKeywords(SystemKeywords, total=False):
     model: Literal["learnt", "given"]
     candidates: int | None
     most_rules: int | None
-    knee: float
+    knee: float | None
     rules: int | None
     tests: int | None
+    steps: int | None
+    terms: bool

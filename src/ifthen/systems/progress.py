@@ -50,11 +50,15 @@ class Saving:
 def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
     """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
     label = harmless(f"{system.name} on {system.task.name}")
+
+    def words() -> str:
+        return ", ".join(filter(None, (system.doing, system.watched_in_words)))
+
     if in_notebook():
         own = NotebookBar(label, goal.target, goal.unit)
 
         def show_there() -> None:
-            own.update(goal.count(system.now.records[-1]), system.watched_in_words)
+            own.update(goal.count(system.now.records[-1]), words())
 
         return own, show_there
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -72,6 +76,6 @@ def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
 
     def show() -> None:
         done = goal.count(system.now.records[-1])
-        bar.update(row, completed=done, best=system.watched_in_words)
+        bar.update(row, completed=done, best=words())
 
     return bar, show

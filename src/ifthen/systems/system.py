@@ -284,9 +284,9 @@ class System(Shown, ABC):
         took = goal.count(self.now.records[-1])
         if len(self.now.records) == 1 and 0 < goal.target <= took:
             message = (
-                f"nothing was learnt. The first generation alone took {took:,} {goal.unit}, and "
-                f"{goal.target:,} were asked for: give {10 * took:,} or more, or epochs in place of "
-                f"{goal.unit}. A smaller pop_size, or fewer episodes of the task, makes generations shorter."
+                f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} were "
+                f"asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer episodes of "
+                "the task, or in PPL a smaller pop_size, make it shorter."
             )
             warn(message)
 
@@ -352,6 +352,16 @@ class System(Shown, ABC):
         In an environment it is measured on validation seeds. On a table it is what the system learns by.
         """
         return "exact_performance" if self.method == "exact" else self.task.watched_column
+
+    @property
+    def shortens(self) -> bool:
+        """Whether shortening the rules by playing is a part of learning, so that they need no pruning."""
+        return False
+
+    @property
+    def doing(self) -> str:
+        """What the system is at, in a few words; "" where it always does the same."""
+        return ""
 
     @property
     def watched_in_words(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -28,6 +28,11 @@ class Learner(ABC):
         system: whose task, parameters, seed and threads it uses.
     """
 
+    knee: ClassVar[float]
+    """The share of the best list's gain that a shorter one may give up, where nobody says."""
+    shortens: ClassVar[bool]
+    """Whether lists are shortened by playing."""
+
     def __init__(self, system: PPLX) -> None:
         self.system, self.parameters = system, system.parameters
 
@@ -40,6 +45,10 @@ class Learner(ABC):
     @abstractmethod
     def epochs(self) -> int:
         """The length of the plan. No steps are taken after it."""
+
+    @abstractmethod
+    def doing(self, epoch: int) -> str:
+        """Return what an epoch does, in a few words."""
 
     @abstractmethod
     def begin(self, progress_bar: bool) -> tuple[Population, Record]:

@@ -53,6 +53,7 @@ EXPLORE = 0.3
 MOST_COUNTED = 10**12
 BEGINNING, COLLECTING, SHORTENING, LENGTHENING = range(4)
 """The phases, as the history numbers them."""
+WORDS = ("beginning", "collecting episodes", "shorter lists", "longer lists")
 
 
 class Lists(NamedTuple):
@@ -107,6 +108,8 @@ class Known(NamedTuple):
 class OnTable(Learner):
     """Learns on a table."""
 
+    knee, shortens = 0.001, False
+
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
         self._known: tuple[NDArray[np.int64], Known] | None = None
@@ -153,6 +156,11 @@ class OnTable(Learner):
             return (COLLECTING if epoch else BEGINNING), n
         place %= max(1, 2 * n - 2)
         return (SHORTENING, n - place) if place < n else (LENGTHENING, place - n + 2)
+
+    def doing(self, epoch: int) -> str:
+        """Return what an epoch does, in a few words."""
+        phase, n = self.phase(epoch)
+        return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {n}"
 
     def begin(self, progress_bar: bool) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""

@@ -27,8 +27,12 @@ class PPLXParameters(Parameters):
     most_rules: int | None = between(
         None, 1, MOST_RULES, "Rules of the longest list; by the number of states where not given."
     )
-    knee: float = between(
-        0.001, 0, 1, "The ruleset is the shortest list that is worth at most this share less than the best."
+    knee: float | None = between(
+        None,
+        0,
+        1,
+        "The ruleset is the shortest list that gives up at most this share of what the best gains over the "
+        "shortest; 0.001 on tables and 0.03 in environments where not given.",
     )
     rules: int | None = between(
         None,
@@ -42,3 +46,10 @@ class PPLXParameters(Parameters):
         100_000,
         "The ruleset is the best list with at most this many conditions on single features, likewise.",
     )
+    steps: int | None = between(
+        None,
+        1_000,
+        10**10,
+        "In environments: steps of the whole plan; as many as take a minute or two where not given.",
+    )
+    terms: bool = setting(True, "In environments: whether rules may compare sums of two features.")

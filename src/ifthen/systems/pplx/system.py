@@ -14,8 +14,9 @@ from ifthen.systems.front import Front, Point
 from ifthen.systems.model_file import Model
 from ifthen.systems.pittsburgh_system import checked_start
 from ifthen.systems.pplx.learner import Learner, Population
+from ifthen.systems.pplx.on_env import OnEnvironment
 from ifthen.systems.pplx.on_table import OnTable
-from ifthen.systems.pplx.parameters import PPLXParameters
+from ifthen.systems.pplx.parameters import MOST_RULES, PPLXParameters
 from ifthen.systems.records import Record
 from ifthen.systems.system import Goal, System
 
@@ -53,16 +54,11 @@ class PPLX(System):
 
     def fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit."""
-        return checked_start(self, start, self.parameters.most_rules or 0, "most_rules")
+        return checked_start(self, start, self.parameters.most_rules or MOST_RULES, "most_rules")
 
     @property
     def _kind(self) -> type[Learner]:
-        if not self.task.has_states:
-            raise ParameterError(
-                f"PPL-X learns on tables of states so far, and {self.task.name} is an environment without "
-                "one: use PPL-DL."
-            )
-        return OnTable
+        return OnTable if self.task.has_states else OnEnvironment
 
     @cached_property
     def learner(self) -> Learner:
@@ -73,6 +69,16 @@ class PPLX(System):
     def default_epochs(self) -> int:
         """The length of the plan: the episodes to collect, then every length of lists twice."""
         return self.learner.epochs
+
+    @property
+    def shortens(self) -> bool:
+        """In environments."""
+        return self._kind.shortens
+
+    @property
+    def doing(self) -> str:
+        """The phase of the plan."""
+        return self.learner.doing(self.epoch + 1)
 
     def reached(self, goal: Goal) -> bool:
         """Return whether learning stops here: at the goal, or at the end of the plan where steps are counted.
@@ -104,7 +110,7 @@ class PPLX(System):
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
         p = self.parameters
         if p.rules is None and p.tests is None:
-            return front.knee(p.knee)
+            return front.knee(self._kind.knee if p.knee is None else p.knee)
         try:
             return front.at(p.rules, p.tests)
         except ParameterError:

@@ -1,0 +1,204 @@
+"""What an epoch of learning in an environment works with: episodes that are counted, and random numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.randomness import stream
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx import drafts as lists
+from ifthen.systems.pplx.drafts import Draft
+from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+from ifthen.systems.pplx.q_network import Scale, action_values, explore
+
+Floats = NDArray[np.float64]
+CHOSEN_ON, CHOOSING_TAKES = 80, 0.02
+"""The episodes that scores rest on, at most, and the share of the plan's steps that one may take."""
+SCREENED = (5, 2)
+"""A list plays a fifth of these episodes first, then half, and goes on only if it may be good enough."""
+MOST_STATES = 12_000
+"""The points that are kept."""
+KEPT = 60
+"""The lists that are kept."""
+
+
+Policy = NDArray[np.float32] | Draft | None
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """A policy with random actions now and then, that can be sent to other processes."""
+
+    policy: Policy
+    scale: Scale | None
+    ranges: tuple[Floats, Floats]
+    actions: int
+    share: float
+    key: np.uint64
+    clocks: NDArray[np.int64]
+    held: NDArray[np.int64]
+
+    def __call__(self, episodes: NDArray[np.int64], points: Floats, out: NDArray[np.int64]) -> None:
+        """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
+        if self.policy is None:
+            q = np.zeros((len(points), self.actions), np.float32)
+        elif isinstance(self.policy, Draft):
+            does = lists.actions_at(self.policy, np.clip(points, *self.ranges))
+            q = np.eye(self.actions, dtype=np.float32)[does]
+        else:
+            assert self.scale is not None
+            q = action_values(self.policy, self.scale, points, self.actions)
+        explore(self.key, q, self.share, episodes, self.clocks, self.held, out)
+
+
+class Bench:
+    """Plays, and counts what it plays.
+
+    Args:
+        simulator: what plays.
+        seed: the system's seed.
+        epoch: the epoch, which gives the random numbers.
+        quota: the steps that the epoch may take.
+    """
+
+    def __init__(self, simulator: EnvSimulator, seed: int, epoch: int, quota: float) -> None:
+        self.simulator, self.task, self.quota = simulator, simulator.task, quota
+        self._seed, self._epoch = seed, epoch
+        self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
+        self.steps, self.episodes = 0, 0
+        self._whole = np.array([feature.is_integer for feature in self.task.features])
+
+    def key(self, purpose: str, *numbers: int) -> np.uint64:
+        """Return a stream of random numbers for kernels."""
+        return stream(self._seed, purpose, self._epoch, *numbers)
+
+    @property
+    def left(self) -> float:
+        """The steps that the epoch may still take."""
+        return self.quota - self.steps
+
+    def seeds(self, n: int) -> NDArray[np.int64]:
+        """Return n reset seeds to learn from; none that lists are chosen on."""
+        pool = self.task.pool[:-CHOSEN_ON]
+        return pool[self.draws.choice(len(pool), n, replace=n > len(pool))]
+
+    def play(self, drafts: list[Draft], seeds: NDArray[np.int64]) -> Floats:
+        """Return the returns of lists from reset seeds, `(n, k)`."""
+        played = self.simulator.play(lists.batch(drafts, self.task), seeds)
+        self.steps, self.episodes = self.steps + int(played.steps.sum()), self.episodes + played.steps.size
+        return played.returns
+
+    def watch(self, draft: Draft, seeds: NDArray[np.int64]) -> list[Trajectory]:
+        """Return the episodes of a list step by step."""
+        return self.explore(draft, 0.0, seeds, np.uint64(0))
+
+    def explore(
+        self,
+        policy: Policy,
+        share: float,
+        seeds: NDArray[np.int64],
+        key: np.uint64,
+        scale: Scale | None = None,
+    ) -> list[Trajectory]:
+        """Return episodes with a share of random actions, step by step.
+
+        Args:
+            policy: a network, a list, or None for random actions alone.
+            share: how often a random action begins.
+            seeds: where episodes begin.
+            key: the stream that random actions are drawn from.
+            scale: how a network's points are scaled.
+        """
+        if not len(seeds):
+            return []
+        n, held = len(seeds), np.zeros((len(seeds), 2), np.int64)
+        own = policy, scale, self.task.ranges, self.task.n_actions, share, key, np.zeros(n, np.int64), held
+        return self._counted(self.simulator.record_each(Explorer(*own), seeds))
+
+    def _counted(self, episodes: list[Trajectory]) -> list[Trajectory]:
+        self.steps += sum(len(episode.actions) for episode in episodes)
+        self.episodes += len(episodes)
+        return episodes
+
+    def clipped(self, points: NDArray[Any]) -> Floats:
+        """Return points within the ranges of the features."""
+        return np.clip(points.astype(np.float64), *self.task.ranges)
+
+    def readable(self, draft: Draft, known: Knowledge) -> Draft:
+        """Return a list with short numbers."""
+        return lists.readable(draft, known.visited.std(axis=0), self._whole)
+
+    def some(self, rows: NDArray[Any], most: int) -> NDArray[Any]:
+        """Return some of the rows at random, in their order."""
+        return rows if len(rows) <= most else rows[np.sort(self.draws.permutation(len(rows))[:most])]
+
+    def seen(self, known: Knowledge, points: Floats) -> Knowledge:
+        """Return what is known with more points that were visited; of too many, some go at random."""
+        states = np.vstack([known.states, points.astype(np.float32)])
+        return known._replace(states=self.some(states, MOST_STATES))
+
+    def affordable(self, steps: float, known: Knowledge, least: int, most: int) -> int:
+        """Return how many episodes so many steps are, within limits."""
+        return int(np.clip(round(steps / known.length), least, most))
+
+    def choosing(self, known: Knowledge) -> NDArray[np.int64]:
+        """Return the seeds that lists are chosen on."""
+        return self.task.pool[-self.affordable(CHOOSING_TAKES * known.budget, known, 5, CHOSEN_ON) :]
+
+    def costs(self, known: Knowledge, points: Floats) -> Floats:
+        """Return what each action gives away at points, by the best network, `(n, actions)`."""
+        q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions).astype(np.float64)
+        lost: Floats = q.max(axis=1, keepdims=True) - q
+        return lost
+
+    def scored(self, known: Knowledge) -> Knowledge:
+        """Return what is known once all lists have played on the seeds for choosing."""
+        new = np.flatnonzero(~np.isfinite(known.scores))
+        if not len(new):
+            return known
+        fitness, drafts = known.fitness.copy(), known.drafts
+        fitness[new] = _mean_and_deviation(self.play([drafts[i] for i in new], self.choosing(known)))
+        return known._replace(fitness=fitness)
+
+    def tried(self, known: Knowledge, new: list[Draft]) -> Knowledge:
+        """Return what is known with more lists, if they may be as good as any that is as short."""
+        drafts = known.drafts
+        keys = {draft.key() for draft in drafts}
+        fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
+        if not fresh:
+            return known
+        seeds, returns = self.choosing(known), np.zeros((len(fresh), 0))
+        for stop in (*(len(seeds) // part for part in SCREENED), len(seeds)):
+            returns = np.hstack([returns, self.play(fresh, seeds[returns.shape[1] : stop])])
+            hopes = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop)
+            going = [i for i, hope in enumerate(hopes) if hope >= _to_beat(known, fresh[i])]
+            fresh, returns = [fresh[i] for i in going], returns[going]
+            if not fresh:
+                return known
+        more = known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)])
+        front = more.front
+        rest = [int(i) for i in np.argsort(-more.scores, kind="stable") if i not in front]
+        kept = [0, *(i for i in [*front, *rest] if i != 0)][:KEPT]
+        drafts = more.drafts
+        return more.with_drafts([drafts[i] for i in kept], more.fitness[kept])
+
+
+def _mean_and_deviation(returns: Floats) -> Floats:
+    """Return the mean and the deviation of returns `(n, k)`: `(n, 2)`."""
+    return np.stack([returns.mean(axis=1), returns.std(axis=1)], axis=1)
+
+
+def _to_beat(known: Knowledge, draft: Draft) -> float:
+    """Return the best score of a list that is as short."""
+    own = zip(known.drafts, known.scores, strict=True)
+    return float(np.nanmax([-np.inf, *(score for other, score in own if other.size <= draft.size)]))
+
+
+def unplayed(drafts: list[Draft]) -> list[Floats]:
+    """Return the fitness of lists that have not played yet."""
+    return [UNPLAYED] * len(drafts)

@@ -1,0 +1,166 @@
+"""Distillation: action values at many points become short lists, of several sizes at once.
+
+The points are those that the lists themselves visit, gathered round by round (DAgger: Ross, Gordon and
+Bagnell 2011), and all sizes share them. Trees compare features, and sums of two features: terms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.rules.term import with_terms
+from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx.bench import MOST_STATES, Bench
+from ifthen.systems.pplx.drafts import Draft, actions_at, draft_of, tidy
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.polish import polished
+from ifthen.systems.pplx.tree import grow_tree
+from ifthen.systems.pplx.values import learn_on
+
+Floats = NDArray[np.float64]
+SIZES, PLAIN_SIZES = (4, 7, 11, 18), (7,)
+"""Leaves of the trees; of those that compare features alone, beside trees with terms."""
+VARIANTS = 4
+"""Trees of each size in a round; those are kept that give away least."""
+NEW_TERMS = 60
+"""Terms that are tried in a round, besides those that trees have used."""
+STEPS = np.array([1.0, 2.0, 5.0, 10.0])
+FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
+OFTEN = 3.0
+"""How much more often features that trees use are drawn for terms."""
+FROM_AN_EPISODE = 250
+"""The most points that one episode adds, so that long episodes do not outnumber others."""
+BY_NETWORK = 10
+"""Episodes of the network whose points the first round begins with."""
+EPISODES = 5
+"""Episodes of each list in a round, at most."""
+TRIED = 2
+"""The lists of a round that may be kept."""
+POLISHED_ON, POLISHES = 3000, 3000
+"""Points and moves of polishing."""
+
+
+def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledge:
+    """Go through one round: grow trees, read lists off them, and go where they lead.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        first: whether this is the first round.
+        terms: whether sums of features may be compared.
+    """
+    if first:
+        known = known._replace(states=network_states(bench, known))
+    points = known.visited
+    costs = bench.costs(known, points)
+    made = distilled(points, costs, known.useful[:0], PLAIN_SIZES if terms else SIZES)
+    if terms:
+        own = best_distilled(bench, points, costs, usefulness(made), known.useful)
+        known = known._replace(useful=np.unique(np.vstack([draft.terms for draft in own]), axis=0))
+        made += own
+    some = bench.some(np.arange(len(points)), POLISHED_ON)
+    made = [
+        polished(bench.key("polish", i), draft, points[some], costs[some], POLISHES)
+        for i, draft in enumerate(made)
+    ]
+    made = list({draft.key(): draft for draft in (bench.readable(tidy(d), known) for d in made)}.values())
+    return visit(bench, known, made)
+
+
+def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
+    """Play lists, remember where they go, and keep the best."""
+    k = bench.affordable(bench.quota / 2 / len(made), known, 1, EPISODES)
+    playing = bench.affordable(bench.quota / 2 / k, known, 1, len(made))
+    seeds, points, returns, played = bench.seeds(k), list[Floats](), list[float](), list[Trajectory]()
+    chosen = bench.some(np.arange(len(made)), playing).tolist()
+    for i in chosen:
+        episodes = bench.watch(made[i], seeds)
+        points += [bench.clipped(bench.some(episode.points, FROM_AN_EPISODE)) for episode in episodes]
+        played += episodes
+        returns.append(float(np.mean([episode.rewards.sum() for episode in episodes])))
+    best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:TRIED]]
+    known = learn_on(bench, bench.seen(known, np.vstack(points)), played)
+    return bench.tried(known, best)
+
+
+def network_states(bench: Bench, known: Knowledge) -> NDArray[np.float32]:
+    """Return the points that the best network visits."""
+    k = bench.affordable(bench.quota / 2, known, 1, BY_NETWORK)
+    episodes = bench.explore(known.nets[-1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
+    points = np.vstack([episode.points for episode in episodes])
+    return bench.some(bench.clipped(points), MOST_STATES).astype(np.float32)
+
+
+def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ...]) -> list[Draft]:
+    """Return lists of several sizes that give away little.
+
+    Args:
+        points: `(n, features)`.
+        costs: `(n, actions)`: what each action gives away at each point.
+        terms: `(terms, features)`: sums that may be compared, besides features.
+        sizes: leaves of the trees that lists are read off.
+    """
+    trees = grow_tree(with_terms(terms, points), costs, max(sizes))
+    leaves = sorted({min(size, len(trees)) for size in sizes})
+    return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaves]
+
+
+def best_distilled(bench: Bench, points: Floats, costs: Floats, useful: Floats, terms: Floats) -> list[Draft]:
+    """Return for each size the list that gives away least, of several with other terms to choose from.
+
+    Args:
+        bench: random numbers.
+        points: `(n, features)`.
+        costs: `(n, actions)`.
+        useful: `(features,)`: how often each feature should be drawn for a term.
+        terms: `(terms, features)`: terms that trees have used, which all may use.
+    """
+    found = []
+    for _ in range(VARIANTS):
+        tried = random_terms(bench.draws, points.std(axis=0), useful, NEW_TERMS)
+        found.append(distilled(points, costs, np.unique(np.vstack([tried, terms]), axis=0), SIZES))
+    sizes = zip(*found, strict=False)
+    return [min(own, key=lambda draft: regret(draft, points, costs)) for own in sizes]
+
+
+def usefulness(drafts: list[Draft]) -> Floats:
+    """Return how often each feature should be drawn for a term, `(features,)`."""
+    features = drafts[0].terms.shape[1]
+    often = np.ones(features)
+    for draft in drafts:
+        often += OFTEN * draft.limits[:, :features].any(axis=0)
+    return often
+
+
+def random_terms(draws: np.random.Generator, spreads: Floats, useful: Floats, n: int) -> Floats:
+    """Return n sums of two features, with round coefficients by which both weigh about the same.
+
+    Args:
+        draws: random numbers.
+        spreads: `(features,)`: how much each feature varies; those that do not are left out.
+        useful: `(features,)`: how likely each feature is drawn.
+        n: how many, `(n, features)`.
+    """
+    likely, features = np.where(spreads > 0, useful, 0.0), len(spreads)
+    found = np.zeros((n, features))
+    if np.count_nonzero(likely) < 2:
+        return found[:0]
+    for row in found:
+        i, j = sorted(draws.choice(features, 2, replace=False, p=likely / likely.sum()))
+        size = round_number(spreads[i] / spreads[j] * draws.choice(FACTORS))
+        row[i], row[j] = 1.0, size * draws.choice([-1.0, 1.0])
+    return found
+
+
+def round_number(value: float) -> float:
+    """Return the nearest of the numbers 0.1, 0.2, 0.5, 1, 2, 5, 10 and so on."""
+    size = 10.0 ** math.floor(math.log10(value))
+    return float(size * STEPS[np.abs(np.log(STEPS * size / value)).argmin()])
+
+
+def regret(draft: Draft, points: Floats, costs: Floats) -> float:
+    """Return what a list gives away at points, in the mean."""
+    return float(costs[np.arange(len(points)), actions_at(draft, points)].mean())

@@ -1,0 +1,270 @@
+"""Drafts: decision lists while they are being searched for.
+
+A draft keeps its conditions as intervals with open ends, over the features and over terms of its own. The
+last rule holds everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.rules import box
+from ifthen.rules.batch import LIST, RuleBatch
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import ranges_of, term, with_terms
+from ifthen.systems.pplx.tree import Tree, rules_of
+from ifthen.tasks.task import Task
+
+Floats = NDArray[np.float64]
+
+
+class Draft(NamedTuple):
+    """A decision list."""
+
+    lows: Floats
+    """`(rules, columns)`: −∞ where an interval is open below. Columns are features, then terms."""
+    highs: Floats
+    """`(rules, columns)`."""
+    actions: NDArray[np.int32]
+    """`(rules,)`."""
+    terms: Floats
+    """`(terms, features)`: coefficients."""
+
+    @property
+    def tests(self) -> int:
+        """How many one-sided comparisons the rules make."""
+        return int(np.isfinite(self.lows).sum() + np.isfinite(self.highs).sum())
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rules and tests."""
+        return len(self.actions), self.tests
+
+    @property
+    def limits(self) -> NDArray[np.bool_]:
+        """Which columns the condition of each rule speaks of, `(rules, columns)`."""
+        return np.isfinite(self.lows) | np.isfinite(self.highs)
+
+    def key(self) -> bytes:
+        """Return bytes that only equal drafts share."""
+        return b"".join(np.ascontiguousarray(part).tobytes() for part in self)
+
+
+def deciders(draft: Draft, points: Floats) -> NDArray[np.int64]:
+    """Return which rule decides at each of points `(n, features)`."""
+    columns = with_terms(draft.terms, points)
+    out = np.full(len(points), len(draft.actions) - 1)
+    open_ = np.ones(len(points), np.bool_)
+    for r in range(len(draft.actions)):
+        inside = open_.copy()
+        for c in np.flatnonzero(draft.limits[r]):
+            inside &= (columns[:, c] >= draft.lows[r, c]) & (columns[:, c] <= draft.highs[r, c])
+        out[inside] = r
+        open_ &= ~inside
+    return out
+
+
+def actions_at(draft: Draft, points: Floats) -> NDArray[np.int32]:
+    """Return the action at each of points `(n, features)`."""
+    return draft.actions[deciders(draft, points)]
+
+
+def draft_of(tree: Tree, terms: Floats, features: int) -> Draft:
+    """Return a tree over features and terms `(terms, features)` as a draft with the terms that it uses."""
+    rules = rules_of(tree)
+    used = sorted({test[0] - features for tests, _ in rules for test in tests if test[0] >= features})
+    place = {features + t: features + i for i, t in enumerate(used)} | {c: c for c in range(features)}
+    lows = np.full((len(rules), features + len(used)), -np.inf)
+    highs = np.full_like(lows, np.inf)
+    for r, (tests, _) in enumerate(rules):
+        for column, side, threshold in tests:
+            if side == 0:
+                highs[r, place[column]] = min(highs[r, place[column]], threshold)
+            else:
+                lows[r, place[column]] = max(lows[r, place[column]], threshold)
+    actions = np.array([action for _, action in rules], np.int32)
+    return Draft(lows, highs, actions, terms[used].reshape(len(used), features))
+
+
+def without_rule(draft: Draft, r: int) -> Draft:
+    """Return a draft without rule r."""
+    keep = np.arange(len(draft.actions)) != r
+    return tidy(draft._replace(lows=draft.lows[keep], highs=draft.highs[keep], actions=draft.actions[keep]))
+
+
+def without_test(draft: Draft, r: int, c: int, upper: bool) -> Draft:
+    """Return a draft whose rule r does not compare column c with its upper end, or with its lower one."""
+    lows, highs = draft.lows.copy(), draft.highs.copy()
+    if upper:
+        highs[r, c] = np.inf
+    else:
+        lows[r, c] = -np.inf
+    return tidy(draft._replace(lows=lows, highs=highs))
+
+
+def tidy(draft: Draft) -> Draft:
+    """Return the same list without rules behind one that holds everywhere, and without unused terms.
+
+    The last rule loses its condition, and rules before it that do the same go.
+    """
+    lows, highs, actions, terms = draft
+    free = np.flatnonzero(~draft.limits.any(axis=1))
+    n = int(free[0]) + 1 if len(free) else len(actions)
+    while n > 1 and actions[n - 2] == actions[n - 1]:
+        n -= 1
+    lows, highs, actions = lows[:n].copy(), highs[:n].copy(), actions[:n].copy()
+    lows[-1], highs[-1] = -np.inf, np.inf
+    features = terms.shape[1]
+    used = np.flatnonzero(Draft(lows, highs, actions, terms).limits.any(axis=0))
+    own = used[used >= features]
+    columns = np.concatenate([np.arange(features), own])
+    return Draft(lows[:, columns], highs[:, columns], actions, terms[own - features])
+
+
+def rounded_to(value: float, spread: float, digits: int) -> float:
+    """Return a number with so many digits of what it varies by."""
+    if spread <= 0 or not math.isfinite(value):
+        return value
+    places = digits - 1 - math.floor(math.log10(spread))
+    return round(value, places) + 0.0
+
+
+def readable(draft: Draft, spreads: Floats, whole: NDArray[np.bool_], digits: int = 3) -> Draft:
+    """Return a draft with short numbers.
+
+    Args:
+        draft: the list.
+        spreads: `(features,)`: how much each feature varies.
+        whole: `(features,)`: which features are whole numbers.
+        digits: of thresholds.
+    """
+    terms = draft.terms.copy()
+    for t in range(len(terms)):
+        for d in np.flatnonzero(terms[t]):
+            c = float(f"{terms[t, d]:.2g}")
+            terms[t, d] = c
+    wide = np.concatenate([spreads, np.sqrt((terms**2) @ spreads**2)])
+    lows, highs = draft.lows.copy(), draft.highs.copy()
+    for ends, up in ((lows, True), (highs, False)):
+        for r, c in np.argwhere(np.isfinite(ends)):
+            if c < len(spreads) and whole[c]:
+                ends[r, c] = math.ceil(ends[r, c]) if up else math.floor(ends[r, c])
+            else:
+                ends[r, c] = rounded_to(ends[r, c], wide[c], digits)
+    return without_twins(Draft(lows, highs, draft.actions, terms))
+
+
+def without_twins(draft: Draft) -> Draft:
+    """Return the same list in which no two terms are equal, as they can be once they are rounded."""
+    lows, highs, actions, terms = draft
+    features, kept = terms.shape[1], list[int]()
+    for t, row in enumerate(terms):
+        twin = next((k for k in kept if (terms[k] == row).all()), None)
+        if twin is None:
+            kept.append(t)
+            continue
+        here, there = features + twin, features + t
+        lows[:, here] = np.maximum(lows[:, here], lows[:, there])
+        highs[:, here] = np.minimum(highs[:, here], highs[:, there])
+    columns = [*range(features), *(features + t for t in kept)]
+    return Draft(lows[:, columns], highs[:, columns], actions, terms[kept])
+
+
+def batch(drafts: Sequence[Draft], task: Task) -> RuleBatch:
+    """Return drafts ready to play, without rules that hold nowhere within the ranges of the features."""
+    floors = np.array([float(feature.low) for feature in task.features])
+    ceilings = np.array([float(feature.high) for feature in task.features])
+    features, n = len(floors), len(drafts)
+    rules, terms = max(len(d.actions) for d in drafts), max(len(d.terms) for d in drafts)
+    bounds = np.zeros((n, rules, features + terms, 2))
+    actions = np.zeros((n, rules), np.int32)
+    weights, lengths = np.zeros((n, terms, features)), np.zeros(n, np.int64)
+    for i, draft in enumerate(drafts):
+        t = len(draft.terms)
+        weights[i, :t] = draft.terms
+        low, high = ranges_of(weights[i], floors, ceilings)
+        least, most = np.concatenate([floors, low]), np.concatenate([ceilings, high])
+        bounds[i, :, :, 0], bounds[i, :, :, 1] = least, most
+        own = slice(0, features + t)
+        inside = (draft.lows <= most[own]) & (draft.highs >= least[own])
+        holds = (inside & (draft.lows <= draft.highs)).all(axis=1)
+        k = lengths[i] = int(holds.sum())
+        bounds[i, :k, own, 0] = np.clip(draft.lows[holds], least[own], most[own])
+        bounds[i, :k, own, 1] = np.clip(draft.highs[holds], least[own], most[own])
+        actions[i, :k] = draft.actions[holds]
+    return RuleBatch(LIST, bounds, actions, np.zeros((n, rules, 0)), lengths, terms=weights)
+
+
+def ruleset(draft: Draft, task: Task) -> DecisionList:
+    """Return a draft as a ruleset."""
+    made = batch([draft], task)
+    k = made.lengths[0]
+    names = [feature.name for feature in task.features]
+    terms = [
+        term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, task.features)
+        for row in draft.terms
+    ]
+    features = (*task.features, *terms)
+    return DecisionList(made.bounds[0, :k], made.actions[0, :k], features, task.action_names)
+
+
+def draft_from(ruleset: RuleSet) -> Draft:
+    """Return a decision list without terms as a draft; its last rule loses its condition."""
+    lows, highs = lows_and_highs(ruleset.features)
+    ends = box.decode(ruleset.bounds).astype(np.float64)
+    low, high = np.where(ends[..., 0] <= lows, -np.inf, ends[..., 0]), ends[..., 1]
+    actions, terms = ruleset.actions.astype(np.int32), np.zeros((0, len(lows)))
+    return tidy(Draft(low, np.where(high >= highs, np.inf, high), actions, terms))
+
+
+class Packed(NamedTuple):
+    """Drafts as arrays, for files."""
+
+    bounds: Floats
+    """`(n, rules, columns, 2)`."""
+    actions: NDArray[np.int32]
+    """`(n, rules)`."""
+    lengths: NDArray[np.int64]
+    """`(n,)`."""
+    terms: Floats
+    """`(n, terms, features)`: rows of zeros behind a draft's own."""
+
+
+def pack(drafts: Sequence[Draft]) -> Packed:
+    """Return drafts as arrays."""
+    n, features = len(drafts), drafts[0].terms.shape[1]
+    rules, terms = max(len(d.actions) for d in drafts), max(len(d.terms) for d in drafts)
+    bounds = np.empty((n, rules, features + terms, 2))
+    bounds[..., 0], bounds[..., 1] = -np.inf, np.inf
+    made = Packed(
+        bounds,
+        np.zeros((n, rules), np.int32),
+        np.array([len(d.actions) for d in drafts], np.int64),
+        np.zeros((n, terms, features)),
+    )
+    for i, draft in enumerate(drafts):
+        k, columns = draft.lows.shape
+        bounds[i, :k, :columns, 0], bounds[i, :k, :columns, 1] = draft.lows, draft.highs
+        made.actions[i, :k], made.terms[i, : len(draft.terms)] = draft.actions, draft.terms
+    return made
+
+
+def unpack(packed: Packed) -> list[Draft]:
+    """Return the drafts that arrays hold."""
+    found = []
+    for bounds, actions, k, terms in zip(*packed, strict=True):
+        own = terms[(terms != 0).any(axis=1)]
+        columns = terms.shape[1] + len(own)
+        found.append(
+            Draft(
+                bounds[:k, :columns, 0].copy(), bounds[:k, :columns, 1].copy(), actions[:k].copy(), own.copy()
+            )
+        )
+    return found

@@ -1,0 +1,254 @@
+"""What PPL-X knows in an environment: steps that were taken, action values, and the lists that are kept."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import ModelFileError, RuleError
+from ifthen.simulate.trajectories import TERMINATED, Trajectory
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays
+from ifthen.systems.pplx.drafts import Draft, Packed, pack, ruleset, unpack
+from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory, Scale, weights_of
+from ifthen.tasks.gym_task import EnvTask
+
+Floats = NDArray[np.float64]
+NETWORKS = 5
+NEAR = 0.15
+"""A list that gets this share less than the best gains over a single rule is nearly as good."""
+LATEST = 0.1
+"""How much the latest episodes count in the mean length."""
+HUGE, MOST_STEPS = 1e300, 2.0**53
+MOST_LISTS = 1000
+"""In files: far more than are ever kept, and few enough to be read in no time."""
+LARGEST = 1e38
+"""What fits into single precision, twice."""
+NOT_FINITE = ("bounds", "fitness", "clock")
+"""In files, which hold no infinite numbers, HUGE stands for them."""
+UNPLAYED = np.array([np.nan, np.nan])
+
+
+class Knowledge(NamedTuple):
+    """The population of PPL-X in an environment."""
+
+    points: NDArray[np.float32]
+    """`(N, features)`: with the next two, a `Memory`."""
+    moves: NDArray[np.int16]
+    rewards: NDArray[np.float32]
+    states: NDArray[np.float32]
+    """`(M, features)`: points that were visited, within the features' ranges."""
+    scale: Floats
+    """`(2·features + 1,)`: centre and spread of each feature, and what rewards are multiplied by."""
+    nets: NDArray[np.float32]
+    """`(5, weights)`: network, target, Adam's slopes and squares, and the best network."""
+    bounds: Floats
+    """`(n, rules, columns, 2)`: with the next three, the lists; the first one is being shortened."""
+    actions: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+    terms: Floats
+    useful: Floats
+    """`(m, features)`: terms that trees have used."""
+    fitness: Floats
+    """`(n, 2)`: mean and deviation of the returns on the seeds for choosing; NaN where not played yet."""
+    clock: Floats
+    """`(3,)`: the plan's steps, the mean length of an episode, the best network's mean return."""
+
+    @property
+    def memory(self) -> Memory:
+        """The steps that were taken."""
+        return Memory(self.points, self.moves, self.rewards)
+
+    @property
+    def scaling(self) -> Scale:
+        """How points and rewards are scaled."""
+        features, own = self.points.shape[1], self.scale.astype(np.float32)
+        return Scale(own[:features], own[features : 2 * features], float(self.scale[-1]))
+
+    @property
+    def visited(self) -> Floats:
+        """The points that were visited, `(M, features)`."""
+        return self.states.astype(np.float64)
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """The lists."""
+        return unpack(Packed(self.bounds, self.actions, self.lengths, self.terms))
+
+    @property
+    def scores(self) -> Floats:
+        """The mean return of each list, `(n,)`; NaN where not played yet."""
+        return self.fitness[:, 0]
+
+    @property
+    def budget(self) -> float:
+        """The plan's steps."""
+        return float(self.clock[0])
+
+    @property
+    def length(self) -> float:
+        """The mean length of an episode."""
+        return float(self.clock[1])
+
+    @property
+    def network_return(self) -> float:
+        """The best network's mean return; −∞ before there is any."""
+        return float(self.clock[2])
+
+    @property
+    def gain(self) -> float:
+        """How much more the best list gets than the best one that always does the same."""
+        played = np.isfinite(self.scores)
+        singles = self.scores[played & (self.lengths == 1)]
+        base = float(singles.max()) if len(singles) else float(self.scores[played].min())
+        return max(0.0, float(np.nanmax(self.scores)) - base)
+
+    @property
+    def near(self) -> float:
+        """What a list must get to be nearly as good as the best."""
+        return float(np.nanmax(self.scores)) - NEAR * self.gain
+
+    @property
+    def best(self) -> Draft:
+        """The list with the highest mean return; the first one before any has played."""
+        return self.drafts[int(np.nanargmax(self.scores)) if np.isfinite(self.scores).any() else 0]
+
+    @property
+    def front(self) -> list[int]:
+        """The lists that no shorter one equals, by number, from short to good."""
+        sizes = [draft.size for draft in self.drafts]
+        played = [i for i in range(len(sizes)) if np.isfinite(self.scores[i])]
+        found: list[int] = []
+        for i in sorted(played, key=lambda i: (sizes[i], -self.scores[i])):
+            if not found or self.scores[i] > self.scores[found[-1]]:
+                found.append(i)
+        return found
+
+    def with_drafts(self, drafts: list[Draft], fitness: Any) -> Knowledge:
+        """Return the same with other lists."""
+        return self._replace(**pack(drafts)._asdict(), fitness=np.array(fitness).reshape(len(drafts), 2))
+
+    def put_first(self, draft: Draft) -> Knowledge:
+        """Return the same with a list at the first place; a first one that never played makes room for it."""
+        drafts, key = self.drafts, draft.key()
+        same = [i for i, own in enumerate(drafts) if own.key() == key]
+        others = [i for i in range(len(drafts)) if i not in same and (i > 0 or np.isfinite(self.scores[0]))]
+        fitness = self.fitness[same[0]] if same else UNPLAYED
+        return self.with_drafts([draft, *(drafts[i] for i in others)], [fitness, *self.fitness[others]])
+
+    def with_clock(self, **changes: float) -> Knowledge:
+        """Return the same with another `budget`, `length` or `network_return`."""
+        names = ("budget", "length", "network_return")
+        return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
+
+    def forgetting(self) -> Knowledge:
+        """Return the same without the steps that were taken, which nothing is learnt from any more."""
+        return self._replace(points=self.points[:0], moves=self.moves[:0], rewards=self.rewards[:0])
+
+    def told(self, episodes: list[Trajectory]) -> Knowledge:
+        """Return what is known after more episodes."""
+        taken = float(np.mean([len(episode.actions) for episode in episodes]))
+        known = self._replace(**remembered(self.memory, episodes)._asdict())
+        return known.with_clock(length=(1 - LATEST) * self.length + LATEST * taken)
+
+
+def single_precision(numbers: Floats) -> NDArray[np.float32]:
+    """Return numbers in single precision; those beyond LARGEST become LARGEST."""
+    return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
+
+
+def remembered(memory: Memory, episodes: list[Trajectory]) -> Memory:
+    """Return a memory with more episodes."""
+    points, moves, rewards = [memory.points], [memory.moves], [memory.rewards]
+    for episode in episodes:
+        end = TERMINAL if episode.ending == TERMINATED else CUT
+        points += [single_precision(episode.points), single_precision(episode.last[None])]
+        moves += [episode.actions.astype(np.int16), np.array([end], np.int16)]
+        rewards += [single_precision(episode.rewards), np.zeros(1, np.float32)]
+    return Memory(np.concatenate(points), np.concatenate(moves), np.concatenate(rewards))
+
+
+def saved(known: Knowledge) -> dict[str, NDArray[Any]]:
+    """Return the arrays for a file."""
+    arrays: dict[str, NDArray[Any]] = dict(known._asdict())
+    for name in NOT_FINITE:
+        arrays[name] = np.nan_to_num(arrays[name], nan=-HUGE, posinf=HUGE, neginf=-HUGE)
+    return arrays
+
+
+def read(model: Model, task: EnvTask) -> Knowledge:
+    """Return what a model file holds, or raise ModelFileError where it does not fit the task."""
+    f, a, found = len(task.features), task.n_actions, model.population
+
+    def size(name: str, axis: int = 0) -> int:
+        shape = found[name].shape if name in found else ()
+        return shape[axis] if len(shape) > axis else 0
+
+    n, rules, terms, steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
+    expected: ArraySpec = {
+        "points": ((steps, f), np.float32),
+        "moves": ((steps,), np.int16),
+        "rewards": ((steps,), np.float32),
+        "states": ((size("states"), f), np.float32),
+        "scale": ((2 * f + 1,), np.float64),
+        "nets": ((NETWORKS, weights_of(f, a)), np.float32),
+        "bounds": ((n, rules, f + terms, 2), np.float64),
+        "actions": ((n, rules), np.int32),
+        "lengths": ((n,), np.int64),
+        "terms": ((n, terms, f), np.float64),
+        "useful": ((size("useful"), f), np.float64),
+        "fitness": ((n, 2), np.float64),
+        "clock": ((3,), np.float64),
+    }
+    check_arrays(model, expected)
+    known = Knowledge(**found)
+    if problem := _wrong(known, task):
+        raise ModelFileError(f"{model.path}: {problem}.")
+    infinite: dict[str, Any] = {name: _infinite(getattr(known, name)) for name in NOT_FINITE}
+    infinite["fitness"] = np.where(np.isinf(infinite["fitness"]), np.nan, infinite["fitness"])
+    known = known._replace(**infinite)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for draft in known.drafts:
+                ruleset(draft, task)
+    except RuleError as error:
+        raise ModelFileError(f"{model.path}: a list makes no sense: {error}") from None
+    return known
+
+
+def _infinite(array: Floats) -> Floats:
+    """Return an array in which HUGE numbers are infinite."""
+    return np.where(np.abs(array) >= HUGE, np.copysign(np.inf, array), array)
+
+
+def _wrong(known: Knowledge, task: EnvTask) -> str | None:
+    """Return what is wrong with the numbers of a file, if anything."""
+    moves, lengths, actions = known.moves, known.lengths, task.n_actions
+    if len(moves) and (moves.min() < CUT or moves.max() >= actions or moves[-1] >= 0 or moves[0] < 0):
+        return f"moves must be actions from 0 to {actions - 1}, with {TERMINAL} or {CUT} behind each episode"
+    if ((moves[1:] < 0) & (moves[:-1] < 0)).any():
+        return "every episode needs a step"
+    if not len(lengths) or lengths.min() < 1 or lengths.max() > known.actions.shape[1]:
+        return "there must be lists, each as long as it says"
+    if max(len(lengths) - actions, len(known.useful)) > MOST_LISTS:
+        return f"there are at most {MOST_LISTS} lists besides those of one rule, and as many useful terms"
+    if (known.actions < 0).any() or (known.actions >= actions).any():
+        return "some actions do not exist in the task"
+    last = known.bounds[np.arange(len(lengths)), lengths - 1]
+    if not (np.abs(last) >= HUGE).all():
+        return "the last rule of every list must hold everywhere"
+    if (known.bounds[..., 0] >= HUGE).any() or (known.bounds[..., 1] <= -HUGE).any():
+        return "a condition must be open outwards or end at a number"
+    used = (known.terms != 0).any(axis=2)
+    if (used[:, 1:] & ~used[:, :-1]).any():
+        return "the terms of a list must come first"
+    if not (np.abs(known.scores) < HUGE).any():
+        return "some list must have a score"
+    with np.errstate(over="ignore", under="ignore"):
+        scaling = known.scaling
+    if not len(known.states) or not ((scaling.spread > 0) & np.isfinite(scaling.spread)).all():
+        return "there must be states, and features must vary"
+    if not 0 < known.clock[0] < MOST_STEPS or not 0.5 < known.clock[1] < MOST_STEPS:
+        return "the plan's steps and the length of episodes must be above 0, and no more than can be taken"
+    return None

@@ -1,0 +1,235 @@
+"""PPL-X in an environment: values first, lists second.
+
+The plan has four phases. Short lists are evolved from scratch; a network learns what actions are worth, from
+episodes that it and the best lists play; trees imitate it, at several sizes, where they themselves go; and
+the best lists are shortened and tuned by playing. What a phase may spend is a share of the plan's steps.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.errors import ParameterError
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.systems.front import Front, Point
+from ifthen.systems.model_file import Model, check_history
+from ifthen.systems.pplx import drafts as lists
+from ifthen.systems.pplx import knowledge
+from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.distil import distil
+from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
+from ifthen.systems.pplx.learner import Learner
+from ifthen.systems.pplx.parameters import PPLXParameters
+from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
+from ifthen.systems.pplx.scratch import evolve, single
+from ifthen.systems.pplx.search import shorten, tune
+from ifthen.systems.pplx.values import learn_values
+from ifthen.systems.records import Record
+from ifthen.tasks.gym_task import EnvTask
+
+if TYPE_CHECKING:
+    from ifthen.systems.pplx.system import PPLX
+    from ifthen.systems.system import Goal
+
+BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
+"""The phases, as the history numbers them."""
+WORDS = ("beginning", "random lists", "action values", "lists from values", "shortening and tuning")
+SHORTENING, TUNING, DISTILLING = "shorten", "tune", "distil"
+ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING)
+"""What the epochs of the search do."""
+PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5}
+"""The steps that they get, in proportion."""
+EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
+SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
+"""What a phase may take of the plan's steps, at most; the search gets what is left."""
+MOST_VALUE_STEPS = 150_000
+SECONDS = 150
+"""How long one process may take to play the plan's steps, where nobody says how many they are."""
+PLANS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
+"""The plans' steps to choose from; where steps cost next to nothing, the last one is chosen."""
+PROBES = 4
+"""Episodes with random actions before anything is learnt."""
+MEASURED_ON, MEASURING_TAKES = 100, 0.005
+"""The episodes behind the history's performance, and the share of the plan's steps that they may take."""
+
+
+class OnEnvironment(Learner):
+    """Learns in an environment."""
+
+    knee, shortens = 0.03, True
+
+    def __init__(self, system: PPLX) -> None:
+        super().__init__(system)
+        self._measured: tuple[bytes, dict[str, float]] = b"", {}
+
+    @staticmethod
+    def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
+        """Nothing is left to the task; its features must fit into single precision."""
+        if np.abs(task.ranges).max() > float(np.finfo(np.float32).max):
+            raise ParameterError(
+                f"PPL-X works in single precision, and {task.name} has a feature beyond 3.4e38: give it a "
+                "smaller range (ranges={…} of env_task), or use PPL-DL."
+            )
+        return parameters
+
+    @property
+    def task(self) -> EnvTask:
+        """The environment."""
+        return cast(EnvTask, self.system.task)
+
+    @cached_property
+    def simulator(self) -> EnvSimulator:
+        """What plays."""
+        return environment_simulator(self.task, self.system.threads)
+
+    @property
+    def given(self) -> list[lists.Draft]:
+        """The list to start from, if there is one."""
+        start = self.system.start
+        return [] if start is None else [lists.draft_from(start)]
+
+    @property
+    def epochs(self) -> int:
+        """The length of the plan."""
+        return sum(EPOCHS.values())
+
+    @staticmethod
+    def phase(epoch: int) -> tuple[int, int]:
+        """Return the phase of an epoch, and its number there; the search goes on after the plan."""
+        phase, place = BEGINNING, epoch - 1
+        for phase, epochs in EPOCHS.items():
+            if epoch == 0 or place < epochs or phase == SEARCH:
+                break
+            place -= epochs
+        return (phase, place) if epoch else (BEGINNING, 0)
+
+    def doing(self, epoch: int) -> str:
+        """Return what an epoch does, in a few words."""
+        return WORDS[self.phase(epoch)[0]]
+
+    @staticmethod
+    def quota(phase: int, place: int, budget: float) -> float:
+        """Return the steps that an epoch may take."""
+        steps = {own: share * budget for own, share in SHARES.items()}
+        steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
+        if phase != SEARCH:
+            return steps[phase] / EPOCHS[phase]
+        left = budget - sum(steps.values())
+        return left * PARTS[ROUNDS[place % len(ROUNDS)]] / sum(PARTS[own] for own in ROUNDS)
+
+    def bench(self, epoch: int, quota: float) -> Bench:
+        """Return what an epoch works with."""
+        return Bench(self.simulator, self.system.seed, epoch, quota)
+
+    def begin(self, progress_bar: bool) -> tuple[Knowledge, Record]:
+        """Play a few episodes with random actions."""
+        bench, f, a = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
+        bench.explore(None, 1.0, self.task.pool[:1], bench.key("warm up"))  # imports and compiles
+        began, taken = time.perf_counter(), bench.steps
+        episodes = bench.explore(None, 1.0, self.task.pool[:PROBES], bench.key("probe"))
+        speed = (bench.steps - taken) / (time.perf_counter() - began)
+        memory = remembered(
+            Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
+        )
+        nets = np.zeros((NETWORKS, weights_of(f, a)), np.float32)
+        fill_network(bench.key("network"), f, a, nets[0])
+        nets[1] = nets[-1] = nets[0]
+        first = [*(single(action, f) for action in range(a)), *self.given]
+        known = Knowledge(
+            *memory,
+            states=bench.clipped(memory.points[memory.moves >= 0]).astype(np.float32),
+            scale=np.concatenate([np.zeros(f), np.ones(f + 1)]),
+            nets=nets,
+            **lists.pack(first)._asdict(),
+            useful=np.zeros((0, f)),
+            fitness=np.array(unplayed(first)),
+            clock=np.array([self.planned(speed), np.mean([len(e.actions) for e in episodes]), -np.inf]),
+        )
+        known = bench.scored(known)
+        return known, self.row(known, None, bench, None)
+
+    def planned(self, speed: float) -> int:
+        """Return the plan's steps, given how many are taken in a second."""
+        if self.parameters.steps is not None:
+            return self.parameters.steps
+        if self.simulator.cheap:
+            return PLANS[-1]
+        return max(plan for plan in PLANS if plan <= max(speed * SECONDS, PLANS[0]))
+
+    def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
+        """Go one epoch of the plan on."""
+        known, error, epoch = population, None, int(before["epoch"]) + 1
+        if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
+            known = known.with_clock(budget=goal.target)
+        phase, place = self.phase(epoch)
+        bench = self.bench(epoch, self.quota(phase, place, known.budget))
+        if phase == SCRATCH:
+            known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
+        elif phase == VALUES:
+            known, error = learn_values(bench, known, place, EPOCHS[VALUES])
+        elif phase == DISTIL or ROUNDS[place % len(ROUNDS)] == DISTILLING:
+            begins = phase == DISTIL and place == 0
+            known = distil(bench, known, first=begins, terms=self.parameters.terms)
+            if phase == SEARCH and DISTILLING not in ROUNDS[place + 1 :]:
+                known = known.forgetting()
+        elif ROUNDS[place % len(ROUNDS)] == TUNING:
+            known = tune(bench, known, shortest=place % 2 == 0)
+        else:
+            known = shorten(
+                bench, known, first=place % len(ROUNDS) == 0 or ROUNDS[place % len(ROUNDS) - 1] != SHORTENING
+            )
+        return known, self.row(known, before, bench, error)
+
+    def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
+        """Return the history's row of an epoch."""
+        epoch = 0 if before is None else int(before["epoch"]) + 1
+        so_far = before or {"episodes": 0, "steps": 0}
+        front = self.front(known)
+        chosen = self.system.chosen(front)
+        return {
+            "epoch": epoch,
+            "phase": self.phase(epoch)[0],
+            **self.measures(chosen, known, bench),
+            "chosen_rules": chosen.rules,
+            "chosen_tests": chosen.tests,
+            "chosen_value": chosen.score,
+            "best_value": front.best.score,
+            "network_return": known.network_return if np.isfinite(known.network_return) else None,
+            "value_error": error,
+            "plan_steps": int(known.budget),
+            "episodes": int(so_far["episodes"]) + bench.episodes,
+            "steps": int(so_far["steps"]) + bench.steps,
+        }
+
+    def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
+        """Return the performance on training and on validation seeds; they are no steps of learning."""
+        task, own = self.task, chosen.ruleset
+        k = bench.affordable(MEASURING_TAKES * known.budget, known, 3, MEASURED_ON)
+        key = repr((own.bounds.tolist(), own.actions.tolist(), own.features, k)).encode()
+        if self._measured[0] != key:
+            played = self.simulator.play_ruleset(own, np.concatenate([task.z[:k], task.validation[:k]]))
+            split = len(task.z[:k])
+            means = float(played.returns[0, :split].mean()), float(played.returns[0, split:].mean())
+            self._measured = key, {"performance": means[0], task.held_out_column: means[1]}
+        return dict(self._measured[1])
+
+    def front(self, population: Knowledge) -> Front:
+        """Return the best list of each size."""
+        drafts, fitness = population.drafts, population.fitness.tolist()
+        points = [Point(lists.ruleset(drafts[i], self.task), *fitness[i]) for i in population.front]
+        return Front.of(points, "return on the seeds for choosing")
+
+    def arrays(self, population: Knowledge) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a population for a file."""
+        return knowledge.saved(population)
+
+    def population_of(self, model: Model) -> Knowledge:
+        """Return the population that a model file holds, or raise where it does not fit."""
+        check_history(model, ("epoch", "episodes", "steps", "performance", self.task.held_out_column))
+        return knowledge.read(model, self.task)

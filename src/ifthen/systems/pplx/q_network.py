@@ -1,0 +1,331 @@
+"""A small network of action values, learnt from steps that are kept: a compiled double Q-network.
+
+It says what each action is worth at a point, so that rules are sought where they pay off. A network is one
+flat array of weights: two hidden layers of rectified units, then one value per action. Products of matrices
+in training are BLAS's, whose last bits may differ between kinds of processors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.randomness import below, fold, uniform
+
+Floats32 = NDArray[np.float32]
+HIDDEN = 64
+BATCH = 64
+LOOKAHEAD = 3
+"""Rewards that are added up before the value of a state is asked for."""
+AVERAGING = np.float32(0.005)
+"""How fast the target network follows."""
+KEEP_SLOPE, KEEP_SQUARE, TINY = np.float32(0.9), np.float32(0.999), np.float32(1e-5)
+"""Adam's constants."""
+LARGEST_ERROR = 1.0
+"""Errors beyond this count linearly (Huber's loss)."""
+FIRST_OUTPUT = 0.1
+"""The last layer begins small, so that all actions begin alike."""
+TERMINAL, CUT = -1, -2
+"""What stands for an action behind the last step of an episode: it ended for good, or was truncated."""
+
+
+class Memory(NamedTuple):
+    """Steps of whole episodes, one after the other; behind each stands a row with the last observation."""
+
+    points: Floats32
+    """`(N, features)`."""
+    moves: NDArray[np.int16]
+    """`(N,)`: the action taken; TERMINAL or CUT in the row behind an episode."""
+    rewards: Floats32
+    """`(N,)`: the reward of the action."""
+
+
+class Scale(NamedTuple):
+    """How points and rewards become numbers around 1."""
+
+    centre: Floats32
+    """`(features,)`."""
+    spread: Floats32
+    """`(features,)`."""
+    reward: float
+    """What rewards are multiplied by."""
+
+
+class Layers(NamedTuple):
+    """A network's weights by layer: views of the flat array."""
+
+    w1: Floats32
+    """`(features, hidden)`."""
+    b1: Floats32
+    w2: Floats32
+    """`(hidden, hidden)`."""
+    b2: Floats32
+    w3: Floats32
+    """`(hidden, actions)`."""
+    b3: Floats32
+
+
+@kernel
+def weights_of(features: int, actions: int) -> int:
+    """Return how many weights a network has."""
+    return (features + 1) * HIDDEN + (HIDDEN + 1) * HIDDEN + (HIDDEN + 1) * actions
+
+
+@kernel
+def layers(net: Floats32, features: int, actions: int) -> Layers:
+    """Return the layers of a network."""
+    a = features * HIDDEN
+    b = a + HIDDEN
+    c = b + HIDDEN * HIDDEN
+    d = c + HIDDEN
+    e = d + HIDDEN * actions
+    return Layers(
+        net[:a].reshape((features, HIDDEN)),
+        net[a:b],
+        net[b:c].reshape((HIDDEN, HIDDEN)),
+        net[c:d],
+        net[d:e].reshape((HIDDEN, actions)),
+        net[e:],
+    )
+
+
+@kernel
+def fill_network(key: np.uint64, features: int, actions: int, net: Floats32) -> None:
+    """Write random weights, uniform in ±√(3/inputs); biases are 0."""
+    net[:] = 0.0
+    own = layers(net, features, actions)
+    for layer, weights in enumerate((own.w1, own.w2, own.w3)):
+        far = math.sqrt(3.0 / weights.shape[0]) * (FIRST_OUTPUT if layer == 2 else 1.0)
+        for i in range(weights.shape[0]):
+            for j in range(weights.shape[1]):
+                position = i * weights.shape[1] + j
+                weights[i, j] = far * (2.0 * uniform(fold(key, layer), position) - 1.0)
+
+
+@kernel
+def rectify(units: Floats32, bias: Floats32) -> None:
+    """Add biases to units `(n, hidden)`, and make negative ones 0."""
+    for i in range(units.shape[0]):
+        for j in range(units.shape[1]):
+            units[i, j] = max(units[i, j] + bias[j], np.float32(0.0))
+
+
+@kernel
+def forward(own: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
+    """Write the hidden units and the action values of scaled points `(n, features)`."""
+    np.dot(x, own.w1, h1)
+    rectify(h1, own.b1)
+    np.dot(h1, own.w2, h2)
+    rectify(h2, own.b2)
+    np.dot(h2, own.w3, q)
+    for i in range(q.shape[0]):
+        for a in range(q.shape[1]):
+            q[i, a] += own.b3[a]
+
+
+@kernel
+def one_layer(x: Floats32, weights: Floats32, bias: Floats32, out: Floats32) -> None:
+    """Write the sums of a layer at one point, in an order that does not depend on other points."""
+    out[:] = bias
+    for i in range(len(x)):
+        for j in range(len(out)):
+            out[j] += x[i] * weights[i, j]
+
+
+@kernel
+def action_values(net: Floats32, scale: Scale, points: NDArray[np.float64], actions: int) -> Floats32:
+    """Return the action values `(n, actions)` at points `(n, features)`, each as if it were alone."""
+    n, features = points.shape
+    own, q = layers(net, features, actions), np.empty((n, actions), np.float32)
+    x, h1, h2 = np.empty(features, np.float32), np.empty(HIDDEN, np.float32), np.empty(HIDDEN, np.float32)
+    for i in range(n):
+        for d in range(features):
+            x[d] = (np.float32(points[i, d]) - scale.centre[d]) / scale.spread[d]
+        one_layer(x, own.w1, own.b1, h1)
+        for j in range(HIDDEN):
+            h1[j] = max(h1[j], np.float32(0.0))
+        one_layer(h1, own.w2, own.b2, h2)
+        for j in range(HIDDEN):
+            h2[j] = max(h2[j], np.float32(0.0))
+        one_layer(h2, own.w3, own.b3, q[i])
+    return q
+
+
+@kernel
+def draw_batch(
+    key: np.uint64,
+    memory: Memory,
+    known: int,
+    scale: Scale,
+    gamma: float,
+    x: Floats32,
+    y: Floats32,
+    taken: NDArray[np.int64],
+    rewards: Floats32,
+    factors: Floats32,
+) -> None:
+    """Draw steps: the scaled points before and after, the action, the rewards between, and a factor.
+
+    The factor of what follows is γ to the number of steps between, and 0 where the episode ended for good.
+    """
+    for i in range(len(taken)):
+        s = below(key, i, known)
+        s -= int(memory.moves[s] < 0)
+        total, factor, at = 0.0, 1.0, s
+        for _ in range(LOOKAHEAD):
+            total += factor * memory.rewards[at]
+            factor *= gamma
+            at += 1
+            if memory.moves[at] < 0:
+                break
+        for d in range(x.shape[1]):
+            x[i, d] = (memory.points[s, d] - scale.centre[d]) / scale.spread[d]
+            y[i, d] = (memory.points[at, d] - scale.centre[d]) / scale.spread[d]
+        taken[i], rewards[i] = memory.moves[s], total * scale.reward
+        factors[i] = 0.0 if memory.moves[at] == TERMINAL else factor
+
+
+@kernel
+def step_down(net: Floats32, slope: Floats32, mean: Floats32, square: Floats32, rate: float) -> None:
+    """Change weights against their slopes, by Adam."""
+    one = np.float32(1.0)
+    for i in range(len(net)):
+        mean[i] += (one - KEEP_SLOPE) * (slope[i] - mean[i])
+        square[i] += (one - KEEP_SQUARE) * (slope[i] * slope[i] - square[i])
+        net[i] -= np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
+
+
+@kernel
+def backward(
+    own: Layers,
+    slopes: Layers,
+    x: Floats32,
+    h1: Floats32,
+    h2: Floats32,
+    dq: Floats32,
+    g1: Floats32,
+    g2: Floats32,
+) -> None:
+    """Write the slopes of the loss, given those of the action values `(n, actions)`."""
+    np.dot(h2.T, dq, slopes.w3)
+    np.dot(dq, own.w3.T, g2)
+    for i in range(len(g2)):
+        for j in range(HIDDEN):
+            if h2[i, j] <= 0.0:
+                g2[i, j] = 0.0
+    np.dot(h1.T, g2, slopes.w2)
+    np.dot(g2, own.w2.T, g1)
+    for i in range(len(g1)):
+        for j in range(HIDDEN):
+            if h1[i, j] <= 0.0:
+                g1[i, j] = 0.0
+    np.dot(x.T, g1, slopes.w1)
+    slopes.b1[:], slopes.b2[:], slopes.b3[:] = 0.0, 0.0, 0.0
+    for i in range(len(dq)):
+        for j in range(HIDDEN):
+            slopes.b1[j] += g1[i, j]
+            slopes.b2[j] += g2[i, j]
+        for a in range(dq.shape[1]):
+            slopes.b3[a] += dq[i, a]
+
+
+@kernel
+def train(
+    key: np.uint64,
+    memory: Memory,
+    known: int,
+    scale: Scale,
+    gamma: float,
+    rate: float,
+    updates: int,
+    actions: int,
+    nets: Floats32,
+) -> float:
+    """Improve a network by updates on steps drawn at random; return the mean absolute error.
+
+    Args:
+        key: the stream that steps are drawn from.
+        memory: steps taken.
+        known: how many rows of the memory are filled.
+        scale: how points and rewards are scaled.
+        gamma: the discount factor.
+        rate: the learning rate.
+        updates: how many.
+        actions: the number of actions.
+        nets: `(4, weights)`: the network, the target that values what follows, Adam's slopes and squares.
+    """
+    features = memory.points.shape[1]
+    own, target = layers(nets[0], features, actions), layers(nets[1], features, actions)
+    slope = np.zeros(nets.shape[1], np.float32)
+    slopes = layers(slope, features, actions)
+    x, y = np.empty((BATCH, features), np.float32), np.empty((BATCH, features), np.float32)
+    h1, h2 = np.empty((BATCH, HIDDEN), np.float32), np.empty((BATCH, HIDDEN), np.float32)
+    g1, g2 = np.empty((BATCH, HIDDEN), np.float32), np.empty((BATCH, HIDDEN), np.float32)
+    q, ahead = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
+    worth, dq = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
+    rewards, factors = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
+    taken, missed = np.empty(BATCH, np.int64), 0.0
+    for update in range(updates):
+        draw_batch(fold(key, update), memory, known, scale, gamma, x, y, taken, rewards, factors)
+        forward(own, y, g1, g2, ahead)
+        forward(target, y, g1, g2, worth)
+        forward(own, x, h1, h2, q)
+        dq[:] = 0.0
+        for i in range(BATCH):
+            best = 0
+            for a in range(1, actions):
+                if ahead[i, a] > ahead[i, best]:
+                    best = a
+            error = q[i, taken[i]] - (rewards[i] + factors[i] * worth[i, best])
+            missed += abs(error)
+            dq[i, taken[i]] = min(max(error, -LARGEST_ERROR), LARGEST_ERROR) / BATCH
+        backward(own, slopes, x, h1, h2, dq, g1, g2)
+        step_down(nets[0], slope, nets[2], nets[3], rate)
+        for i in range(nets.shape[1]):
+            nets[1, i] += AVERAGING * (nets[0, i] - nets[1, i])
+    return missed / max(updates * BATCH, 1)
+
+
+@kernel
+def explore(
+    key: np.uint64,
+    q: Floats32,
+    share: float,
+    episodes: NDArray[np.int64],
+    clocks: NDArray[np.int64],
+    held: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Write actions: the best by `q`, `(m, actions)`, or a random one that is held for 1, 1, 2 or 4 steps.
+
+    Args:
+        key: the stream that random actions are drawn from.
+        q: action values.
+        share: how often a random action begins.
+        episodes: the number of each lane's episode, `(m,)`.
+        clocks: `(k,)`: how many steps each episode has taken; counts on.
+        held: `(k, 2)`: the action that an episode holds, and for how many steps.
+        out: `(m,)`.
+    """
+    for lane in range(len(episodes)):
+        e = episodes[lane]
+        if e < 0:
+            continue
+        own = fold(fold(key, e), clocks[e])
+        clocks[e] += 1
+        if held[e, 1] == 0 and uniform(own, 0) < share:
+            held[e, 0] = below(own, 1, q.shape[1])
+            held[e, 1] = 1 << max(0, below(own, 2, 4) - 1)
+        if held[e, 1] > 0:
+            held[e, 1] -= 1
+            out[lane] = held[e, 0]
+        else:
+            best = 0
+            for a in range(1, q.shape[1]):
+                if q[lane, a] > q[lane, best]:
+                    best = a
+            out[lane] = best

@@ -1,0 +1,183 @@
+"""Lists from scratch: random short lists and small changes of them, with no idea of what actions are worth.
+
+A test separates two points that were met: its threshold lies between their values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.drafts import Draft, actions_at, deciders, tidy, without_rule
+from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
+
+Floats = NDArray[np.float64]
+TESTS_OF_A_RULE = (1, 1, 2, 2, 3)
+MOST_RULES = 12
+PARENTS, CHILDREN = 20, 16
+FEW_SEEDS, MORE_SEEDS = 3, 8
+BEHAVIOUR = 150
+"""Points at which lists are compared: one that does the same as another is not played."""
+DRAWING_TAKES = 0.3
+"""The share of the steps for lists that are drawn at random, before any is changed."""
+SCORED, WATCHED = 2, 2
+"""The best lists after an epoch that are scored, and the episodes of the best whose steps are kept."""
+
+
+def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
+    """Draw lists at random and change the better ones, as far as the steps go.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        last: whether this is the last epoch of it: lists that are not scored are then forgotten.
+    """
+    if bench.quota < 2 * PARENTS * FEW_SEEDS * known.length:
+        return known  # too few steps to compare anything
+    points, actions, seeds = known.visited, bench.task.n_actions, bench.seeds(MORE_SEEDS)
+    drafts = known.drafts
+    returns = bench.play(drafts, seeds[:FEW_SEEDS])
+    while bench.steps < DRAWING_TAKES * bench.quota or (np.ptp(returns) == 0 and bench.left > 0):
+        new = [bench.readable(random_draft(bench.draws, points, actions), known) for _ in range(CHILDREN)]
+        drafts, returns = drafts + new, np.vstack([returns, bench.play(new, seeds[:FEW_SEEDS])])
+    order = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
+    drafts = [drafts[i] for i in order]
+    returns = np.hstack([returns[order], bench.play(drafts, seeds[FEW_SEEDS:])])
+    some = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
+    seen = {actions_at(draft, some).tobytes() for draft in drafts}
+    while bench.left > 0 and (children := bred(bench, known, drafts, some, seen)):
+        drafts, returns = survivors(bench, drafts, returns, children, seeds)
+    known = kept_lists(bench, known, drafts, last)
+    return known.told(bench.watch(known.best, bench.seeds(WATCHED)))
+
+
+def bred(bench: Bench, known: Knowledge, drafts: list[Draft], some: Floats, seen: set[bytes]) -> list[Draft]:
+    """Return children of the better lists that do what no list has done; `seen` takes them in."""
+    children: list[Draft] = []
+    for _ in range(10 * CHILDREN):
+        first, second = (drafts[bench.draws.integers(len(drafts), size=3).min()] for _ in range(2))
+        child = changed(bench.draws, first, second, known.visited, bench.task.n_actions)
+        child = bench.readable(child, known)
+        does = actions_at(child, some).tobytes()
+        if does not in seen:
+            seen.add(does)
+            children.append(child)
+        if len(children) == CHILDREN:
+            break
+    return children
+
+
+def survivors(
+    bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: NDArray[np.int64]
+) -> tuple[list[Draft], Floats]:
+    """Return the better ones of lists and children, with their returns; hopeless children stop early."""
+    got = bench.play(children, seeds[:FEW_SEEDS])
+    middle = np.median(returns[:, :FEW_SEEDS].mean(axis=1))
+    going = np.flatnonzero(got.mean(axis=1) + got.std(axis=1) / np.sqrt(FEW_SEEDS) >= middle)
+    if len(going):
+        good = [children[i] for i in going]
+        drafts = drafts + good
+        returns = np.vstack([returns, np.hstack([got[going], bench.play(good, seeds[FEW_SEEDS:])])])
+    order = sorted(range(len(drafts)), key=lambda i: (-returns[i].mean(), drafts[i].size))[:PARENTS]
+    return [drafts[i] for i in order], returns[order]
+
+
+def kept_lists(bench: Bench, known: Knowledge, drafts: list[Draft], last: bool) -> Knowledge:
+    """Return what is known with the best lists and all of a single rule scored, and the others behind."""
+    scores = {draft.key(): own for draft, own in zip(known.drafts, known.fitness, strict=True)}
+    singles = [single(action, len(bench.task.features)) for action in range(bench.task.n_actions)]
+    chosen = list({draft.key(): draft for draft in [*drafts[:SCORED], known.best, *singles]}.values())
+    known = known.with_drafts(chosen, [scores.get(draft.key(), UNPLAYED) for draft in chosen])
+    known = bench.scored(known)
+    keys = {draft.key() for draft in chosen}
+    rest = [] if last else [draft for draft in drafts[SCORED:] if draft.key() not in keys]
+    return known.with_drafts([*chosen, *rest], [*known.fitness, *unplayed(rest)])
+
+
+def single(action: int, features: int) -> Draft:
+    """Return the list that always does the same."""
+    everywhere = np.full((1, features), np.inf)
+    return Draft(-everywhere, everywhere, np.array([action], np.int32), np.zeros((0, features)))
+
+
+def add_test(draws: np.random.Generator, points: Floats, at: Floats, low: Floats, high: Floats) -> None:
+    """Add a test to a condition, given by its ends `(columns,)`, that holds at a point and not at another."""
+    for _ in range(10):
+        other, d = points[draws.integers(len(points))], int(draws.integers(len(at)))
+        if other[d] != at[d]:
+            between = at[d] + (other[d] - at[d]) * draws.uniform(0.1, 0.9)
+            if other[d] > at[d]:
+                high[d] = between
+            else:
+                low[d] = between
+            return
+
+
+def with_rule(
+    draws: np.random.Generator, draft: Draft, points: Floats, at: Floats, place: int, action: int
+) -> Draft:
+    """Return a list with a new rule that holds at a point."""
+    low, high = np.full(draft.lows.shape[1], -np.inf), np.full(draft.lows.shape[1], np.inf)
+    for _ in range(draws.choice(TESTS_OF_A_RULE)):
+        add_test(draws, points, at, low, high)
+    lows, highs = np.insert(draft.lows, place, low, axis=0), np.insert(draft.highs, place, high, axis=0)
+    return tidy(Draft(lows, highs, np.insert(draft.actions, place, action), draft.terms))
+
+
+def random_draft(draws: np.random.Generator, points: Floats, actions: int) -> Draft:
+    """Return a list of one to three rules and a last one."""
+    made = single(int(draws.integers(actions)), points.shape[1])
+    for _ in range(draws.integers(1, 4)):
+        at = points[draws.integers(len(points))]
+        made = with_rule(draws, made, points, at, 0, int(draws.integers(actions)))
+    return made
+
+
+def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Floats, actions: int) -> Draft:
+    """Return a child of a list: it differs in one thing, or has the first rules of another list."""
+    kind, n = draws.random(), len(parent.actions)
+    lows, highs, own = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
+    ends = [(part, r, c) for part in (lows, highs) for r, c in np.argwhere(np.isfinite(part))]
+    at = points[draws.integers(len(points))]
+    if kind < 0.30 and ends:
+        part, r, c = ends[draws.integers(len(ends))]
+        wide = points[:, c] if c < points.shape[1] else points @ parent.terms[c - points.shape[1]]
+        part[r, c] += draws.standard_normal() * draws.choice([0.03, 0.1, 0.3]) * wide.std()
+        return parent._replace(lows=lows, highs=highs)
+    if kind < 0.58 and n < MOST_RULES:
+        decider = int(deciders(parent, at[None])[0])
+        action = int((own[decider] + draws.integers(1, actions)) % actions) if actions > 1 else 0
+        return with_rule(draws, parent, points, at, decider, action)
+    if kind < 0.68 and not parent.terms.size and not other.terms.size and n > 1:
+        k, m = int(draws.integers(1, n)), int(draws.integers(len(other.actions)))
+        mixed = tidy(
+            Draft(
+                np.concatenate([lows[:k], other.lows[m:]]),
+                np.concatenate([highs[:k], other.highs[m:]]),
+                np.concatenate([own[:k], other.actions[m:]]),
+                parent.terms,
+            )
+        )
+        return mixed if len(mixed.actions) <= MOST_RULES else parent
+    if kind < 0.77 and n > 1:
+        r = int(draws.integers(n - 1))
+        if parent.terms.size == 0:
+            add_test(draws, points, at, lows[r], highs[r])
+        return tidy(parent._replace(lows=lows, highs=highs))
+    if kind < 0.85 and ends:
+        part, r, c = ends[draws.integers(len(ends))]
+        part[r, c] = -np.inf if part is lows else np.inf
+        return tidy(parent._replace(lows=lows, highs=highs))
+    if kind < 0.92 and actions > 1:
+        r = int(draws.integers(n))
+        own[r] = (own[r] + draws.integers(1, actions)) % actions
+        return tidy(parent._replace(actions=own))
+    if kind < 0.97 and n > 1:
+        return without_rule(parent, int(draws.integers(n - 1)))
+    if n > 2:
+        i, j = draws.choice(n - 1, 2, replace=False)
+        swap = np.arange(n)
+        swap[i], swap[j] = j, i
+        return tidy(parent._replace(lows=lows[swap], highs=highs[swap], actions=own[swap]))
+    return random_draft(draws, points, actions)

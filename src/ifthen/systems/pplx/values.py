@@ -1,0 +1,117 @@
+"""Learning what actions are worth in an environment: a network, from all steps that were taken.
+
+Episodes are played by the network and, while they do better, by the best lists: what they see is remembered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.pplx.bench import Bench
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.q_network import train
+from ifthen.tasks.gym_task import EnvTask
+
+Floats = NDArray[np.float64]
+UPDATES, MOST_PER_STEP = 150_000, 8.0
+"""Updates of the network in all, and the most of them for one step."""
+FIRST_RATE, LAST_RATE = 7e-4, 1e-4
+FIRST_RANDOM, LAST_RANDOM, RANDOM_UNTIL = 0.5, 0.03, 0.4
+"""How often a random action begins: at first, from this share of the phase on, and till then ever less."""
+BY_LISTS, LESS_BY_LISTS, RANDOM_IN_LISTS = 0.6, 0.5, 0.1
+"""The share of episodes that the best list plays, by how much it falls, and its random actions."""
+FEW_UPDATES = 4000
+"""Updates after each round of lists."""
+TOGETHER = 8
+"""Episodes between two times of learning."""
+TESTED_ON, TESTING_TAKES = 10, 0.2
+"""The greedy episodes after each epoch, at most, and the share of its steps that they may take."""
+TESTED_FROM = 0.25
+"""From this share of the phase on, the best network is kept."""
+MOST_DISCOUNT, LEAST_DISCOUNT = 0.99, 0.9
+
+
+def discount(task: EnvTask) -> float:
+    """Return the discount factor of values: they look about as far ahead as an episode can last."""
+    return min(task.gamma, MOST_DISCOUNT, max(LEAST_DISCOUNT, 1 - 1 / task.t_max))
+
+
+def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tuple[Knowledge, float]:
+    """Play an epoch of the phase and learn from all steps so far; return the mean error of the values too.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        place: the number of the epoch in the phase.
+        epochs: how many the phase has.
+    """
+    nets, errors, gamma = known.nets.copy(), [], discount(bench.task)
+    if place == 0:
+        known = known._replace(scale=scale_of(known, gamma))
+    per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
+    while bench.left > 0:
+        done = (place + bench.steps / bench.quota) / epochs
+        before = bench.steps
+        known = known.told(practise(bench, known, nets[0], done))
+        rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
+        key, updates = bench.key("train", before), int(per_step * (bench.steps - before))
+        own = known.memory, len(known.moves), known.scaling, gamma, rate, updates, bench.task.n_actions
+        errors.append(float(train(key, *own, nets[:4])))
+    known = known._replace(nets=nets)
+    if place >= TESTED_FROM * epochs:
+        known = keep_if_best(bench, known)
+    if place == epochs - 1:  # from now on the best one learns
+        nets = np.zeros_like(known.nets)
+        nets[0] = nets[1] = nets[-1] = known.nets[-1]
+        known = known._replace(nets=nets)
+    return known, float(np.mean(errors))
+
+
+def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
+    """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
+    known, nets = known.told(episodes), known.nets.copy()
+    if len(known.moves) == sum(len(episode.actions) + 1 for episode in episodes):
+        return known.forgetting()  # nothing was kept of the steps before: the plan is over
+    own = known.memory, len(known.moves), known.scaling, discount(bench.task), LAST_RATE
+    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4])
+    nets[-1] = nets[1]
+    return known._replace(nets=nets)
+
+
+def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: float) -> list[Trajectory]:
+    """Play a few episodes by the network, and by the best list while it does better."""
+    k = bench.affordable(bench.left / 2, known, 1, TOGETHER)
+    leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
+    by_list = round(k * (BY_LISTS - LESS_BY_LISTS * done)) if leads else 0
+    share = max(LAST_RANDOM, FIRST_RANDOM * (1 - done / RANDOM_UNTIL))
+    seeds, key = bench.seeds(k), bench.key("explore", bench.steps)
+    episodes = bench.explore(net, share, seeds[by_list:], key, known.scaling)
+    return episodes + bench.explore(known.best, RANDOM_IN_LISTS, seeds[:by_list], key)
+
+
+def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
+    """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
+    k = bench.affordable(TESTING_TAKES * bench.quota, known, 1, TESTED_ON)
+    episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
+    known, score = known.told(episodes), float(np.mean([episode.rewards.sum() for episode in episodes]))
+    if score < known.network_return:
+        return known
+    nets = known.nets.copy()
+    nets[-1] = nets[1]
+    return known._replace(nets=nets).with_clock(network_return=score)
+
+
+def scale_of(known: Knowledge, gamma: float) -> Floats:
+    """Return centre and spread of the features, and what rewards are multiplied by, from all steps so far."""
+    points = known.points.astype(np.float64)
+    spread = points.std(axis=0)
+    spread = np.where(spread > 1e-8 * (1 + np.abs(points).max(axis=0)), spread, 1.0)
+    returns, total = np.zeros(len(known.moves)), 0.0
+    for i in range(len(known.moves) - 1, -1, -1):
+        total = 0.0 if known.moves[i] < 0 else float(known.rewards[i]) + gamma * total
+        returns[i] = total
+    own = returns[known.moves >= 0]
+    size = max(float(own.std()), abs(float(own.mean())) / 3)
+    return np.concatenate([points.mean(axis=0), spread, [1 / size if size > 0 else 1.0]])
