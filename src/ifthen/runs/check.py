@@ -17,6 +17,7 @@ from ifthen.pages.report import sources_of
 from ifthen.parallel import checked_threads
 from ifthen.simulate.random_play import RandomPlay, random_play
 from ifthen.systems.ppl_dl import PPLDL
+from ifthen.systems.pplx.on_env import suited_plan
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 
@@ -25,6 +26,8 @@ SECONDS = 5.0
 MOST_ROWS = 30
 EPOCHS = 10
 """The time of this many is told: enough for a first look at the rules."""
+LEARNING = 60
+"""Seconds that PPL-X takes besides playing, about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,12 +102,15 @@ class Check:
             lines += ["It is a table: its transitions are known, and policies are measured exactly."]
         else:
             played = self.played
+            plan = suited_plan(played.steps_per_second)
             short, long = (self._epoch_seconds(played, n) for n in (played.mean_steps, played.most_steps))
             lines += [
                 f"Random actions get {in_units(played.mean_return)} on average, over "
                 f"{plural(played.episodes, 'episode')} of {played.mean_steps:.0f} steps (the longest "
                 f"has {played.most_steps:,}; training cuts them at {task.t_max:,}).",
                 f"Training plays about {played.steps_per_second:,.0f} steps a second in each process. "
+                f"PPL-X plans {plan:,} steps: about "
+                f"{duration(plan / played.steps_per_second + LEARNING)} in one process. "
                 f"{EPOCHS} epochs of PPL-DL take about {duration(EPOCHS * short)} with episodes of that "
                 f"length, and {duration(EPOCHS * long)} with episodes as long as the longest.",
             ]

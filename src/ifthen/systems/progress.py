@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ifthen.digits import in_units
 from ifthen.notebook import NotebookBar, in_notebook
 from ifthen.text_table import harmless
 
@@ -52,7 +53,7 @@ def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
     label = harmless(f"{system.name} on {system.task.name}")
 
     def words() -> str:
-        return ", ".join(filter(None, (system.doing, system.watched_in_words)))
+        return f"{system.doing}: {in_units(system.watched)}" if system.doing else system.watched_in_words
 
     if in_notebook():
         own = NotebookBar(label, goal.target, goal.unit)

@@ -284,9 +284,9 @@ class System(Shown, ABC):
         took = goal.count(self.now.records[-1])
         if len(self.now.records) == 1 and 0 < goal.target <= took:
             message = (
-                f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} were "
-                f"asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer episodes of "
-                "the task, or in PPL a smaller pop_size, make it shorter."
+                f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} "
+                f"were asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer "
+                "episodes of the task, or in PPL a smaller pop_size, make it shorter."
             )
             warn(message)
 

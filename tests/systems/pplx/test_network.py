@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ifthen.randomness import stream
 from ifthen.simulate.trajectories import TERMINATED, TRUNCATED, Trajectory
-from ifthen.systems.pplx import q_network
+from ifthen.systems.pplx import knowledge, q_network
 from ifthen.systems.pplx.knowledge import remembered
 from ifthen.systems.pplx.q_network import (
     CUT,
@@ -271,3 +271,19 @@ def test_random_actions_are_held_as_by_the_oracle(seed: int, share: float) -> No
         assert clocks.tolist() == own_clocks
         if share == 0.0:
             assert (out[lanes >= 0] == q.argmax(axis=1)[lanes >= 0]).all()
+
+
+@given(numbers, st.integers(1, 60))
+def test_of_too_many_numbers_the_oldest_episodes_are_forgotten_whole(
+    seed: int, most: int
+) -> None:
+    whole = memory_of(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge, "MOST_NUMBERS", most * FEATURES)
+        left = knowledge.within_limits(whole)
+    rows = len(left.moves)
+    assert left.points.tobytes() == whole.points[len(whole.moves) - rows :].tobytes()
+    assert rows == len(whole.moves) or whole.moves[len(whole.moves) - rows - 1] < 0  # begins with an episode
+    kept = int((left.moves < 0).sum())
+    assert rows <= most or kept == 1  # the last one stays, however long it is
+    assert kept >= 1

@@ -71,6 +71,7 @@ class Bench:
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
+        self._spreads: tuple[NDArray[np.float32], Floats] | None = None
         self._whole = np.array([feature.is_integer for feature in self.task.features])
 
     def key(self, purpose: str, *numbers: int) -> np.uint64:
@@ -131,7 +132,13 @@ class Bench:
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
-        return lists.readable(draft, known.visited.std(axis=0), self._whole)
+        return lists.readable(draft, self.spreads(known), self._whole)
+
+    def spreads(self, known: Knowledge) -> Floats:
+        """Return by how much each feature varies where lists go, `(features,)`."""
+        if self._spreads is None or self._spreads[0] is not known.states:
+            self._spreads = known.states, known.visited.std(axis=0)
+        return self._spreads[1]
 
     def some(self, rows: NDArray[Any], most: int) -> NDArray[Any]:
         """Return some of the rows at random, in their order."""

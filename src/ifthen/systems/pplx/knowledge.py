@@ -27,6 +27,8 @@ LARGEST = 1e38
 """What fits into single precision, twice."""
 NOT_FINITE = ("bounds", "fitness", "clock")
 """In files, which hold no infinite numbers, HUGE stands for them."""
+MOST_NUMBERS = 20_000_000
+"""The numbers that points in memory may have, all together."""
 UNPLAYED = np.array([np.nan, np.nan])
 
 
@@ -166,7 +168,18 @@ def remembered(memory: Memory, episodes: list[Trajectory]) -> Memory:
         points += [single_precision(episode.points), single_precision(episode.last[None])]
         moves += [episode.actions.astype(np.int16), np.array([end], np.int16)]
         rewards += [single_precision(episode.rewards), np.zeros(1, np.float32)]
-    return Memory(np.concatenate(points), np.concatenate(moves), np.concatenate(rewards))
+    return within_limits(Memory(np.concatenate(points), np.concatenate(moves), np.concatenate(rewards)))
+
+
+def within_limits(memory: Memory) -> Memory:
+    """Return a memory without its oldest episodes, where it holds too many numbers."""
+    most = MOST_NUMBERS // memory.points.shape[1]
+    if len(memory.moves) <= most:
+        return memory
+    ends = np.flatnonzero(memory.moves < 0)[:-1]
+    gone = ends[ends >= len(memory.moves) - most - 1]
+    first = int(gone[0] if len(gone) else ends[-1]) + 1 if len(ends) else 0
+    return Memory._make(column[first:] for column in memory)
 
 
 def saved(known: Knowledge) -> dict[str, NDArray[Any]]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
-WORDS = ("beginning", "random lists", "action values", "lists from values", "shortening and tuning")
+WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
 SHORTENING, TUNING, DISTILLING = "shorten", "tune", "distil"
 ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING)
 """What the epochs of the search do."""
@@ -158,9 +158,7 @@ class OnEnvironment(Learner):
         """Return the plan's steps, given how many are taken in a second."""
         if self.parameters.steps is not None:
             return self.parameters.steps
-        if self.simulator.cheap:
-            return PLANS[-1]
-        return max(plan for plan in PLANS if plan <= max(speed * SECONDS, PLANS[0]))
+        return PLANS[-1] if self.simulator.cheap else suited_plan(speed)
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
@@ -233,3 +231,8 @@ class OnEnvironment(Learner):
         """Return the population that a model file holds, or raise where it does not fit."""
         check_history(model, ("epoch", "episodes", "steps", "performance", self.task.held_out_column))
         return knowledge.read(model, self.task)
+
+
+def suited_plan(speed: float) -> int:
+    """Return the steps of a plan for an environment of which one process plays so many steps a second."""
+    return max(plan for plan in PLANS if plan <= max(speed * SECONDS, PLANS[0]))

@@ -53,7 +53,7 @@ EXPLORE = 0.3
 MOST_COUNTED = 10**12
 BEGINNING, COLLECTING, SHORTENING, LENGTHENING = range(4)
 """The phases, as the history numbers them."""
-WORDS = ("beginning", "collecting episodes", "shorter lists", "longer lists")
+WORDS = ("beginning", "collecting", "shorter lists", "longer lists")
 
 
 class Lists(NamedTuple):

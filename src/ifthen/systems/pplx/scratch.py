@@ -46,18 +46,20 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     returns = np.hstack([returns[order], bench.play(drafts, seeds[FEW_SEEDS:])])
     some = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
     seen = {actions_at(draft, some).tobytes() for draft in drafts}
-    while bench.left > 0 and (children := bred(bench, known, drafts, some, seen)):
+    while bench.left > 0 and (children := bred(bench, known, drafts, points, some, seen)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
     return known.told(bench.watch(known.best, bench.seeds(WATCHED)))
 
 
-def bred(bench: Bench, known: Knowledge, drafts: list[Draft], some: Floats, seen: set[bytes]) -> list[Draft]:
+def bred(
+    bench: Bench, known: Knowledge, drafts: list[Draft], points: Floats, some: Floats, seen: set[bytes]
+) -> list[Draft]:
     """Return children of the better lists that do what no list has done; `seen` takes them in."""
     children: list[Draft] = []
     for _ in range(10 * CHILDREN):
         first, second = (drafts[bench.draws.integers(len(drafts), size=3).min()] for _ in range(2))
-        child = changed(bench.draws, first, second, known.visited, bench.task.n_actions)
+        child = changed(bench.draws, first, second, points, bench.task.n_actions)
         child = bench.readable(child, known)
         does = actions_at(child, some).tobytes()
         if does not in seen:

@@ -126,7 +126,7 @@ def tune(bench: Bench, known: Knowledge, shortest: bool) -> Knowledge:
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
     """Return a list with better thresholds and coefficients, as far as the steps go."""
-    at = numbers_of(draft, known.visited.std(axis=0))
+    at = numbers_of(draft, bench.spreads(known))
     x = read(draft, at)
     if not len(x):
         return draft
