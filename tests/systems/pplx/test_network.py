@@ -274,9 +274,7 @@ def test_random_actions_are_held_as_by_the_oracle(seed: int, share: float) -> No
 
 
 @given(numbers, st.integers(1, 60))
-def test_of_too_many_numbers_the_oldest_episodes_are_forgotten_whole(
-    seed: int, most: int
-) -> None:
+def test_of_too_many_numbers_the_oldest_episodes_are_forgotten_whole(seed: int, most: int) -> None:
     whole = memory_of(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "MOST_NUMBERS", most * FEATURES)
