@@ -62,7 +62,7 @@ MEASURED_ON, MEASURING_TAKES = 100, 0.005
 class OnEnvironment(Learner):
     """Learns in an environment."""
 
-    knee, shortens = 0.03, True
+    knee, shortens = 0.01, True
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)

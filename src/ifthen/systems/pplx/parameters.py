@@ -32,7 +32,7 @@ class PPLXParameters(Parameters):
         0,
         1,
         "The ruleset is the shortest list that gives up at most this share of what the best gains over the "
-        "shortest; 0.001 on tables and 0.03 in environments where not given.",
+        "shortest; 0.001 on tables and 0.01 in environments where not given.",
     )
     rules: int | None = between(
         None,
