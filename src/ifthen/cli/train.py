@@ -76,7 +76,8 @@ def train(
         int | None, typer.Option(help="PPL-X: the best list with at most this many rules.")
     ] = None,
     tests: Annotated[
-        int | None, typer.Option(help="PPL-X: the best list with at most this many conditions.")
+        int | None,
+        typer.Option(help="PPL-X: the best list with at most this many comparisons (x ≤ 3 is one)."),
     ] = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file of settings; what the command line says wins.")

@@ -18,10 +18,11 @@ from ifthen.tasks.gym_task import EnvTask, Option
 from ifthen.tasks.task import Task
 
 
-def refuse_table(task: Task) -> None:
-    """Raise for a task that nothing can stand in for."""
+def with_stand_in(task: Task) -> EnvTask:
+    """Return a task that another environment can stand in for: itself, or raise where it is a table."""
     if not isinstance(task, EnvTask):
         raise ParameterError(f"stand_in and rehearsal are for environments; {task.name} is a table.")
+    return task
 
 
 def stand_in_task(task: Task, environment: str) -> EnvTask:
@@ -29,8 +30,7 @@ def stand_in_task(task: Task, environment: str) -> EnvTask:
 
     The stand-in, given by its id, must observe as many numbers and have as many actions.
     """
-    if not isinstance(task, EnvTask):
-        raise TaskError(f"{task.name} is a table, which needs no stand-in.")
+    task = with_stand_in(task)
     options: dict[str, Option] = {"max_episode_steps": task.t_max}
     source = source_of(environment, options)
     made = source.made

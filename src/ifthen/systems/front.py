@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ifthen.checks import real_number, whole_number
-from ifthen.digits import in_units
+from ifthen.digits import in_units, plural
 from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -48,12 +46,10 @@ class Point:
         """The number of its rules."""
         return len(self.ruleset)
 
-    @cached_property
+    @property
     def tests(self) -> int:
-        """The number of conditions on single features in all its rules."""
-        lows, highs = lows_and_highs(self.ruleset.features)
-        bounds = self.ruleset.bounds
-        return int(((bounds[..., 0] > lows) | (bounds[..., 1] < highs)).sum())
+        """The number of comparisons in all its rules: see `RuleSet.tests`."""
+        return self.ruleset.tests
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,11 +87,11 @@ class Front(Shown):
         return next(point for point in self.points if point.score >= least)
 
     def at(self, rules: int | None = None, tests: int | None = None) -> Point:
-        """Return the best list with at most this many rules and conditions.
+        """Return the best list with at most this many rules and tests.
 
         Args:
             rules: the most rules; any number where None.
-            tests: the most conditions on single features, in all rules together; any number where None.
+            tests: the most comparisons in all rules together (`RuleSet.tests`); any number where None.
         """
         most_rules = MOST if rules is None else whole_number("rules", rules, 1, MOST)
         most_tests = MOST if tests is None else whole_number("tests", tests, 0, MOST)
@@ -103,8 +99,8 @@ class Front(Shown):
         if not fits:
             least = self.points[0]
             raise ParameterError(
-                f"no list of the front is that short: the shortest has {least.rules} rules and {least.tests} "
-                "conditions."
+                f"no list of the front is that short: the shortest has {plural(least.rules, 'rule')} and "
+                f"{plural(least.tests, 'test')}."
             )
         return fits[-1]
 
@@ -127,7 +123,7 @@ class Front(Shown):
         return [self.text_table()]
 
     def text_table(self) -> TextTable:
-        """Return one row per list: rules, conditions, score, and the score as a share of the best."""
+        """Return one row per list: rules, tests, score, and the score as a share of the best."""
         best, rows = self.best.score, []
         for point in self.points:
             share = f"{point.score / best:.1%}" if best > 0 and self.points[0].score >= 0 else ""

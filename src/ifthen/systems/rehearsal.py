@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from pydantic import Field
 
-from ifthen.environments.rebind import refuse_table, stand_in_task
+from ifthen.environments.rebind import stand_in_task, with_stand_in
 from ifthen.errors import ParameterError
 from ifthen.evolve.mirror import mirror_of, put_images
 from ifthen.rules.batch import RuleBatch
@@ -98,7 +98,7 @@ def checked_aids(parameters: P, task: Task) -> P:
             "rehearsal needs the id of an environment to rehearse on: give stand_in, or rehearsal=0."
         )
     if p.stand_in:
-        refuse_table(task)
+        with_stand_in(task)
     if ":" in p.stand_in:  # a model file must not be able to have modules imported
         raise ParameterError(
             f"stand_in must be an id without a module, not {p.stand_in!r}: import the module first."

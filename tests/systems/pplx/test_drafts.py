@@ -29,7 +29,7 @@ from ifthen.systems.pplx.drafts import (
 from ifthen.systems.pplx.scratch import MOST_RULES, changed, random_draft
 from ifthen.systems.pplx.search import drops
 from ifthen.systems.pplx.tune import drawn, new_cma, numbers_of, read, updated, written
-from tests.systems.pplx.lists import ACTIONS, FEATURES, HIGH, LOW, some_draft, some_points, task
+from tests.systems.pplx.lists import FEATURES, HIGH, LOW, some_draft, some_points, task
 
 numbers, few = st.integers(0, 10_000), st.integers(0, 3)
 WHOLE = np.array([False, False, True])
@@ -184,15 +184,6 @@ def test_random_and_changed_lists_always_end_with_a_rule_that_holds_everywhere(
         assert draft.actions.dtype == np.int32
         assert not np.isnan(draft.lows).any()
         assert draft.lows.shape == draft.highs.shape == (len(draft.actions), FEATURES)
-
-
-@given(numbers)
-def test_lists_with_terms_can_be_changed_too(seed: int) -> None:
-    draws, points, draft = np.random.default_rng(seed), some_points(seed), tidy(some_draft(seed, 4, 2))
-    for _ in range(10):
-        draft = changed(draws, draft, some_draft(seed + 1, 3), points, ACTIONS)
-        assert everywhere(draft)
-        assert draft.lows.shape[1] == FEATURES + len(draft.terms)
 
 
 @given(numbers, st.integers(1, 50))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ifthen.randomness import stream
 from ifthen.rules.term import with_terms
 from ifthen.systems.pplx import polish
-from ifthen.systems.pplx.distil import distilled, regret
+from ifthen.systems.pplx.distil import distilled
 from ifthen.systems.pplx.drafts import Draft, actions_at, draft_of
 from ifthen.systems.pplx.tree import BINS, LEAF, LEAST, Tree, best_split, bin_points, edges_of, grow_tree
 from tests import naive_values
@@ -115,9 +115,9 @@ def test_a_rule_of_thumb_with_a_term_is_found_again() -> None:
     costs = np.stack([left, ~left, np.ones(2000)], axis=1).astype(float)
     (short,) = distilled(points, costs, np.array([[1.0, -2.0, 0.0]]), (2,))
     assert short.size == (2, 1)
-    assert regret(short, points, costs) < 0.02
+    assert polish.regret(short, points, costs) < 0.02
     (plain,) = distilled(points, costs, np.zeros((0, FEATURES)), (2,))
-    assert regret(plain, points, costs) > 0.1
+    assert polish.regret(plain, points, costs) > 0.1
 
 
 # Polishing
@@ -139,7 +139,7 @@ def test_what_a_list_gives_away_is_the_oracles(seed: int, terms: int) -> None:
     assert polish.given_away(values, costs, tests, draft.actions) == naive_values.given_away(
         rules_of(tests), *own
     )
-    assert regret(draft, points, costs) == pytest.approx(
+    assert polish.regret(draft, points, costs) == pytest.approx(
         polish.given_away(values, costs, tests, draft.actions)
     )
     for t in range(terms):
@@ -173,7 +173,7 @@ def test_numbers_move_the_oracles_way(seed: int, terms: int) -> None:
 def test_polishing_never_gives_away_more_and_keeps_the_rules(seed: int, terms: int, moves: int) -> None:
     draft, points, costs = some_draft(seed, 4, terms), some_points(seed), some_costs(seed)
     after = polish.polished(key_of(seed), draft, points, costs, moves)
-    assert regret(after, points, costs) <= regret(draft, points, costs) + 1e-12
+    assert polish.regret(after, points, costs) <= polish.regret(draft, points, costs) + 1e-12
     assert after.size == draft.size
     assert (after.limits == draft.limits).all()
     assert ((after.terms != 0) == (draft.terms != 0)).all()

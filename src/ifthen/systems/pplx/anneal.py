@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.box import ZERO
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
 from ifthen.systems.pplx.list_value import (
     Valued,
@@ -25,7 +26,7 @@ from ifthen.systems.pplx.list_value import (
     taken_value,
     value,
 )
-from ifthen.systems.pplx.lists import NONE, Rules, copy_list, copy_rule, decide, decider, match_states
+from ifthen.systems.pplx.lists import Rules, copy_list, copy_rule, decide, decider, match_states
 
 REPLACE, REORDER, ACTION = 0.30, 0.38, 0.46
 """Changes below the first number replace a rule, those below the next reorder two, and so on."""
@@ -243,7 +244,7 @@ def drop_least_missed(
         for r in range(n - 1):
             if left[r]:
                 mask[:] = rules.masks[r]
-                rules.masks[r, :] = NONE
+                rules.masks[r, :] = ZERO
                 decide(rules, other.chosen)
                 rules.masks[r] = mask
                 k = changed_states(own, other)
@@ -251,7 +252,7 @@ def drop_least_missed(
                 if new > top:
                     order[place], top = r, new
         gone = order[place]
-        left[gone], rules.masks[gone, :] = False, NONE
+        left[gone], rules.masks[gone, :] = False, ZERO
         decide(rules, other.chosen)
         k = changed_states(own, other)
         if k > 0:

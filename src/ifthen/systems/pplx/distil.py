@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import MOST_STATES, Bench
-from ifthen.systems.pplx.drafts import Draft, actions_at, draft_of, tidy
+from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.polish import polished
+from ifthen.systems.pplx.polish import polished, regret
 from ifthen.systems.pplx.tree import grow_tree
 from ifthen.systems.pplx.values import learn_on
 
@@ -159,8 +159,3 @@ def round_number(value: float) -> float:
     """Return the nearest of the numbers 0.1, 0.2, 0.5, 1, 2, 5, 10 and so on."""
     size = 10.0 ** math.floor(math.log10(value))
     return float(size * STEPS[np.abs(np.log(STEPS * size / value)).argmin()])
-
-
-def regret(draft: Draft, points: Floats, costs: Floats) -> float:
-    """Return what a list gives away at points, in the mean."""
-    return float(costs[np.arange(len(points)), actions_at(draft, points)].mean())

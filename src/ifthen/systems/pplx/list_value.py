@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
-from ifthen.rules.box import lowest_bit
+from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
-from ifthen.systems.pplx.lists import NONE, ONE, WORD, Rules, decide
+from ifthen.systems.pplx.lists import Rules, decide
 
 PRECISION = 1e-11
 """How near sweeps come to values, as a share of them."""
@@ -196,7 +196,7 @@ def changed_states(own: Valued, other: Change) -> int:
     for a in range(len(own.chosen)):
         for w in range(own.chosen.shape[1]):
             left = other.chosen[a, w] & ~own.chosen[a, w]
-            while left != NONE:
+            while left != ZERO:
                 other.states[k], other.actions[k] = WORD * w + lowest_bit(left), a
                 left &= left - ONE
                 k += 1

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
-from ifthen.rules.box import words_for
+from ifthen.rules.box import ONE, WORD, ZERO, words_for
 
-WORD = 64
-ONE, NONE = np.uint64(1), np.uint64(0)
-EVERY = ~NONE
+EVERY = ~ZERO
 
 
 class Rules(NamedTuple):
@@ -73,7 +71,7 @@ def copy_rule(rules: Rules, r: int, out: Rules, to: int) -> None:
 def match_states(points: NDArray[np.int64], rules: Rules, r: int) -> None:
     """Write the states `(D, features)` that rule r holds in."""
     for w in range(rules.masks.shape[1]):
-        word = NONE
+        word = ZERO
         for s in range(WORD * w, min(WORD * (w + 1), len(points))):
             inside = True
             for d in range(points.shape[1]):
@@ -88,7 +86,7 @@ def decide(rules: Rules, chosen: NDArray[np.uint64]) -> None:
     """Write the states in which each action is taken, `(A, words)`."""
     for w in range(chosen.shape[1]):
         for a in range(len(chosen)):
-            chosen[a, w] = NONE
+            chosen[a, w] = ZERO
         left = EVERY
         for r in range(len(rules.actions)):
             chosen[rules.actions[r], w] |= left & rules.masks[r, w]

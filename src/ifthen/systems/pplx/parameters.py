@@ -44,7 +44,7 @@ class PPLXParameters(Parameters):
         None,
         0,
         100_000,
-        "The ruleset is the best list with at most this many conditions on single features, likewise.",
+        "The ruleset is the best list with at most this many comparisons (x ≤ 3 is one), likewise.",
     )
     steps: int | None = between(
         None,

@@ -164,3 +164,9 @@ def polished(key: np.uint64, draft: Draft, points: Floats, costs: Floats, candid
     tests, terms = tests_of(draft), draft.terms.copy()
     move_numbers(key, candidates, costs, spreads, draft.actions, values, tests, terms)
     return with_thresholds(draft, tests, terms)
+
+
+def regret(draft: Draft, points: Floats, costs: Floats) -> float:
+    """Return what a draft gives away at points, in the mean; see `polished` for the arguments."""
+    values = np.ascontiguousarray(with_terms(draft.terms, points).T)
+    return float(given_away(values, costs, tests_of(draft), draft.actions))

@@ -15,6 +15,8 @@ from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 Floats = NDArray[np.float64]
 TESTS_OF_A_RULE = (1, 1, 2, 2, 3)
 MOST_RULES = 12
+MOVES = (0.03, 0.1, 0.3)
+"""How far a threshold moves, in units of what its feature varies by."""
 PARENTS, CHILDREN = 20, 16
 FEW_SEEDS, MORE_SEEDS = 3, 8
 BEHAVIOUR = 150
@@ -137,21 +139,20 @@ def random_draft(draws: np.random.Generator, points: Floats, actions: int) -> Dr
 
 
 def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Floats, actions: int) -> Draft:
-    """Return a child of a list: it differs in one thing, or has the first rules of another list."""
+    """Return a child of a list without terms: it differs in one thing, or ends as another list does."""
     kind, n = draws.random(), len(parent.actions)
     lows, highs, own = parent.lows.copy(), parent.highs.copy(), parent.actions.copy()
     ends = [(part, r, c) for part in (lows, highs) for r, c in np.argwhere(np.isfinite(part))]
     at = points[draws.integers(len(points))]
     if kind < 0.30 and ends:
         part, r, c = ends[draws.integers(len(ends))]
-        wide = points[:, c] if c < points.shape[1] else points @ parent.terms[c - points.shape[1]]
-        part[r, c] += draws.standard_normal() * draws.choice([0.03, 0.1, 0.3]) * wide.std()
+        part[r, c] += draws.standard_normal() * draws.choice(MOVES) * points[:, c].std()
         return parent._replace(lows=lows, highs=highs)
     if kind < 0.58 and n < MOST_RULES:
         decider = int(deciders(parent, at[None])[0])
         action = int((own[decider] + draws.integers(1, actions)) % actions) if actions > 1 else 0
         return with_rule(draws, parent, points, at, decider, action)
-    if kind < 0.68 and not parent.terms.size and not other.terms.size and n > 1:
+    if kind < 0.68 and n > 1:
         k, m = int(draws.integers(1, n)), int(draws.integers(len(other.actions)))
         mixed = tidy(
             Draft(
@@ -164,8 +165,7 @@ def changed(draws: np.random.Generator, parent: Draft, other: Draft, points: Flo
         return mixed if len(mixed.actions) <= MOST_RULES else parent
     if kind < 0.77 and n > 1:
         r = int(draws.integers(n - 1))
-        if parent.terms.size == 0:
-            add_test(draws, points, at, lows[r], highs[r])
+        add_test(draws, points, at, lows[r], highs[r])
         return tidy(parent._replace(lows=lows, highs=highs))
     if kind < 0.85 and ends:
         part, r, c = ends[draws.integers(len(ends))]

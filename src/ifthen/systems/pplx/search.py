@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.systems.pplx.bench import Bench
-from ifthen.systems.pplx.distil import regret
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.polish import polished
+from ifthen.systems.pplx.polish import polished, regret
 from ifthen.systems.pplx.tune import drawn, new_cma, numbers_of, read, updated, written
 
 Floats = NDArray[np.float64]
@@ -20,13 +19,15 @@ LOST = 0.3
 BEST = 4
 """One of so many lists is shortened next."""
 SHORTEST = 2
+"""Lists of so few rules are not shortened."""
 EPISODES, TAKES = 20, 0.01
 """The episodes in which lists are compared, and the share of the plan that one list may take."""
 SCREENED = 4
+"""The first of so many parts of these episodes is played by all shorter lists."""
 SINGLE, CHAIN, FINALISTS = 4, 4, 3
 """Lists with one thing less and lists with several that play a few episodes, and those that play all."""
 FREE = 0.01
-"""What is lost for nothing, as a share of what lists gain over a single rule."""
+"""A loss of this share of what lists gain over a single rule counts as none."""
 POLISHED_ON, POLISHES = 2000, 100
 RESERVED = 0.3
 """The share of the steps for trying the lists that were found."""

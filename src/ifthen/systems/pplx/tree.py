@@ -168,19 +168,14 @@ def rules_of(tree: Tree) -> list[tuple[list[tuple[int, int, float]], int]]:
     def listed(node: int) -> list[tuple[list[tuple[int, int, float]], int]]:
         if tree.column[node] == LEAF:
             return [([], int(tree.action[node]))]
-        sides = [listed(child) for child in tree.children[node]]
+        children = tree.children[node]
+        sides = [listed(child) for child in children]
         if len(sides[0]) == len(sides[1]) == 1 and sides[0][0][1] == sides[1][0][1]:
             return sides[0]
-        cost = [len(rules) for rules in sides]
-        first = (
-            0
-            if cost[0] < cost[1]
-            or (
-                cost[0] == cost[1]
-                and tree.weight[tree.children[node][0]] <= tree.weight[tree.children[node][1]]
-            )
-            else 1
-        )
+        sizes = [
+            (len(own), tree.weight[child]) for own, child in zip(sides, tree.children[node], strict=True)
+        ]
+        first = int(sizes[0] > sizes[1])
         test = (int(tree.column[node]), first, float(tree.threshold[node]))
         return [([test, *tests], action) for tests, action in sides[first]] + sides[1 - first]
 
