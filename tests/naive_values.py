@@ -1,4 +1,4 @@
-"""Plain-Python oracles of what PPL-X learns in environments: a network of action values, trees, polishing.
+"""Plain-Python oracles of what PPL-X learns in environments: a network of action values, trees, fitting.
 
 A network is a list of numbers, and a layer is (weights by input, biases). All arithmetic is in double
 precision, one product after the other, where kernels work in single precision and call BLAS. They draw the
@@ -17,6 +17,7 @@ Matrix = list[list[float]]
 Layer = tuple[Matrix, list[float]]
 Test = tuple[int, bool, float]
 """A column, whether the value must be at most the threshold rather than at least, and the threshold."""
+FitRule = tuple[list[Test], int]
 
 # The network
 
@@ -246,7 +247,7 @@ def best_split(
     return top
 
 
-# Polishing
+# Fitting: a list is [(tests, action), …], a test is (column, upper, threshold)
 
 
 def holds(tests: list[Test], values: list[float]) -> bool:
@@ -259,48 +260,159 @@ def term_values(coefficients: list[float], points: Matrix) -> list[float]:
     return [sum((c * x for c, x in zip(coefficients, point, strict=True) if c != 0), 0.0) for point in points]
 
 
-def given_away(
-    rules: list[list[Test]], actions: list[int], points: Matrix, terms: Matrix, costs: Matrix
-) -> float:
-    """The mean cost of the first rule that holds."""
-    total = 0.0
+def columns_of(points: Matrix, terms: Matrix) -> Matrix:
+    """The values of features and terms, point by point."""
     sums = [term_values(row, points) for row in terms]
-    for i, point in enumerate(points):
-        values = [*point, *(own[i] for own in sums)]
-        total += costs[i][next(a for rule, a in zip(rules, actions, strict=True) if holds(rule, values))]
-    return total / len(points)
+    return [[*point, *(own[i] for own in sums)] for i, point in enumerate(points)]
 
 
-def moved_numbers(
+def deciders(rules: list[FitRule], rows: Matrix) -> list[int]:
+    """The first rule that holds at each point."""
+    return [next(r for r, (tests, _) in enumerate(rules) if holds(tests, row)) for row in rows]
+
+
+def given_away(rules: list[FitRule], rows: Matrix, costs: Matrix) -> float:
+    """The cost of the first rule that holds, at all points together."""
+    total = 0.0
+    for i, r in enumerate(deciders(rules, rows)):
+        total += costs[i][rules[r][1]]
+    return total
+
+
+def count_tests(rules: list[FitRule]) -> int:
+    """How many tests there are."""
+    return sum(len(tests) for tests, _ in rules)
+
+
+def drawn_test(key: int, rows: Matrix, i: int, tries: int) -> Test | None:
+    """A test that holds at point i and not at another."""
+    for k in range(tries):
+        own = naive.fold(key, k)
+        c, j = naive.below(own, 0, len(rows[0])), naive.below(own, 1, len(rows))
+        here, there = rows[i][c], rows[j][c]
+        if here != there:
+            return c, there > here, here + (0.1 + 0.8 * naive.uniform(own, 2)) * (there - here)
+    return None
+
+
+def move(key: int, reach: float) -> float:
+    """How far a number moves."""
+    return reach * math.exp(-4 * naive.uniform(key, 0)) * (2 * naive.uniform(key, 1) - 1)
+
+
+def moved_number(
+    key: int, rules: list[FitRule], terms: Matrix, r: int, spreads: list[float], reach: float
+) -> tuple[list[FitRule], Matrix] | None:
+    """Rules with another threshold in rule r, or terms with another coefficient."""
+    features, (tests, action) = len(terms[0]) if terms else len(spreads), rules[r]
+    t, size = naive.below(key, 0, len(tests)), move(naive.fold(key, 1), reach)
+    column, upper, end = tests[t]
+    if column < features or naive.uniform(key, 2) >= 0.4:
+        moved = [*tests[:t], (column, upper, end + size * spreads[column]), *tests[t + 1 :]]
+        return [*rules[:r], (moved, action), *rules[r + 1 :]], terms
+    d, row = naive.below(key, 3, features), list(terms[column - features])
+    if row[d] == 0 or spreads[d] == 0:
+        return None
+    row[d] += size * spreads[column] / spreads[d]
+    place = column - features
+    return (rules, [*terms[:place], row, *terms[place + 1 :]]) if row[d] != 0 else None
+
+
+def replaced_rule(
+    key: int, rules: list[FitRule], r: int, rows: Matrix, costs: Matrix, settings: Any
+) -> list[FitRule] | None:
+    """Rules without rule r, and with one that is right where much is given away."""
+    some = [naive.below(naive.fold(key, 0), k, len(rows)) for k in range(settings.WORST_OF)]
+    does = deciders(rules, rows)
+    i = max(some, key=lambda j: costs[j][rules[does[j]][1]])
+    place = naive.below(key, 1, len(rules) - 1)
+    tests = [drawn_test(naive.fold(key, 2), rows, i, settings.TRIES)]
+    if tests[0] is not None and naive.uniform(key, 3) < 0.5:
+        tests.append(drawn_test(naive.fold(key, 4), rows, i, settings.TRIES))
+    found = [test for test in tests if test is not None]
+    if len(found) < len(tests):
+        return None
+    kept = [*rules[:r], *rules[r + 1 :]]
+    return [*kept[:place], (found, costs[i].index(min(costs[i]))), *kept[place:]]
+
+
+def changed_rules(
+    key: int,
+    rules: list[FitRule],
+    terms: Matrix,
+    rows: Matrix,
+    costs: Matrix,
+    spreads: list[float],
+    settings: Any,
+    numbers_only: bool,
+) -> tuple[list[FitRule], Matrix] | None:
+    """Rules and terms after one change; None where there is nothing to change."""
+    n, actions = len(costs), len(costs[0])
+    kind, own = (0.0 if numbers_only else naive.uniform(key, 0)), naive.fold(key, 1)
+    r = naive.below(key, 2, len(rules) - 1)
+    tests, action = rules[r]
+
+    def with_tests(new: list[Test]) -> tuple[list[FitRule], Matrix]:
+        return [*rules[:r], (new, action), *rules[r + 1 :]], terms
+
+    if kind < 0.4:
+        return moved_number(own, rules, terms, r, spreads, settings.REACH)
+    if kind < 0.52 or 0.86 <= kind < 0.93:
+        adds = kind >= 0.86
+        if adds and len(tests) >= settings.MOST_TESTS:
+            return None
+        test = drawn_test(own, rows, naive.below(key, 3, n), settings.TRIES)
+        t = len(tests) if adds else naive.below(key, 4, len(tests))
+        return None if test is None else with_tests([*tests[:t], test, *tests[t + 1 :]])
+    if kind < 0.6:
+        q = naive.below(key, 3, len(rules))
+        other = (rules[q][1] + 1 + naive.below(key, 4, actions - 1)) % actions
+        return [*rules[:q], (rules[q][0], other), *rules[q + 1 :]], terms
+    if kind < 0.68:
+        q = naive.below(key, 3, len(rules) - 1)
+        swapped = list(rules)
+        swapped[q], swapped[r] = rules[r], rules[q]
+        return swapped, terms
+    if kind < 0.86:
+        made = replaced_rule(own, rules, r, rows, costs, settings)
+        return None if made is None else (made, terms)
+    if len(tests) < 2:
+        return None
+    t = naive.below(key, 3, len(tests))
+    return with_tests([*tests[:t], *tests[t + 1 :]])
+
+
+def fitted_rules(
     key: int,
     candidates: int,
-    rules: list[list[Test]],
-    actions: list[int],
+    heat: tuple[float, float],
+    price: float,
+    rules: list[FitRule],
     points: Matrix,
     terms: Matrix,
     costs: Matrix,
     spreads: list[float],
-    reach: float,
-) -> tuple[list[list[Test]], Matrix, float]:
-    """The tests and the terms after moves, and what is given away then."""
-    features, best = len(points[0]), given_away(rules, actions, points, terms, costs)
-    places = [(r, t) for r, tests in enumerate(rules) for t in range(len(tests))]
-    for c in range(candidates if places else 0):
-        own = naive.fold(key, c)
-        size = reach * math.exp(-4 * naive.uniform(own, 1)) * (2 * naive.uniform(own, 2) - 1)
-        r, t = places[naive.below(own, 0, len(places))]
-        column, upper, end = rules[r][t]
-        new_rules, new_terms = [list(tests) for tests in rules], [list(row) for row in terms]
-        if column >= features and naive.uniform(own, 3) < 0.4:
-            d, row = naive.below(own, 4, features), new_terms[column - features]
-            if row[d] == 0 or spreads[d] == 0:
-                continue
-            row[d] += size * spreads[column] / spreads[d]
-            if row[d] == 0:
-                continue
-        else:
-            new_rules[r][t] = column, upper, end + size * spreads[column]
-        now = given_away(new_rules, actions, points, new_terms, costs)
-        if now <= best:
-            rules, terms, best = new_rules, new_terms, now
-    return rules, terms, best
+    settings: Any,
+    numbers_only: bool,
+) -> tuple[list[FitRule], Matrix, float]:
+    """The best rules and terms that changes lead to, and what they give away."""
+    n, (hot, cold) = len(points), heat
+    now = given_away(rules, columns_of(points, terms), costs) + n * price * count_tests(rules)
+    best, least = (rules, terms), now
+    for k in range(candidates):
+        own = naive.fold(key, k)
+        warm = hot * (cold / hot) ** (k / candidates) if hot > 0 else 0.0
+        bound = now - n * warm * math.log(1 - naive.uniform(own, 0))
+        rows = columns_of(points, terms)
+        made = changed_rules(naive.fold(own, 1), rules, terms, rows, costs, spreads, settings, numbers_only)
+        if made is None:
+            continue
+        given, tests = (
+            given_away(made[0], columns_of(points, made[1]), costs),
+            n * price * count_tests(made[0]),
+        )
+        if given <= bound - tests + settings.ROUNDING * bound:
+            (rules, terms), now = made, given + tests
+            if now < least:
+                best, least = made, now
+    return *best, least / n

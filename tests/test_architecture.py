@@ -286,10 +286,18 @@ ORACLES: dict[str, dict[str, Any]] = {
         "bin_points": naive_values.bin_of,
         "best_split": naive_values.best_split,
     },
-    "systems.pplx.polish": {
+    "systems.pplx.fit": {
         "given_away": naive_values.given_away,
+        "count_tests": naive_values.count_tests,
+        "copy_rule": naive_values.changed_rules,
+        "copy_rules": naive_values.fitted_rules,
         "fill_term": naive_values.term_values,
-        "move_numbers": naive_values.moved_numbers,
+        "a_move": naive_values.move,
+        "draw_test": naive_values.drawn_test,
+        "move_number": naive_values.moved_number,
+        "replace_rule": naive_values.replaced_rule,
+        "change": naive_values.changed_rules,
+        "fit_rules": naive_values.fitted_rules,
     },
     "rules.boxes.space": {
         "share_of": naive_explain.all_cells,

@@ -21,9 +21,19 @@ from ifthen.systems.pplx import on_env, values
 from ifthen.systems.pplx.bench import KEPT
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
-from ifthen.systems.pplx.on_env import DISTIL, EPOCHS, PLANS, SCRATCH, SEARCH, VALUES, OnEnvironment
+from ifthen.systems.pplx.on_env import (
+    DISTIL,
+    EPOCHS,
+    LEAST_SHARE,
+    PLANS,
+    SCRATCH,
+    SEARCH,
+    VALUES,
+    OnEnvironment,
+)
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import single
+from ifthen.systems.pplx.search import CANDIDATES, pooled
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import members, npy, poke, with_array, with_manifest, write
 from tests.envs import HAYSTACK, Walk
@@ -110,11 +120,13 @@ def test_rules_and_tests_choose_a_point_of_the_front(given: dict[str, Any]) -> N
     )
 
 
-def test_the_front_has_what_its_lists_get_on_the_seeds_for_choosing() -> None:
-    system = learnt(terms=False)
+def test_the_front_has_what_its_lists_get_on_the_seeds_for_choosing(after: list[Path]) -> None:
+    system = load(after[-2])  # in the last epoch, good lists play more
     known: Knowledge = system.now.population
-    seeds = system.learner.bench(0, 0.0).choosing(known)  # type: ignore[attr-defined]  # of environments
-    assert not set(seeds) & set(system.learner.bench(0, 0.0).seeds(900))  # type: ignore[attr-defined]  # as above
+    bench = system.learner.bench(0, 0.0)  # type: ignore[attr-defined]  # of PPL-X in environments
+    seeds = bench.choosing(known)
+    assert not set(seeds) & set(bench.seeds(900))
+    assert system.front is not None
     for point in system.front.points:
         score = evaluate(point.ruleset, haystack(), seeds=seeds)
         assert point.score == pytest.approx(score.performance)
@@ -122,9 +134,26 @@ def test_the_front_has_what_its_lists_get_on_the_seeds_for_choosing() -> None:
         assert point.deviation == pytest.approx(np.std(score.returns))
 
 
+def test_in_the_end_good_lists_play_more_and_scores_are_of_all_episodes(after: list[Path]) -> None:
+    before, now = (load(path).now.population for path in after[-2:])
+    assert [draft.key() for draft in before.drafts] == [draft.key() for draft in now.drafts]
+    again = np.flatnonzero(~np.isclose(before.scores, now.scores, rtol=0, atol=0, equal_nan=True))
+    good = np.flatnonzero(before.scores >= before.near)
+    assert 0 < len(again) <= min(len(good), CANDIDATES)
+    assert set(again) <= set(good)
+
+
+@given(st.integers(0, 1000), st.integers(1, 9), st.integers(1, 9))
+def test_pooled_scores_are_those_of_all_returns(seed: int, played: int, more: int) -> None:
+    returns = np.random.default_rng(seed).normal(size=(3, played + more))
+    first = np.stack([returns[:, :played].mean(axis=1), returns[:, :played].std(axis=1)], axis=1)
+    whole = np.stack([returns.mean(axis=1), returns.std(axis=1)], axis=1)
+    assert pooled(first, np.full(3, played), returns[:, played:]) == pytest.approx(whole)
+
+
 def test_once_values_are_learnt_the_best_list_is_never_lost() -> None:
     history = learnt(terms=False).history
-    assert history.filter(history["phase"] >= VALUES)["best_value"].is_sorted()
+    assert history.filter(history["phase"] >= VALUES)["best_value"][:-1].is_sorted()
     assert history["steps"].is_sorted()
     population = learnt(terms=False).now.population
     assert len(population.lengths) <= KEPT
@@ -150,6 +179,21 @@ def test_the_phases_share_all_of_the_plans_steps(budget: float) -> None:
     quotas = [OnEnvironment.quota(*OnEnvironment.phase(epoch), budget) for epoch in range(1, PLAN)]
     assert sum(quotas) == pytest.approx(budget)
     assert min(quotas) > 0
+
+
+@given(st.floats(1e4, 1e7), st.integers(1, PLAN - 1), st.floats(0, 2))
+def test_an_epoch_may_take_less_where_others_took_more(budget: float, epoch: int, taken: float) -> None:
+    learner = seeker().learner
+    assert isinstance(learner, OnEnvironment)
+    planned = OnEnvironment.quota(*OnEnvironment.phase(epoch), budget)
+    allowed = learner.allowed(epoch, budget, int(taken * budget))
+    assert LEAST_SHARE * planned <= allowed <= planned
+    assert learner.allowed(1, budget, 0) == pytest.approx(OnEnvironment.quota(SCRATCH, 0, budget))
+    last = OnEnvironment.quota(*OnEnvironment.phase(PLAN - 1), budget)
+    assert learner.allowed(PLAN - 1, budget, int(budget - 0.75 * last)) == pytest.approx(
+        0.75 * last, rel=0.01
+    )
+    assert learner.allowed(PLAN + 3, budget, int(2 * budget)) > 0
 
 
 def test_a_slow_environment_gets_a_short_plan() -> None:

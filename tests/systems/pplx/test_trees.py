@@ -1,8 +1,7 @@
-"""Trees and polishing, beside their oracles; what a tree or a list does as it grows or is polished."""
+"""Trees beside their oracles, and what a tree does as it grows."""
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen.randomness import stream
 from ifthen.rules.term import with_terms
-from ifthen.systems.pplx import polish
 from ifthen.systems.pplx.distil import distilled
-from ifthen.systems.pplx.drafts import Draft, actions_at, draft_of
+from ifthen.systems.pplx.drafts import actions_at, draft_of
+from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.tree import BINS, LEAF, LEAST, Tree, best_split, bin_points, edges_of, grow_tree
 from tests import naive_values
 from tests.systems.pplx.lists import ACTIONS, FEATURES, some_costs, some_draft, some_points
 
 numbers = st.integers(0, 10_000)
-
-
-def key_of(seed: int) -> np.uint64:
-    return stream(5, "pplx tree tests", seed)
 
 
 def leaf_actions(tree: Tree, points: Any) -> list[int]:
@@ -115,78 +109,6 @@ def test_a_rule_of_thumb_with_a_term_is_found_again() -> None:
     costs = np.stack([left, ~left, np.ones(2000)], axis=1).astype(float)
     (short,) = distilled(points, costs, np.array([[1.0, -2.0, 0.0]]), (2,))
     assert short.size == (2, 1)
-    assert polish.regret(short, points, costs) < 0.02
+    assert regret(short, points, costs) < 0.02
     (plain,) = distilled(points, costs, np.zeros((0, FEATURES)), (2,))
-    assert polish.regret(plain, points, costs) > 0.1
-
-
-# Polishing
-
-
-def rules_of(tests: polish.Tests) -> list[list[naive_values.Test]]:
-    """Return tests as the oracle takes them, rule by rule."""
-    each = list(zip(tests.column.tolist(), tests.upper.tolist(), tests.threshold.tolist(), strict=True))
-    edges = tests.first.tolist()
-    return [each[a:b] for a, b in itertools.pairwise(edges)]
-
-
-@pytest.mark.oracle
-@given(numbers, st.integers(0, 2))
-def test_what_a_list_gives_away_is_the_oracles(seed: int, terms: int) -> None:
-    draft, points, costs = some_draft(seed, 4, terms), some_points(seed, 30), some_costs(seed, 30)
-    tests, values = polish.tests_of(draft), np.ascontiguousarray(with_terms(draft.terms, points).T)
-    own = draft.actions.tolist(), points.tolist(), draft.terms.tolist(), costs.tolist()
-    assert polish.given_away(values, costs, tests, draft.actions) == naive_values.given_away(
-        rules_of(tests), *own
-    )
-    assert polish.regret(draft, points, costs) == pytest.approx(
-        polish.given_away(values, costs, tests, draft.actions)
-    )
-    for t in range(terms):
-        values[FEATURES + t] = np.nan
-        polish.fill_term(draft.terms, t, FEATURES, values)
-        assert values[FEATURES + t].tolist() == naive_values.term_values(own[2][t], own[1])
-
-
-@pytest.mark.oracle
-@given(numbers, st.integers(0, 2))
-def test_numbers_move_the_oracles_way(seed: int, terms: int) -> None:
-    draft, points, costs = some_draft(seed, 4, terms), some_points(seed, 25), some_costs(seed, 25)
-    points[:, 1] = 1.0 if seed % 3 == 0 else points[:, 1]  # a feature that does not vary
-    values = np.ascontiguousarray(with_terms(draft.terms, points).T)
-    spreads = np.where(np.ptp(values, axis=1) > 0, values.std(axis=1), 0.0)
-    tests, sums = polish.tests_of(draft), draft.terms.copy()
-    own = points.tolist(), draft.terms.tolist(), costs.tolist(), spreads.tolist()
-    rules, moved, best = naive_values.moved_numbers(
-        int(key_of(seed)), 60, rules_of(tests), draft.actions.tolist(), *own, polish.REACH
-    )
-    made = polish.move_numbers(key_of(seed), 60, costs, spreads, draft.actions, values, tests, sums)
-    assert made == pytest.approx(best)
-    assert tests.threshold == pytest.approx([end for rule in rules for _, _, end in rule])
-    assert sums == pytest.approx(np.array(moved).reshape(sums.shape))
-    assert values[FEATURES:] == pytest.approx(with_terms(sums, points).T[FEATURES:])
-    same = polish.polished(key_of(seed), draft, points, costs, 60)
-    assert same.key() == polish.with_thresholds(draft, tests, sums).key()
-
-
-@given(numbers, st.integers(0, 2), st.integers(0, 200))
-def test_polishing_never_gives_away_more_and_keeps_the_rules(seed: int, terms: int, moves: int) -> None:
-    draft, points, costs = some_draft(seed, 4, terms), some_points(seed), some_costs(seed)
-    after = polish.polished(key_of(seed), draft, points, costs, moves)
-    assert polish.regret(after, points, costs) <= polish.regret(draft, points, costs) + 1e-12
-    assert after.size == draft.size
-    assert (after.limits == draft.limits).all()
-    assert ((after.terms != 0) == (draft.terms != 0)).all()
-    assert after.actions.tolist() == draft.actions.tolist()
-
-
-def test_coefficients_of_features_that_do_not_vary_stay_as_they_are() -> None:
-    points = some_points(1)
-    points[:, 1] = 0.0
-    everywhere = np.full((2, 4), np.inf)
-    lows, highs = -everywhere, everywhere
-    highs[0, 3] = 0.5
-    draft = Draft(lows, highs, np.array([0, 1], np.int32), np.array([[1.0, 2.0, 0.0]]))
-    after = polish.polished(key_of(1), draft, points, some_costs(1), 500)
-    assert after.terms[0, 1] == 2.0
-    assert after.terms[0, 0] != 1.0
+    assert regret(plain, points, costs) > 0.1

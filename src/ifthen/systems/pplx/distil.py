@@ -15,15 +15,15 @@ from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
+from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.polish import polished, regret
 from ifthen.systems.pplx.tree import grow_tree
 from ifthen.systems.pplx.values import learn_on
 
 Floats = NDArray[np.float64]
-SIZES, PLAIN_SIZES = (4, 7, 11, 18), (7,)
+SIZES, PLAIN_SIZES = (4, 6, 9, 13), (6,)
 """Leaves of the trees; of those that compare features alone, beside trees with terms."""
-VARIANTS = 4
+VARIANTS = 2
 """Trees of each size in a round; those are kept that give away least."""
 NEW_TERMS = 60
 """Terms that are tried in a round, besides those that trees have used."""
@@ -39,8 +39,8 @@ EPISODES = 5
 """Episodes of each list in a round, at most."""
 TRIED = 2
 """The lists of a round that may be kept."""
-POLISHED_ON, POLISHES = 3000, 3000
-"""Points and moves of polishing."""
+FITTED_ON, CHANGES = 3000, 20_000
+"""Points and changes of fitting."""
 
 
 def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledge:
@@ -56,18 +56,26 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
         known = known._replace(states=network_states(bench, known))
     points = known.visited
     costs = bench.costs(known, points)
-    made = distilled(points, costs, known.useful[:0], PLAIN_SIZES if terms else SIZES)
+    plain = distilled(points, costs, known.useful[:0], PLAIN_SIZES if terms else SIZES)
+    made = fits(bench, "fit plain", plain, known.useful[:0], points, costs)
     if terms:
-        own = best_distilled(bench, points, costs, usefulness(made), known.useful)
-        known = known._replace(useful=np.unique(np.vstack([draft.terms for draft in own]), axis=0))
-        made += own
-    some = bench.some(np.arange(len(points)), POLISHED_ON)
-    made = [
-        polished(bench.key("polish", i), draft, points[some], costs[some], POLISHES)
-        for i, draft in enumerate(made)
+        often, own = usefulness(plain), best_distilled(bench, points, costs, usefulness(plain), known.useful)
+        pool = np.vstack([known.useful, random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)])
+        made += fits(bench, "fit", own, np.unique(pool, axis=0), points, costs)
+    made = list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
+    useful = np.unique(np.vstack([draft.terms for draft in made]), axis=0)
+    return visit(bench, known._replace(useful=useful), made)
+
+
+def fits(
+    bench: Bench, purpose: str, drafts: list[Draft], pool: Floats, points: Floats, costs: Floats
+) -> list[Draft]:
+    """Return lists once they are fitted to action values at some of the points; see `fitted`."""
+    some = bench.some(np.arange(len(points)), FITTED_ON)
+    return [
+        fitted(bench.key(purpose, i), draft, pool, points[some], costs[some], CHANGES)
+        for i, draft in enumerate(drafts)
     ]
-    made = list({draft.key(): draft for draft in (bench.readable(tidy(d), known) for d in made)}.values())
-    return visit(bench, known, made)
 
 
 def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:

@@ -104,12 +104,17 @@ class Knowledge(NamedTuple):
         played = np.isfinite(self.scores)
         singles = self.scores[played & (self.lengths == 1)]
         base = float(singles.max()) if len(singles) else float(self.scores[played].min())
-        return max(0.0, float(np.nanmax(self.scores)) - base)
+        return max(0.0, self.best_score - base)
+
+    @property
+    def best_score(self) -> float:
+        """The highest mean return of a list."""
+        return float(np.nanmax(self.scores))
 
     @property
     def near(self) -> float:
         """What a list must get to be nearly as good as the best."""
-        return float(np.nanmax(self.scores)) - NEAR * self.gain
+        return self.best_score - NEAR * self.gain
 
     @property
     def best(self) -> Draft:
@@ -130,6 +135,11 @@ class Knowledge(NamedTuple):
     def with_drafts(self, drafts: list[Draft], fitness: Any) -> Knowledge:
         """Return the same with other lists."""
         return self._replace(**pack(drafts)._asdict(), fitness=np.array(fitness).reshape(len(drafts), 2))
+
+    def only_played(self) -> Knowledge:
+        """Return the same without lists that have not played."""
+        drafts, played = self.drafts, np.flatnonzero(np.isfinite(self.scores))
+        return self.with_drafts([drafts[i] for i in played], self.fitness[played])
 
     def put_first(self, draft: Draft) -> Knowledge:
         """Return the same with a list at the first place; a first one that never played makes room for it."""

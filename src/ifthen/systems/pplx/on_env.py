@@ -28,7 +28,7 @@ from ifthen.systems.pplx.learner import Learner
 from ifthen.systems.pplx.parameters import PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
-from ifthen.systems.pplx.search import shorten, tune
+from ifthen.systems.pplx.search import choose, shorten, tune
 from ifthen.systems.pplx.values import learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
@@ -40,18 +40,20 @@ if TYPE_CHECKING:
 BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
-SHORTENING, TUNING, DISTILLING = "shorten", "tune", "distil"
-ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING)
+SHORTENING, TUNING, DISTILLING, CHOOSING = "shorten", "tune", "distil", "choose"
+ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
 """What the epochs of the search do."""
-PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5}
+PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
 """The steps that they get, in proportion."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
 """What a phase may take of the plan's steps, at most; the search gets what is left."""
 MOST_VALUE_STEPS = 150_000
+LEAST_SHARE = 0.5
+"""What an epoch may take of what was planned for it, at least, if others took more."""
 SECONDS = 150
 """How long one process may take to play the plan's steps, where nobody says how many they are."""
-PLANS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
+PLANS = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
 """The plans' steps to choose from; where steps cost next to nothing, the last one is chosen."""
 PROBES = 4
 """Episodes with random actions before anything is learnt."""
@@ -123,6 +125,12 @@ class OnEnvironment(Learner):
         left = budget - sum(steps.values())
         return left * PARTS[ROUNDS[place % len(ROUNDS)]] / sum(PARTS[own] for own in ROUNDS)
 
+    def allowed(self, epoch: int, budget: float, taken: int) -> float:
+        """Return the steps that an epoch may take: less than planned where those before it took more."""
+        planned = [self.quota(*self.phase(e), budget) for e in range(epoch, max(self.epochs, epoch) + 1)]
+        share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
+        return planned[0] * min(1.0, max(LEAST_SHARE, share))
+
     def bench(self, epoch: int, quota: float) -> Bench:
         """Return what an epoch works with."""
         return Bench(self.simulator, self.system.seed, epoch, quota)
@@ -166,7 +174,7 @@ class OnEnvironment(Learner):
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
         phase, place = self.phase(epoch)
-        bench = self.bench(epoch, self.quota(phase, place, known.budget))
+        bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])))
         if phase == SCRATCH:
             known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
         elif phase == VALUES:
@@ -177,7 +185,9 @@ class OnEnvironment(Learner):
             if phase == SEARCH and DISTILLING not in ROUNDS[place + 1 :]:
                 known = known.forgetting()
         elif ROUNDS[place % len(ROUNDS)] == TUNING:
-            known = tune(bench, known, shortest=place % 2 == 0)
+            known = tune(bench, known, ROUNDS[: place % len(ROUNDS)].count(TUNING))
+        elif ROUNDS[place % len(ROUNDS)] == CHOOSING:
+            known = choose(bench, known)
         else:
             known = shorten(
                 bench, known, first=place % len(ROUNDS) == 0 or ROUNDS[place % len(ROUNDS) - 1] != SHORTENING

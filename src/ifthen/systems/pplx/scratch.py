@@ -36,7 +36,7 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         last: whether this is the last epoch of it: lists that are not scored are then forgotten.
     """
     if bench.quota < 2 * PARENTS * FEW_SEEDS * known.length:
-        return known  # too few steps to compare anything
+        return known.only_played() if last else known  # too few steps to compare anything
     points, actions, seeds = known.visited, bench.task.n_actions, bench.seeds(MORE_SEEDS)
     drafts = known.drafts
     returns = bench.play(drafts, seeds[:FEW_SEEDS])

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
+from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.polish import polished, regret
 from ifthen.systems.pplx.tune import drawn, new_cma, numbers_of, read, updated, written
 
 Floats = NDArray[np.float64]
@@ -38,6 +38,11 @@ TUNED_ON = 5
 SIGMA = 0.15
 """How far the first candidates are from the list, as a share of what numbers vary by."""
 FEWEST_GENERATIONS = 2
+WIDE = 0.3
+"""Lists that get this share less than the best gains over a single rule may still be tuned."""
+CANDIDATES, STAGES, MOST_EPISODES = 16, 4, 200
+"""Lists to choose from in the end, at most, and how often the worse half of them drops out, and the
+episodes in between, at most."""
 
 
 def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
@@ -112,17 +117,19 @@ def drops(draft: Draft) -> list[Draft]:
     return found + [without_test(draft, r, c, upper=True) for r, c in np.argwhere(np.isfinite(draft.highs))]
 
 
-def tune(bench: Bench, known: Knowledge, shortest: bool) -> Knowledge:
-    """Tune the best list, or the shortest of those that are nearly as good.
+def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
+    """Tune a list of the front: in turn the shortest of the good ones, the best, and one between them.
 
     Args:
         bench: plays.
         known: what is known.
-        shortest: which of the two.
+        turn: whose turn it is.
     """
-    front, drafts = known.front, known.drafts
-    near = [i for i in front if known.scores[i] >= known.near]
-    return bench.tried(known, [tuned(bench, known, drafts[near[0] if shortest else near[-1]])])
+    least = known.best_score - WIDE * known.gain
+    good = [i for i in known.front if known.scores[i] >= least]
+    return bench.tried(
+        known, [tuned(bench, known, known.drafts[(good[0], good[-1], good[len(good) // 2])[turn % 3]])]
+    )
 
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
@@ -144,3 +151,29 @@ def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
         if 2 * g >= generations:
             late.append(state.mean)
     return bench.readable(written(draft, at, np.mean(late, axis=0)), known)
+
+
+def choose(bench: Bench, known: Knowledge) -> Knowledge:
+    """Return what is known once the good lists have played more episodes, the better half of them ever more.
+
+    The best of many scores flatters its list. More episodes put that right where it matters.
+    """
+    order = np.argsort(-known.scores, kind="stable")
+    going = [int(i) for i in order if known.scores[i] >= known.near][:CANDIDATES]
+    fitness, drafts = known.fitness.copy(), known.drafts
+    played = np.full(len(drafts), len(bench.choosing(known)))
+    for _ in range(STAGES):
+        k = bench.affordable(bench.quota / STAGES / len(going), known, 1, MOST_EPISODES)
+        returns = bench.play([drafts[i] for i in going], bench.seeds(k))
+        fitness[going] = pooled(fitness[going], played[going], returns)
+        played[going] += k
+        going = sorted(going, key=lambda i: -fitness[i, 0])[: max(1, len(going) // 2)]
+    return known._replace(fitness=fitness)
+
+
+def pooled(fitness: Floats, played: NDArray[np.int64], returns: Floats) -> Floats:
+    """Return mean and deviation `(n, 2)` of returns `(n, k)` and of those `played` before them."""
+    before = played / (played + returns.shape[1])
+    mean = before * fitness[:, 0] + (1 - before) * returns.mean(axis=1)
+    squares = before * (fitness**2).sum(axis=1) + (1 - before) * (returns**2).mean(axis=1)
+    return np.stack([mean, np.sqrt(np.maximum(0.0, squares - mean**2))], axis=1)
