@@ -283,6 +283,14 @@ class EnvTask(Task):
         """Return seeds on which rules are shortened, beside the training seeds, `(n,)`: from 5,000,000."""
         return self._seeds(5, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
 
+    def learning(self, n: int) -> NDArray[np.int64]:
+        """Return seeds of episodes that PPL-X learns from, `(n,)`: from 6,000,000."""
+        return self._seeds(6, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+
+    def choosing(self, n: int) -> NDArray[np.int64]:
+        """Return seeds on which PPL-X chooses among lists, `(n,)`: from 7,000,000."""
+        return self._seeds(7, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.
 

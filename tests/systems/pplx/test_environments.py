@@ -30,6 +30,7 @@ from ifthen.systems.pplx.on_env import (
     SEARCH,
     VALUES,
     OnEnvironment,
+    suited_plan,
 )
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import single
@@ -199,13 +200,14 @@ def test_an_epoch_may_take_less_where_others_took_more(budget: float, epoch: int
 def test_a_slow_environment_gets_a_short_plan() -> None:
     learner = seeker(steps=None).learner
     assert isinstance(learner, OnEnvironment)
-    plans = [learner.planned(speed) for speed in (1.0, 500.0, 1e4, 1e9)]
+    plans = [suited_plan(speed) for speed in (1.0, 500.0, 1e4, 1e9)]
     assert plans == sorted(plans)
     assert plans[0] == PLANS[0]
     assert set(plans) <= set(PLANS)
+    assert learner.planned(learner.bench(0, 0.0)) in PLANS
     cheap = PPLX(env_task("CartPole-v1")).learner
     assert isinstance(cheap, OnEnvironment)
-    assert cheap.planned(1.0) == PLANS[-1]
+    assert cheap.planned(cheap.bench(0, 0.0)) == PLANS[-1]
 
 
 @pytest.mark.parametrize("goal", ["steps", "total_timesteps"])

@@ -17,6 +17,8 @@ from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
 
 Floats = NDArray[np.float64]
+LEARNT_ON = 1000
+"""The reset seeds that lists and values are learnt from."""
 CHOSEN_ON, CHOOSING_TAKES = 80, 0.02
 """The episodes that scores rest on, at most, and the share of the plan's steps that one may take."""
 SCREENED = (5, 2)
@@ -64,10 +66,11 @@ class Bench:
         seed: the system's seed.
         epoch: the epoch, which gives the random numbers.
         quota: the steps that the epoch may take.
+        plenty: how many times as many episodes as usual are played, because they are short.
     """
 
-    def __init__(self, simulator: EnvSimulator, seed: int, epoch: int, quota: float) -> None:
-        self.simulator, self.task, self.quota = simulator, simulator.task, quota
+    def __init__(self, simulator: EnvSimulator, seed: int, epoch: int, quota: float, plenty: int = 1) -> None:
+        self.simulator, self.task, self.quota, self.plenty = simulator, simulator.task, quota, plenty
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
@@ -85,7 +88,7 @@ class Bench:
 
     def seeds(self, n: int) -> NDArray[np.int64]:
         """Return n reset seeds to learn from; none that lists are chosen on."""
-        pool = self.task.pool[:-CHOSEN_ON]
+        pool = self.task.learning(self.plenty * LEARNT_ON)
         return pool[self.draws.choice(len(pool), n, replace=n > len(pool))]
 
     def play(self, drafts: list[Draft], seeds: NDArray[np.int64]) -> Floats:
@@ -155,7 +158,8 @@ class Bench:
 
     def choosing(self, known: Knowledge) -> NDArray[np.int64]:
         """Return the seeds that lists are chosen on."""
-        return self.task.pool[-self.affordable(CHOOSING_TAKES * known.budget, known, 5, CHOSEN_ON) :]
+        most = self.plenty * CHOSEN_ON
+        return self.task.choosing(self.affordable(CHOOSING_TAKES * known.budget, known, 5, most))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
         """Return what each action gives away at points, by the best network, `(n, actions)`."""

@@ -80,7 +80,7 @@ def fits(
 
 def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
     """Play lists, remember where they go, and keep the best."""
-    k = bench.affordable(bench.quota / 2 / len(made), known, 1, EPISODES)
+    k = bench.affordable(bench.quota / 2 / len(made), known, 1, bench.plenty * EPISODES)
     playing = bench.affordable(bench.quota / 2 / k, known, 1, len(made))
     seeds, points, returns, played = bench.seeds(k), list[Floats](), list[float](), list[Trajectory]()
     chosen = bench.some(np.arange(len(made)), playing).tolist()
@@ -96,7 +96,7 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
 
 def network_states(bench: Bench, known: Knowledge) -> NDArray[np.float32]:
     """Return the points that the best network visits."""
-    k = bench.affordable(bench.quota / 2, known, 1, BY_NETWORK)
+    k = bench.affordable(bench.quota / 2, known, 1, bench.plenty * BY_NETWORK)
     episodes = bench.explore(known.nets[-1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
     points = np.vstack([episode.points for episode in episodes])
     return bench.some(bench.clipped(points), MOST_STATES).astype(np.float32)

@@ -330,7 +330,7 @@ def fit_rules(
     now: float = given_away(ground, rules, 0, deciders, deciders, math.inf) + n * price * count_tests(rules)
     least: float = now
     if len(rules.actions) < 2:
-        return least / n
+        return float(least / n)
     for k in range(candidates):
         own = fold(key, k)
         heat = hot * (cold / hot) ** (k / candidates) if hot > 0.0 else 0.0
@@ -357,7 +357,7 @@ def fit_rules(
                 fill_term(terms, term, ground.values)
     copy_rules(best, rules)
     terms[:] = best_weights
-    return least / n
+    return float(least / n)
 
 
 def ground_of(terms: Floats, points: Floats, costs: Floats) -> Ground:

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 NETWORKS = 5
 NEAR = 0.15
 """A list that gets this share less than the best gains over a single rule is nearly as good."""
+PLENTY, MOST_PLENTY = 25e-6, 50
+"""More episodes are played if each takes less than this share of the plan's steps, up to 50 times as many."""
 LATEST = 0.1
 """How much the latest episodes count in the mean length."""
 HUGE, MOST_STEPS = 1e300, 2.0**53
@@ -92,6 +94,11 @@ class Knowledge(NamedTuple):
     def length(self) -> float:
         """The mean length of an episode."""
         return float(self.clock[1])
+
+    @property
+    def plenty(self) -> int:
+        """How many times as many episodes as usual are played: more than once if they are short."""
+        return int(np.clip(PLENTY * self.budget / self.length, 1, MOST_PLENTY))
 
     @property
     def network_return(self) -> float:

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from ifthen.errors import ParameterError
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
-from ifthen.systems.pplx.bench import Bench, unplayed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, unplayed
 from ifthen.systems.pplx.distil import distil
 from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
 from ifthen.systems.pplx.learner import Learner
@@ -55,8 +56,10 @@ SECONDS = 150
 """How long one process may take to play the plan's steps, where nobody says how many they are."""
 PLANS = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
 """The plans' steps to choose from; where steps cost next to nothing, the last one is chosen."""
-PROBES = 4
-"""Episodes with random actions before anything is learnt."""
+PROBES, PROBE_STEPS, MOST_PROBES = 4, 200, 100
+"""Episodes with random actions before anything is learnt; more of them until so many steps are taken."""
+TIMED = 0.3
+"""How many seconds of play the speed rests on, at least."""
 MEASURED_ON, MEASURING_TAKES = 100, 0.005
 """The episodes behind the history's performance, and the share of the plan's steps that they may take."""
 
@@ -131,17 +134,17 @@ class OnEnvironment(Learner):
         share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
 
-    def bench(self, epoch: int, quota: float) -> Bench:
+    def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
-        return Bench(self.simulator, self.system.seed, epoch, quota)
+        return Bench(self.simulator, self.system.seed, epoch, quota, plenty)
 
     def begin(self, progress_bar: bool) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
         bench, f, a = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
-        bench.explore(None, 1.0, self.task.pool[:1], bench.key("warm up"))  # imports and compiles
-        began, taken = time.perf_counter(), bench.steps
-        episodes = bench.explore(None, 1.0, self.task.pool[:PROBES], bench.key("probe"))
-        speed = (bench.steps - taken) / (time.perf_counter() - began)
+        episodes = list[Trajectory]()
+        while len(episodes) < PROBES or (bench.steps < PROBE_STEPS and bench.episodes < MOST_PROBES):
+            episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.episodes))
+        plan = self.planned(bench)
         memory = remembered(
             Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
         )
@@ -157,16 +160,17 @@ class OnEnvironment(Learner):
             **lists.pack(first)._asdict(),
             useful=np.zeros((0, f)),
             fitness=np.array(unplayed(first)),
-            clock=np.array([self.planned(speed), np.mean([len(e.actions) for e in episodes]), -np.inf]),
+            clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf]),
         )
+        bench.plenty = known.plenty
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
 
-    def planned(self, speed: float) -> int:
-        """Return the plan's steps, given how many are taken in a second."""
+    def planned(self, bench: Bench) -> int:
+        """Return the plan's steps: given, the most where steps cost next to nothing, or by their speed."""
         if self.parameters.steps is not None:
             return self.parameters.steps
-        return PLANS[-1] if self.simulator.cheap else suited_plan(speed)
+        return PLANS[-1] if self.simulator.cheap else suited_plan(measured_speed(bench))
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
@@ -174,7 +178,7 @@ class OnEnvironment(Learner):
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
         phase, place = self.phase(epoch)
-        bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])))
+        bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SCRATCH:
             known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
         elif phase == VALUES:
@@ -218,7 +222,7 @@ class OnEnvironment(Learner):
     def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
         """Return the performance on training and on validation seeds; they are no steps of learning."""
         task, own = self.task, chosen.ruleset
-        k = bench.affordable(MEASURING_TAKES * known.budget, known, 3, MEASURED_ON)
+        k = bench.affordable(MEASURING_TAKES * known.budget, known, 3, bench.plenty * MEASURED_ON)
         key = repr((own.bounds.tolist(), own.actions.tolist(), own.features, k)).encode()
         if self._measured[0] != key:
             played = self.simulator.play_ruleset(own, np.concatenate([task.z[:k], task.validation[:k]]))
@@ -246,3 +250,15 @@ class OnEnvironment(Learner):
 def suited_plan(speed: float) -> int:
     """Return the steps of a plan for an environment of which one process plays so many steps a second."""
     return max(plan for plan in PLANS if plan <= max(speed * SECONDS, PLANS[0]))
+
+
+def measured_speed(bench: Bench) -> float:
+    """Return the steps that are taken in a second, with random actions."""
+    episodes = PROBES
+    while True:
+        before, began = bench.steps, time.perf_counter()
+        bench.explore(None, 1.0, bench.seeds(episodes), bench.key("timed", episodes))
+        took = time.perf_counter() - began
+        if took >= TIMED or episodes >= LEARNT_ON:
+            return (bench.steps - before) / took
+        episodes *= 4

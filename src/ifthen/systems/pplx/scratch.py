@@ -35,17 +35,18 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         known: what is known.
         last: whether this is the last epoch of it: lists that are not scored are then forgotten.
     """
-    if bench.quota < 2 * PARENTS * FEW_SEEDS * known.length:
+    few = bench.plenty * FEW_SEEDS
+    if bench.quota < 2 * PARENTS * few * known.length:
         return known.only_played() if last else known  # too few steps to compare anything
-    points, actions, seeds = known.visited, bench.task.n_actions, bench.seeds(MORE_SEEDS)
+    points, actions, seeds = known.visited, bench.task.n_actions, bench.seeds(bench.plenty * MORE_SEEDS)
     drafts = known.drafts
-    returns = bench.play(drafts, seeds[:FEW_SEEDS])
+    returns = bench.play(drafts, seeds[:few])
     while bench.steps < DRAWING_TAKES * bench.quota or (np.ptp(returns) == 0 and bench.left > 0):
         new = [bench.readable(random_draft(bench.draws, points, actions), known) for _ in range(CHILDREN)]
-        drafts, returns = drafts + new, np.vstack([returns, bench.play(new, seeds[:FEW_SEEDS])])
+        drafts, returns = drafts + new, np.vstack([returns, bench.play(new, seeds[:few])])
     order = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
     drafts = [drafts[i] for i in order]
-    returns = np.hstack([returns[order], bench.play(drafts, seeds[FEW_SEEDS:])])
+    returns = np.hstack([returns[order], bench.play(drafts, seeds[few:])])
     some = points[bench.draws.integers(len(points), size=BEHAVIOUR)]
     seen = {actions_at(draft, some).tobytes() for draft in drafts}
     while bench.left > 0 and (children := bred(bench, known, drafts, points, some, seen)):
@@ -76,13 +77,14 @@ def survivors(
     bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: NDArray[np.int64]
 ) -> tuple[list[Draft], Floats]:
     """Return the better ones of lists and children, with their returns; hopeless children stop early."""
-    got = bench.play(children, seeds[:FEW_SEEDS])
-    middle = np.median(returns[:, :FEW_SEEDS].mean(axis=1))
-    going = np.flatnonzero(got.mean(axis=1) + got.std(axis=1) / np.sqrt(FEW_SEEDS) >= middle)
+    few = bench.plenty * FEW_SEEDS
+    got = bench.play(children, seeds[:few])
+    middle = np.median(returns[:, :few].mean(axis=1))
+    going = np.flatnonzero(got.mean(axis=1) + got.std(axis=1) / np.sqrt(few) >= middle)
     if len(going):
         good = [children[i] for i in going]
         drafts = drafts + good
-        returns = np.vstack([returns, np.hstack([got[going], bench.play(good, seeds[FEW_SEEDS:])])])
+        returns = np.vstack([returns, np.hstack([got[going], bench.play(good, seeds[few:])])])
     order = sorted(range(len(drafts)), key=lambda i: (-returns[i].mean(), drafts[i].size))[:PARENTS]
     return [drafts[i] for i in order], returns[order]
 

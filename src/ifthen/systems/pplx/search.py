@@ -78,7 +78,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     Values tell what may be dropped where the list itself goes, and put numbers right; playing decides. Of
     lists that lose nothing to speak of, the shortest is returned.
     """
-    k = bench.affordable(TAKES * known.budget, known, 3, EPISODES)
+    k = bench.affordable(TAKES * known.budget, known, 3, bench.plenty * EPISODES)
     seeds, few = bench.seeds(k), max(2, k // SCREENED)
     episodes = bench.watch(draft, seeds)
     visited = bench.clipped(np.vstack([episode.points for episode in episodes]))
@@ -139,14 +139,15 @@ def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
     if not len(x):
         return draft
     state, size = new_cma(x, SIGMA / math.sqrt(len(x))), 4 + int(3 * math.log(len(x)))
-    generations = int(bench.left / (size * TUNED_ON * known.length))
+    episodes = bench.plenty * TUNED_ON
+    generations = int(bench.left / (size * episodes * known.length))
     if generations < FEWEST_GENERATIONS:
         return draft
     late = []
     for g in range(generations):
         candidates = drawn(state, bench.draws.standard_normal((size, len(x))))
         tried = [bench.readable(written(draft, at, each), known) for each in candidates]
-        returns = bench.play(tried, bench.seeds(TUNED_ON))
+        returns = bench.play(tried, bench.seeds(episodes))
         state = updated(state, candidates, returns.mean(axis=1))
         if 2 * g >= generations:
             late.append(state.mean)
@@ -163,7 +164,7 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
     fitness, drafts = known.fitness.copy(), known.drafts
     played = np.full(len(drafts), len(bench.choosing(known)))
     for _ in range(STAGES):
-        k = bench.affordable(bench.quota / STAGES / len(going), known, 1, MOST_EPISODES)
+        k = bench.affordable(bench.quota / STAGES / len(going), known, 1, bench.plenty * MOST_EPISODES)
         returns = bench.play([drafts[i] for i in going], bench.seeds(k))
         fitness[going] = pooled(fitness[going], played[going], returns)
         played[going] += k

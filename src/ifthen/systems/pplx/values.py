@@ -82,7 +82,7 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
 
 def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
-    k = bench.affordable(bench.left / 2, known, 1, TOGETHER)
+    k = bench.affordable(bench.left / 2, known, 1, bench.plenty * TOGETHER)
     leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
     by_list = round(k * (BY_LISTS - LESS_BY_LISTS * done)) if leads else 0
     share = max(LAST_RANDOM, FIRST_RANDOM * (1 - done / RANDOM_UNTIL))
@@ -93,7 +93,7 @@ def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: flo
 
 def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
-    k = bench.affordable(TESTING_TAKES * bench.quota, known, 1, TESTED_ON)
+    k = bench.affordable(TESTING_TAKES * bench.quota, known, 1, bench.plenty * TESTED_ON)
     episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
     known, score = known.told(episodes), float(np.mean([episode.rewards.sum() for episode in episodes]))
     if score < known.network_return:
