@@ -24,6 +24,7 @@ from tests.naive_envs import Individual, list_choice, strength_choice
 
 WALK, ENDLESS = "ifthen_tests/Walk-v0", "ifthen_tests/EndlessWalk-v0"
 HAYSTACK = "ifthen_tests/Haystack-v0"
+CROWD = "ifthen_tests/Crowd-v0"
 LIMIT = 30
 KINDS: dict[str, spaces.Space[Any]] = {
     "box": spaces.Box(-np.inf, np.inf, (2,), np.float64),
@@ -124,9 +125,36 @@ class Haystack(gymnasium.Env[Any, Any]):
         return self.seen, reward, self.time == 2, False, {}
 
 
+class Crowd(gymnasium.Env[Any, Any]):
+    """Of many numbers between -1 and 1, three tell which action is rewarded; there are five steps.
+
+    Args:
+        features: how many numbers, 3 at least.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+
+    def __init__(self, features: int = 200) -> None:
+        self.observation_space = spaces.Box(-1, 1, (features,), np.float64)
+        self.action_space = spaces.Discrete(3)
+        self.first, self.second, self.third = 0, features // 2, features - 1
+        self.time, self.seen = 0, np.zeros(features)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.time, self.seen = 0, self.np_random.uniform(-1, 1, len(self.seen))
+        return self.seen, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        right = 2 if self.seen[self.first] > 0.3 else int(self.seen[self.second] > self.seen[self.third])
+        self.time, self.seen = self.time + 1, self.np_random.uniform(-1, 1, len(self.seen))
+        return self.seen, float(action == right), self.time == 5, False, {}
+
+
 gymnasium.register(WALK, entry_point="tests.envs:Walk", max_episode_steps=LIMIT)
 gymnasium.register(ENDLESS, entry_point="tests.envs:Walk", kwargs={"endless": True})
 gymnasium.register(HAYSTACK, entry_point="tests.envs:Haystack", max_episode_steps=2)
+gymnasium.register(CROWD, entry_point="tests.envs:Crowd", max_episode_steps=5)
 
 
 def task_of(environment: str = WALK, **given: Any) -> EnvTask:

@@ -301,13 +301,14 @@ def move(key: int, reach: float) -> float:
 
 
 def moved_number(
-    key: int, rules: list[FitRule], terms: Matrix, r: int, spreads: list[float], reach: float
+    key: int, rules: list[FitRule], terms: Matrix, r: int, ground: Any, reach: float
 ) -> tuple[list[FitRule], Matrix] | None:
     """Rules with another threshold in rule r, or terms with another coefficient."""
-    features, (tests, action) = len(terms[0]) if terms else len(spreads), rules[r]
+    spreads, fixed, (tests, action) = ground.spreads.tolist(), ground.fixed.tolist(), rules[r]
+    features = len(spreads) - len(fixed)
     t, size = naive.below(key, 0, len(tests)), move(naive.fold(key, 1), reach)
     column, upper, end = tests[t]
-    if column < features or naive.uniform(key, 2) >= 0.4:
+    if column < features or fixed[column - features] or naive.uniform(key, 2) >= 0.4:
         moved = [*tests[:t], (column, upper, end + size * spreads[column]), *tests[t + 1 :]]
         return [*rules[:r], (moved, action), *rules[r + 1 :]], terms
     d, row = naive.below(key, 3, features), list(terms[column - features])
@@ -342,7 +343,7 @@ def changed_rules(
     terms: Matrix,
     rows: Matrix,
     costs: Matrix,
-    spreads: list[float],
+    ground: Any,
     settings: Any,
     numbers_only: bool,
 ) -> tuple[list[FitRule], Matrix] | None:
@@ -356,7 +357,7 @@ def changed_rules(
         return [*rules[:r], (new, action), *rules[r + 1 :]], terms
 
     if kind < 0.4:
-        return moved_number(own, rules, terms, r, spreads, settings.REACH)
+        return moved_number(own, rules, terms, r, ground, settings.REACH)
     if kind < 0.52 or 0.86 <= kind < 0.93:
         adds = kind >= 0.86
         if adds and len(tests) >= settings.MOST_TESTS:
@@ -391,7 +392,7 @@ def fitted_rules(
     points: Matrix,
     terms: Matrix,
     costs: Matrix,
-    spreads: list[float],
+    ground: Any,
     settings: Any,
     numbers_only: bool,
 ) -> tuple[list[FitRule], Matrix, float]:
@@ -404,7 +405,7 @@ def fitted_rules(
         warm = hot * (cold / hot) ** (k / candidates) if hot > 0 else 0.0
         bound = now - n * warm * math.log(1 - naive.uniform(own, 0))
         rows = columns_of(points, terms)
-        made = changed_rules(naive.fold(own, 1), rules, terms, rows, costs, spreads, settings, numbers_only)
+        made = changed_rules(naive.fold(own, 1), rules, terms, rows, costs, ground, settings, numbers_only)
         if made is None:
             continue
         given, tests = (

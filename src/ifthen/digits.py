@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 NOTHING = "–"
 """Stands for a number that does not exist."""
@@ -100,3 +100,28 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Return the first few names, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+MANY = 20
+"""Of more features than this, only those that rules test are shown, and the others are counted."""
+
+
+def worth_showing(names: Iterable[str], tested: Collection[str]) -> list[str]:
+    """Return the features to show: all, or of many those that rules test, or the first ones if none is.
+
+    Args:
+        names: of all features.
+        tested: those that rules test.
+    """
+    every = list(names)
+    if len(every) <= MANY:
+        return every
+    return [name for name in every if name in tested] or every[:MANY]
+
+
+def values_in_words(values: Mapping[str, str], tested: Collection[str] = ()) -> str:
+    """Return values by name, as "x = 3, y = 2"; of many, those that rules test and the number of others."""
+    shown = worth_showing(values, tested)
+    others = len(values) - len(shown)
+    words = ", ".join(f"{name} = {values[name]}" for name in shown)
+    return f"{words} and {plural(others, 'other feature')}" if others else words

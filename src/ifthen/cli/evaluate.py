@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.checks import one_of
-from ifthen.cli.model import JsonFile, Model, TaskChanges, TaskName, Threads, read_policy
+from ifthen.cli.model import (
+    JsonFile,
+    Model,
+    MostRules,
+    MostTests,
+    TaskChanges,
+    TaskName,
+    Threads,
+    read_policy,
+)
 from ifthen.cli.terminal import print_evaluations, write_json
 from ifthen.errors import ParameterError
 
@@ -28,6 +37,8 @@ def evaluate(
         str | None,
         typer.Option(metavar="FIRST-LAST", help="In an environment: play these reset seeds instead."),
     ] = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
     task_assignments: TaskChanges = None,
     threads: Threads = None,
@@ -45,7 +56,7 @@ def evaluate(
     from ifthen.simulate.evaluate import evaluate as measure
     from ifthen.simulate.evaluate import evaluations
 
-    policy = read_policy(model, task, task_assignments)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     played, rules = policy.known_task(), policy.ruleset
     given = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
     others = ["--episodes", "--seeds"] if played.has_states else ["--noise"]

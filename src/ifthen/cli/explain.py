@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ifthen.cli.model import Model, Policy, TaskChanges, TaskName, read_policy
+from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import err, out
+from ifthen.digits import worth_showing
 from ifthen.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def explain(
             "--out", help="Write page, words, verification and pictures here.  [default: only print]"
         ),
     ] = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
     task_assignments: TaskChanges = None,
     at: Annotated[
@@ -59,7 +62,7 @@ def explain(
         from ifthen.pages.folder import check_folder
 
         check_folder(folder)
-    policy = read_policy(model, task, task_assignments)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     if at is not None:
         from ifthen.explanation.why import explain as explained
 
@@ -116,7 +119,10 @@ def _explain_all(
 
 
 def _observation(text: str, ruleset: RuleSet) -> list[float]:
-    """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features."""
+    """Return the observation in a text such as "x=3,y=2", or "3,2" in the order of the features.
+
+    Of many features, those that no rule tests may be left out.
+    """
     features = {feature.name: feature for feature in ruleset.observed_features}
     parts = [part.strip() for part in text.split(",")]
     if "=" not in text and len(parts) == len(features):
@@ -132,7 +138,7 @@ def _observation(text: str, ruleset: RuleSet) -> list[float]:
             given[name] = float(value.removesuffix(features[name].unit))
         except ValueError:
             raise ParameterError(f"--at: {name} must be a number, as in {name}=3, not {value!r}.") from None
-    missing = [name for name in features if name not in given]
+    missing = [name for name in worth_showing(features, ruleset.tested) if name not in given]
     if missing:
         raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} is missing.")
-    return [given[name] for name in features]
+    return [given.get(name, feature.low) for name, feature in features.items()]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import Model, TaskName, read_policy
+from ifthen.cli.model import Model, MostRules, MostTests, TaskName, read_policy
 from ifthen.cli.terminal import out, write_file
 from ifthen.text_table import harmless
 
@@ -23,6 +23,8 @@ def export(
         ),
     ],
     file: Annotated[Path | None, typer.Option("--out", help="Write to this file.  [default: print]")] = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
 ) -> None:
     """Write a policy as code, a table, a diagram or data that other programs read.
@@ -35,7 +37,7 @@ def export(
     """
     from ifthen.exports import export as exported
 
-    policy = read_policy(model, task)
+    policy = read_policy(model, task, rules=most_rules, tests=most_tests)
     text = exported(policy.ruleset, to, policy.task)
     if file is None:
         typer.echo((harmless(text) if out.is_terminal else text).rstrip("\n"))

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from ifthen.cli.terminal import err
+from ifthen.digits import plural
 from ifthen.errors import IfthenError, ModelFileError, ParameterError, TaskError
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
+    from ifthen.systems.front import Front
     from ifthen.systems.system import System
     from ifthen.tasks.task import Noise, Task
 
@@ -229,6 +231,22 @@ TaskChanges = Annotated[
         show_default=False,
     ),
 ]
+MostRules = Annotated[
+    int | None,
+    typer.Option(
+        "--rules",
+        help="Of a PPL-X model, take the best list with at most this many rules.",
+        show_default=False,
+    ),
+]
+MostTests = Annotated[
+    int | None,
+    typer.Option(
+        "--tests",
+        help="Of a PPL-X model, take the best list with at most this many comparisons (x ≤ 3 is one).",
+        show_default=False,
+    ),
+]
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
 ]
@@ -261,7 +279,12 @@ class Policy(NamedTuple):
 
 
 def read_policy(
-    path: Path, task: list[str] | None = None, changes: list[str] | None = None, pruned: bool = True
+    path: Path,
+    task: list[str] | None = None,
+    changes: list[str] | None = None,
+    pruned: bool = True,
+    rules: int | None = None,
+    tests: int | None = None,
 ) -> Policy:
     """Return the rules in a model, a run's folder or a file of rules, with their task where it is known.
 
@@ -270,6 +293,8 @@ def read_policy(
         task: what --task names.
         changes: what --task-set changes in the task.
         pruned: whether a run's pruned rules are wanted, where it has any, rather than those as learnt.
+        rules: the most rules of the list that is taken from the front of a model; None to take its ruleset.
+        tests: the most comparisons, likewise.
     """
     from ifthen.environments.rebind import fitted
     from ifthen.explanation.read import SUFFIXES, read_ruleset
@@ -280,6 +305,7 @@ def read_policy(
 
     new = dict(parse_assignment(text, "--task-set") for text in changes or [])
     wanted = wanted_task(task)
+    point = None if rules is None and tests is None else front_of(path).at(rules, tests)
     if path.suffix.lower() in SUFFIXES and not path.is_dir():
         beside = path.parent / MODEL
         if not wanted.of_run and path.name in FILES and beside.exists():  # a run's rules: it has the task
@@ -289,16 +315,18 @@ def read_policy(
     else:
         learner = load_model(path)
         name, title, ruleset = f"{learner.name} in {path}", learner.name, learner.ruleset
-        if pruned and (path / PRUNED_RULESET).exists():
+        if point is not None:
+            title, ruleset = f"{title}, the list of {plural(point.rules, 'rule')},", point.ruleset
+        elif pruned and (path / PRUNED_RULESET).exists():
             title, ruleset = f"{title}, pruned,", read_ruleset(path / PRUNED_RULESET)[0]
         played = wanted.task if wanted.of_run else kept_task(learner.task, wanted, path)
         policy = Policy(name, title, ruleset, played, learner.parameters.noise)
     if new:
         policy = policy._replace(task=changed_task(policy.known_task(), new, wanted.package))
     if policy.task is not None:
-        own, rules = fitted(policy.task, policy.ruleset)
-        checked_ruleset(rules, own)
-        policy = policy._replace(task=own, ruleset=rules)
+        own, fitting = fitted(policy.task, policy.ruleset)
+        checked_ruleset(fitting, own)
+        policy = policy._replace(task=own, ruleset=fitting)
     return policy
 
 
@@ -334,6 +362,20 @@ def load_model(path: Path) -> System:
             f"{path / CHECKPOINT} is its last checkpoint."
         )
     return load(path / MODEL if path.is_dir() else path)
+
+
+def front_of(path: Path) -> Front:
+    """Return the front of a model, or raise where there is none."""
+    from ifthen.explanation.read import SUFFIXES
+
+    is_rules = path.suffix.lower() in SUFFIXES and not path.is_dir()
+    front = None if is_rules else load_model(path).front
+    if front is None:
+        raise ParameterError(
+            f"{path} holds one ruleset. --front, --rules and --tests choose from several: give the run or "
+            f"model of a PPL-X. 'ifthen prune {path}' makes other rules shorter."
+        )
+    return front
 
 
 def check_rules_file(path: Path | None) -> None:

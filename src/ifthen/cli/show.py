@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Model, TaskName, read_policy
-from ifthen.cli.terminal import out, print_reading, print_rules, write_file
+from ifthen.cli.model import JsonFile, Model, MostRules, MostTests, TaskName, front_of, read_policy
+from ifthen.cli.terminal import out, print_reading, print_rules, print_table, write_file
 from ifthen.errors import ParameterError
 
 
@@ -28,7 +29,12 @@ def show(
         typer.Option(help="Share of each niche's fitness that gnmc may drop.  [default: 0.1]"),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every rule as it was learnt.")] = False,
+    front: Annotated[
+        bool, typer.Option("--front", help="Of a PPL-X model, list the best list of each length, and stop.")
+    ] = False,
     json_file: JsonFile = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
 ) -> None:
     """Print a policy's rules in words, and draw it: on its grid or, in an environment, over two features.
@@ -36,6 +42,7 @@ def show(
     For example:
 
     - `ifthen show runs/first --png policy.png`
+    - `ifthen show runs/front --front`, then `ifthen show runs/front --rules 5`
     - `ifthen show runs/xcsf --compact gnmc --rho 0.2 --json fewer.json`
     """
     from ifthen.explanation.pictures.grid import has_grid, policy_text
@@ -46,7 +53,14 @@ def show(
     from ifthen.simplify.prune import prune
     from ifthen.simulate.scope import tabular
 
-    policy = read_policy(model, task, pruned=compact is None and not everything)
+    if front:
+        if most_rules is not None or most_tests is not None:
+            raise ParameterError("--front lists all, and --rules and --tests take one: leave one away.")
+        title = f"The best list of each length in {model}; --rules and --tests take one"
+        print_table(replace(front_of(model).text_table(), title=title))
+        return
+    as_pruned = compact is None and not everything
+    policy = read_policy(model, task, pruned=as_pruned, rules=most_rules, tests=most_tests)
     if not policy.played and compact is None and png is None:
         print_reading(policy.ruleset, None)
         out.print("(nothing was played: with --task, shares are of the states that the policy visits)")

@@ -79,6 +79,15 @@ def train(
         int | None,
         typer.Option(help="PPL-X: the best list with at most this many comparisons (x ≤ 3 is one)."),
     ] = None,
+    terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--term",
+            metavar="NAME=SUM",
+            help="PPL-X: a sum of features that rules may compare, such as 'tilt error [rad] = 0.5*x + x "
+            "velocity - angle'; may be repeated. --set terms=false: no others.",
+        ),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option(help="A TOML file of settings; what the command line says wins.")
     ] = None,
@@ -106,6 +115,7 @@ def train(
     - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
     - `ifthen train PPL-DL CartPole-v1 --seeds 10 --out runs/ten`
     - `ifthen train PPL-X FrozenLake-8-0.3 --rules 5`
+    - `ifthen train PPL-X CartPole-v1 --term "tilt = pole angle + 0.5*pole velocity"`
 
     A configuration file holds for example:
 
@@ -148,7 +158,8 @@ def train(
     settings = checked_settings(given)
     reach(settings.task)
     changes = dict(parse_assignment(text) for text in assignments or [])
-    changes |= {name: most for name, most in (("rules", rules), ("tests", tests)) if most is not None}
+    own = {"rules": rules, "tests": tests, "given_terms": terms or None}
+    changes |= {name: value for name, value in own.items() if value is not None}
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})
     if seeds is not None:
         settings = settings.for_system(settings.make_system(threads))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import JsonFile, Model, TaskChanges, TaskName, read_policy
+from ifthen.cli.model import JsonFile, Model, MostRules, MostTests, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import out, write_json
 from ifthen.errors import ParameterError
 
@@ -15,6 +15,8 @@ UNMET = 1
 
 def verify(
     model: Model,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
     task_assignments: TaskChanges = None,
     require: Annotated[
@@ -47,7 +49,7 @@ def verify(
         raise ParameterError("--require is empty: name what must hold, such as --require complete.")
     demands = ",".join(require or [])
     parse(demands, True)  # mistakes are found before any file is read
-    policy = read_policy(model, task, task_assignments)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     found = verified(policy.ruleset, policy.task, demands)
     out.print(found.summary() if quiet else found.to_text(out.width))
     write_json(json_file, found.to_dict())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ifthen.cli.model import Model, TaskChanges, TaskName, read_policy
+from ifthen.cli.model import Model, MostRules, MostTests, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import err, out
 from ifthen.errors import ParameterError
 
@@ -28,6 +28,8 @@ def watch(
         int | None,
         typer.Option(help="Seed of the episode; by default the first test seed.", show_default=False),
     ] = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
     task: TaskName = None,
     task_assignments: TaskChanges = None,
 ) -> None:
@@ -45,7 +47,7 @@ def watch(
 
     if file is not None and file.suffix.lower() != ".gif":
         raise ParameterError(f"--out writes an animated picture: give a name that ends in .gif, not {file}.")
-    policy = read_policy(model, task, task_assignments)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     played = policy.known_task()
     seed = played.first_test_seed if seed is None else check_seed(seed)
     if file is None and _in_window(policy.ruleset, played, seed):

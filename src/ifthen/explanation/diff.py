@@ -111,6 +111,7 @@ def _everywhere(
     )
     where = where if listed is None else f"the {listed:,} states"
     rules = compared_rules(a, b)
+    rules["tested"] = tuple(dict.fromkeys([*a.tested, *b.tested]))
     return PolicyDiff(names, where, equal, states, listed is not None, **rules, note=note, **measured)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ifthen.digits import NOTHING
+from ifthen.digits import NOTHING, worth_showing
 from ifthen.notebook import Shown
 from ifthen.rules.feature import number_in_words
 from ifthen.simulate.scope import Number, column_of
@@ -94,6 +94,7 @@ class PolicyDiff(Shown):
         differ: in how many of these the other chooses another action.
         training_episodes: how many episodes were played from training seeds.
         training_performances: the mean return of both over these.
+        tested: the features that rules of either test: of many features, these are shown.
     """
 
     names: tuple[str, str]
@@ -113,6 +114,7 @@ class PolicyDiff(Shown):
     differ: tuple[int, int] | None = None
     training_episodes: int | None = None
     training_performances: Both | None = None
+    tested: tuple[str, ...] = ()
 
     @property
     def difference(self) -> float | None:
@@ -212,7 +214,12 @@ class PolicyDiff(Shown):
 
     def _state_lines(self, width: int) -> list[str]:
         values, carries = self.optimum is not None, self.states[0].carries is not None
-        names, lines = state_table(self.states[:SHOWN], self.names, values, carries, width)
+        features = worth_showing(self.states[0].features, self.tested)
+        some = [
+            replace(state, features={name: state.features[name] for name in features})
+            for state in self.states[:SHOWN]
+        ]
+        names, lines = state_table(some, self.names, values, carries, width)
         if names != self.names:
             called = (f"{short} is {name}" for short, name in zip(names, self.names, strict=True))
             lines.insert(0, prose(f"{', '.join(called)}.", width))

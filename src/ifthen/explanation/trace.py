@@ -8,7 +8,7 @@ from a reset seed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import whole_number
-from ifthen.digits import percent, plural
+from ifthen.digits import percent, plural, values_in_words, worth_showing
 from ifthen.errors import ParameterError, TaskError
 from ifthen.notebook import Shown
 from ifthen.randomness import below, check_seed, stream
@@ -117,6 +117,7 @@ class Trace(Shown):
         total: the discounted return.
         seed: the reset seed; None in a task with a table of states.
         slip_word: the word for a step that `slipped`: "slipped" on a map, "unlikely" elsewhere.
+        tested: the features that rules test: of many features, these are shown.
     """
 
     task: str
@@ -129,6 +130,7 @@ class Trace(Shown):
     total: float
     seed: int | None = None
     slip_word: str = "slipped"
+    tested: tuple[str, ...] = ()
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
@@ -171,15 +173,16 @@ class Trace(Shown):
         shown, with a summary of which rule decided when.
         """
         name = "An episode" if self.episode is None else f"Training episode {self.episode + 1}"
-        start = f"from {in_words(self.start)}" if self.seed is None else f"reset seed {self.seed}"
+        tested = self.tested
+        start = f"from {in_words(self.start, tested)}" if self.seed is None else f"reset seed {self.seed}"
         heading = prose(f"{name} in {self.task}, {start}:", width)
-        ending = prose(f"{self.ending_in_words} Last observation: {in_words(self.last)}.", width)
+        ending = prose(f"{self.ending_in_words} Last observation: {in_words(self.last, tested)}.", width)
         if not self.steps:
             return f"{heading}\n{ending}"
         runs = runs_of(self.steps)
         left_out = len(runs) - SHOWN_FIRST - SHOWN_LAST
         shown = [*runs[:SHOWN_FIRST], *runs[-SHOWN_LAST:]] if left_out > 1 else runs
-        header, *rows = step_rows([run[0] for run in shown], self.slip_word, width)
+        header, *rows = step_rows([run[0] for run in shown], self.slip_word, width, tested)
         lines = [
             row
             if len(run) == 1
@@ -194,9 +197,12 @@ class Trace(Shown):
         return "\n".join([heading, header, *lines, ending, *summary])
 
 
-def step_rows(steps: Sequence[Step], slip_word: str, width: int) -> list[str]:
-    """Return steps as lines below a header: a column per feature, or one for all where there is no room."""
-    names, notes = list(steps[0].features), any(step.slipped for step in steps)
+def step_rows(steps: Sequence[Step], slip_word: str, width: int, tested: Collection[str] = ()) -> list[str]:
+    """Return steps as lines below a header: a column per feature, or one for all where there is no room.
+
+    Of many features, those that rules test are shown.
+    """
+    names, notes = worth_showing(steps[0].features, tested), any(step.slipped for step in steps)
     ruled = steps[0].rule is not None
     tails = [
         [
@@ -210,13 +216,14 @@ def step_rows(steps: Sequence[Step], slip_word: str, width: int) -> list[str]:
     ]
     header = [*["rule"] * ruled, "action", "reward", "return", *[""] * notes]
     align = "r" * ruled + "lrr" + "l" * notes
-    numbered = [[str(step.step + 1), *(f"{value:.3g}" for value in step.features.values())] for step in steps]
+    numbered = [[str(step.step + 1), *(f"{step.features[name]:.3g}" for name in names)] for step in steps]
     rows = [["step", *names, *header]]
     rows += [[*head, *tail] for head, tail in zip(numbered, tails, strict=True)]
     if sum(least_widths(rows)) + len(GAP) * (len(rows[0]) - 1) <= width:
         return fitting_rows(rows, "r" * (len(names) + 1) + align, width)
     rows = [["step", "state", *header]]
-    rows += [[str(s.step + 1), in_words(s.features), *tail] for s, tail in zip(steps, tails, strict=True)]
+    shown = [in_words({name: step.features[name] for name in names}) for step in steps]
+    rows += [[str(s.step + 1), own, *tail] for s, own, tail in zip(steps, shown, tails, strict=True)]
     return fitting_rows(rows, "rl" + align, width)
 
 
@@ -229,9 +236,9 @@ def runs_of(steps: Sequence[Step]) -> list[Sequence[Step]]:
     return runs
 
 
-def in_words(features: Mapping[str, Number]) -> str:
-    """Return an observation in words, its numbers with four digits."""
-    return ", ".join(f"{name} = {value:.4g}" for name, value in features.items())
+def in_words(features: Mapping[str, Number], tested: Collection[str] = ()) -> str:
+    """Return an observation in words, its numbers with four digits; of many features, those tested."""
+    return values_in_words({name: f"{value:.4g}" for name, value in features.items()}, tested)
 
 
 def _summary(trace: Trace, width: int, when: bool) -> Iterator[str]:
@@ -332,7 +339,8 @@ def trace_of(
     total = returns[-1] if n else 0.0
     said = ending_in_words(ending, steps, total, task.t_max)
     slip = "slipped" if task.layout else "unlikely"
-    return Trace(task.name, episode, seen[0], steps, seen[n], ending, said, total, seed, slip)
+    tested = () if ruled is None else ruled.tested
+    return Trace(task.name, episode, seen[0], steps, seen[n], ending, said, total, seed, slip, tested)
 
 
 def _on_states(found: Trajectory, task: Task, t: int) -> dict[str, Any]:

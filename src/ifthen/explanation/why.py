@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.digits import values_in_words
 from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
@@ -202,7 +203,7 @@ class Explanation(Shown):
         }
 
     def __str__(self) -> str:
-        at = ", ".join(f"{name} = {value}" for name, value in self.shown.items())
+        at = values_in_words(self.shown, self.ruleset.tested)
         if not self.asked:
             lines = [f"At {at} is {self.standing.place}: the policy is never asked there."]
             done = "do nothing" if self.rule is None else f"say {self.action}"

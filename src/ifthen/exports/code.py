@@ -28,6 +28,7 @@ from ifthen.exports.parts import (
     EXACT,
     decision_list,
     identifiers,
+    idle_features,
     one_line,
     ranges_in_words,
     rendered,
@@ -81,6 +82,7 @@ class Language:
 
     def __init__(self, ruleset: RuleSet, values: Sequence[str], actions: Sequence[str]) -> None:
         self.ruleset, self.values, self.actions = ruleset, values, actions
+        self.idle = idle_features(ruleset)
 
     def number(self, number: float, feature: int | None = None) -> str:
         """Return a number, that of a feature where one is given, so that it reads back exactly."""
@@ -115,6 +117,8 @@ class Language:
 
     def in_range(self, d: int) -> str:
         """Return the test that feature d lies in its range."""
+        if d in self.idle:
+            return f"{self.values[d]} == {self.values[d]}"  # a number, not NaN
         feature = self.ruleset.features[d]
         low, high = self.number(feature.low, d), self.number(feature.high, d)
         return self.between.format(value=self.values[d], low=low, high=high)
@@ -198,8 +202,8 @@ def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
     code = Python(ruleset, names, [str(a) for a in range(len(ruleset.action_names))])
     clipped = [
         f"{n} = {f.low!r} if {n} < {f.low!r} else {f.high!r} if {n} > {f.high!r} else {n}"
-        for f, n in zip(ruleset.observed_features, observed, strict=True)
-        if f.clips
+        for d, (f, n) in enumerate(zip(ruleset.observed_features, observed, strict=True))
+        if f.clips and d not in code.idle
     ]
     sums = [f"{n} = {code.sum(term)}" for n, term in zip(names[len(observed) :], ruleset.terms, strict=True)]
     return rendered(
@@ -262,7 +266,9 @@ def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
     own = identifiers(capitals, "ACTION", ("NONE", "FEATURES", "ACTIONS"))  # different also in capitals
     enum = [f"IFTHEN_{name}" for name in own]
     observed = ruleset.observed_features
-    values = [f"s[{d}]" for d in range(len(observed))] + [f"t[{t}]" for t in range(len(ruleset.terms))]
+    idle = idle_features(ruleset)
+    values = [f"given[{d}]" if d in idle else f"s[{d}]" for d in range(len(observed))]
+    values += [f"t[{t}]" for t in range(len(ruleset.terms))]
     code = C(ruleset, values, enum)
     clips = any(feature.clips for feature in observed)
     outside = "a value is NaN" if all(f.clips for f in observed) else "a value lies outside its range"
@@ -270,7 +276,8 @@ def to_c(ruleset: RuleSet, task: Task | None = None) -> str:
         "policy.c.j2",
         about=title(ruleset, task),
         exact=EXACT,
-        ranges=ranges_in_words(ruleset),
+        ranges=ranges_in_words(ruleset, "s[{}]: "),
+        features=len(observed),
         outside=outside,
         actions=[(name, one_line(label)) for name, label in zip(enum, ruleset.action_names, strict=True)],
         argument="given" if clips else "s",
@@ -292,6 +299,8 @@ def _clipped(code: C) -> list[str]:
     """Return lines that move values beyond the range of a feature that clips to its nearer end."""
     lines = ["double s[IFTHEN_FEATURES];"]
     for d, feature in enumerate(code.ruleset.observed_features):
+        if d in code.idle:
+            continue
         low, high, given = code.number(feature.low), code.number(feature.high), f"given[{d}]"
         value = f"{given} < {low} ? {low} : {given} > {high} ? {high} : {given}" if feature.clips else given
         lines.append(f"s[{d}] = {value};")
@@ -330,7 +339,8 @@ class SQL(Language):
 def to_sql(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the expression, after comments on the columns it reads."""
     rules, exact = decision_list(ruleset, task)
-    about = (title(ruleset, task), exact, *ranges_in_words(ruleset))
+    terms = map(one_line, rules.terms_in_words())
+    about = (title(ruleset, task), exact, *ranges_in_words(ruleset), *terms)
     columns = [identifier(f.name) for f in rules.observed_features]
     code = SQL(rules, columns, [text_literal(n) for n in rules.action_names])
     code = SQL(rules, [*columns, *(f"({code.sum(term)})" for term in rules.terms)], code.actions)

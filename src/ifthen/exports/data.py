@@ -16,7 +16,7 @@ from typing import Any
 from ifthen.environments.make import task_by_name
 from ifthen.errors import TaskError
 from ifthen.explanation.reading import Reading, read_rules
-from ifthen.exports.parts import one_line, title
+from ifthen.exports.parts import one_line, shown_columns, title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
@@ -66,18 +66,23 @@ def schema() -> dict[str, Any]:
 
 
 def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
-    """Return a row per rule: its number, both bounds of each feature, its action, and what it carries."""
+    """Return a row per rule: its number, both bounds of each feature, its action, and what it carries.
+
+    Of many features, those that rules test have columns.
+    """
     learnt: dict[str, list[float]] = {}
     for name, column in ruleset.extra_columns().items():  # weights are numbered from 0, that of x0
         names = [name] if column.ndim == 1 else [f"{name}_{i}" for i in range(column.shape[1])]
         learnt |= dict(zip(names, column.reshape(len(column), -1).T.tolist(), strict=True))
-    names = [f"{f.name} = {formula(f)}" if has_own_name(f) else f.name for f in ruleset.features]
+    columns = shown_columns(ruleset)
+    features = [ruleset.features[d] for d in columns]
+    names = [f"{f.name} = {formula(f)}" if has_own_name(f) else f.name for f in features]
     bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["rule", *map(csv_cell, bounds), "action", *learnt])
     for r, action in enumerate(ruleset.actions.tolist()):
-        ends: list[Any] = [number_in_words(end) for end in ruleset.bounds[r].ravel().tolist()]
+        ends: list[Any] = [number_in_words(end) for end in ruleset.bounds[r, columns].ravel().tolist()]
         numbers = [number_in_words(column[r]) for column in learnt.values()]
         writer.writerow([r + 1, *ends, csv_cell(ruleset.action_names[action]), *numbers])
     return out.getvalue()

@@ -17,7 +17,7 @@ from decimal import Decimal
 import numpy as np
 
 from ifthen.digits import plural
-from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, title
+from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, shown_columns, title
 from ifthen.exports.tree import Span, decision_tree
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -78,7 +78,8 @@ def _rows(rules: RuleSet) -> list[Row]:
 
 
 def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int], about: str) -> str:
-    """Return the whole file."""
+    """Return the whole file. Of many features, those that rules test are inputs."""
+    columns = shown_columns(rules)
     names = identifiers([f.name for f in rules.observed_features], "feature", FEEL_WORDS.split())
     expressions = [*names, *(_feel_sum(term, rules.observed_features, names) for term in rules.terms)]
     if rules.terms:
@@ -89,17 +90,20 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
         namespace=NAMESPACE,
         about=about,
         policy=policy,
-        data=names,
+        data=[names[d] for d in columns if d < len(names)],
         inputs=[
             {
                 "expression": expression,
                 "label": _xml_text(f"{f.name} [{f.unit}]" if f.unit else f.name),
                 "allowed": "" if f.clips else f"[{_feel_number(f.low)}..{_feel_number(f.high)}]",
             }
-            for f, expression in zip(rules.features, expressions, strict=True)
+            for f, expression in ((rules.features[d], expressions[d]) for d in columns)
         ],
         outputs=", ".join(actions[a] for a in order),
-        rows=[(list(map(_unary_test, rules.features, box)), actions[action]) for box, action in rows],
+        rows=[
+            ([_unary_test(rules.features[d], box[d]) for d in columns], actions[action])
+            for box, action in rows
+        ],
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ifthen.digits import plural
+from ifthen.digits import plural, worth_showing
 from ifthen.errors import RuleError
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
@@ -56,17 +56,42 @@ def equivalent(form: str, ruleset: RuleSet, task: Task | None) -> str:
     return one_line(f"the equivalent {form}; the same {'for' if task is None else 'in'} {where}")
 
 
-def ranges_in_words(ruleset: RuleSet) -> list[str]:
-    """Return a line for each observed feature: its name, its range and its unit."""
-    return [
-        one_line(
+def ranges_in_words(ruleset: RuleSet, place: str = "") -> list[str]:
+    """Return a line for each observed feature: its name, its range and its unit.
+
+    Of many features, those that rules test have a line, and the others are counted.
+
+    Args:
+        ruleset: the rules.
+        place: what stands before each line, with {} for the feature's number.
+    """
+    observed = ruleset.observed_features
+    shown = set(worth_showing((f.name for f in observed), ruleset.tested))
+    lines = [
+        place.format(d)
+        + one_line(
             f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
             + ("" if f.is_integer else ", real")
             + (f", {f.unit}" if f.unit else "")
             + ("; beyond, as at the nearer end" if f.clips else "")
         )
-        for f in ruleset.observed_features
+        for d, f in enumerate(observed)
+        if f.name in shown
     ]
+    others = len(observed) - len(lines)
+    return [*lines, f"and {plural(others, 'other feature')} that no rule tests"] if others else lines
+
+
+def shown_columns(ruleset: RuleSet) -> list[int]:
+    """Return the features and terms that get a column, by number: of many, those that rules test."""
+    shown = set(worth_showing((f.name for f in ruleset.observed_features), ruleset.tested))
+    return [d for d, f in enumerate(ruleset.features) if f.is_term or f.name in shown]
+
+
+def idle_features(ruleset: RuleSet) -> set[int]:
+    """Return the features, by number, that need no clipping: of many, those that clip and no rule tests."""
+    shown = shown_columns(ruleset)
+    return {d for d, f in enumerate(ruleset.observed_features) if f.clips and d not in shown}
 
 
 def decision_list(ruleset: RuleSet, task: Task | None) -> tuple[RuleSet, str]:

@@ -138,8 +138,11 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
         ruleset = terms_as_features(ruleset)
         axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
         if np.prod([float(len(axis.values)) for axis in axes]) <= CELL_LIMIT:
-            sides = np.meshgrid(*(axis.values for axis in axes), indexing="ij")
-            points = np.stack(sides, axis=-1).reshape(-1, len(axes))
+            cut = [d for d, axis in enumerate(axes) if len(axis.values) > 1]
+            sides = np.meshgrid(*(axes[d].values for d in cut), indexing="ij")
+            cells = np.stack(sides, axis=-1).reshape(-1, len(cut)) if cut else np.zeros((1, 0))
+            points = np.tile([axis.values[0] for axis in axes], (len(cells), 1))
+            points[:, cut] = cells
     grower = _Grower(axes)
     try:
         if points is None:

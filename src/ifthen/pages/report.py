@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ifthen.digits import in_units, interval_in_words, mean_in_words
+from ifthen.digits import in_units, interval_in_words, mean_in_words, worth_showing
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.exports.parts import rendered
 from ifthen.provenance import versions
@@ -55,6 +55,8 @@ def report_page(
     shown, scope, title = readable(ruleset, task), scope_of(ruleset, task), ruleset.notes_title
     headline, front = next(iter(found)), system.front
     changed = pruned is not None and pruned.seeds is not None  # rules of a table do the same as before
+    observed = list(zip(task.features, sources_of(task), strict=True))
+    first = worth_showing((feature.name for feature in task.features), ruleset.tested)
     beside = {"as learnt, before pruning": before[headline]} if changed else {}
     return rendered(
         "report.html.j2",
@@ -80,7 +82,8 @@ def report_page(
         chosen=str(len(learnt)),
         headings=list(found | beside),
         measured=measured_rows(found | beside),
-        features=list(zip(task.features, sources_of(task), strict=True)),
+        features=[each for each in observed if each[0].name in first],
+        other_features=[each for each in observed if each[0].name not in first],
         sources=SOURCES,
         task_words=task_in_words(task),
         parameters=system.parameters.model_dump(),

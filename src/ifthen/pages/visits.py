@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import interval_in_words, plural
+from ifthen.digits import interval_in_words, plural, worth_showing
 from ifthen.explanation.pictures.planes import ranked
 from ifthen.explanation.trace import ending_of
 from ifthen.pages.tables import ENDINGS, Column, numbers
@@ -87,12 +87,14 @@ class VisitPart:
         lows, highs = self.task.ranges
         beyond = ((points < lows) | (points > highs)).mean(axis=0)
         least, most, centre = points.min(axis=0), points.max(axis=0), median_point(points)
+        shown = worth_showing((feature.name for feature in self.task.features), ruleset.tested)
         return [
             {
                 "name": feature.name,
                 "unit": feature.unit,
                 "numbers": [feature.low, feature.high, least[d], centre[d], most[d]],
                 "beyond": float(beyond[d]),
+                "shown": feature.name in shown,
             }
             for d, feature in enumerate(self.task.features)
         ]

@@ -94,12 +94,12 @@ def checked_observations(observation: ArrayLike, features: tuple[Feature, ...]) 
     except (TypeError, ValueError):
         raise RuleError(f"an observation must be numeric, not {observation!r}.") from None
     if batch.ndim != 2 or batch.shape[1] != len(features):
-        names, n = ", ".join(feature.name for feature in features), len(features)
+        names, n = listed([feature.name for feature in features]), len(features)
         raise RuleError(
             f"an observation must have shape ({n},) or (n, {n}) for ({names}), not {np.shape(observation)}."
         )
     if not np.isfinite(batch).all():
-        names = ", ".join(feature.name for feature in features)
+        names = listed([feature.name for feature in features])
         raise RuleError(f"observations ({names}) must be finite, but some are NaN or infinite.")
     lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(features))
     clips = [feature.clips for feature in features]

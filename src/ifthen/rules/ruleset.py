@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import refuse_nul
-from ifthen.digits import plural
+from ifthen.digits import MANY, listed, plural
 from ifthen.errors import RuleError, nearest, shown
 from ifthen.notebook import Part, Shown
 from ifthen.rules import box
@@ -126,6 +126,19 @@ class RuleSet(Shown, ABC):
         one_value = inside.all(axis=2) & (self.bounds[..., 0] == self.bounds[..., 1])
         return int(inside.sum() - one_value.sum())
 
+    @property
+    def tested(self) -> tuple[str, ...]:
+        """The observed features that decide: those that rules test, themselves or in a term.
+
+        Where rules have weights for features, these are all features.
+        """
+        names = [feature.name for feature in self.observed_features]
+        if "weights" in self.own_columns:
+            return tuple(names)
+        speaks = (self.bounds != np.stack(lows_and_highs(self.features), axis=1)).any(axis=(0, 2))
+        used = speaks[: len(names)] | (self._coefficients[speaks[len(names) :]] != 0).any(axis=0)
+        return tuple(name for name, is_used in zip(names, used, strict=True) if is_used)
+
     def choose(self, observations: ArrayLike) -> tuple[Ints, Ints]:
         """Return the action and the deciding rule, each `(n,)`, for observations `(n, observed features)`.
 
@@ -233,7 +246,8 @@ class RuleSet(Shown, ABC):
         return hash((self.kind, self.bounds.tobytes(), self.actions.tobytes()))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self)} rules over {', '.join(f.name for f in self.features)}>"
+        names = listed([feature.name for feature in self.features], MANY)
+        return f"<{type(self).__name__}: {len(self)} rules over {names}>"
 
     def __str__(self) -> str:
         digits, lines = len(str(len(self))), self.terms_in_words()

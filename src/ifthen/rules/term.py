@@ -95,7 +95,7 @@ def _matrix(parts: Sequence[tuple[tuple[str, float], ...]], places: Mapping[str,
 def ranges_of(terms: Floats, floors: Floats, ceilings: Floats) -> tuple[Floats, Floats]:
     """Return the smallest and the largest value of terms `(…, features)`, given those of the features."""
     lows, highs = np.zeros(terms.shape[:-1]), np.zeros(terms.shape[:-1])
-    for d in range(terms.shape[-1]):
+    for d in np.flatnonzero(terms.reshape(-1, terms.shape[-1]).any(axis=0)):
         ends = terms[..., d] * floors[d], terms[..., d] * ceilings[d]
         lows, highs = lows + np.minimum(*ends), highs + np.maximum(*ends)
     return lows, highs
@@ -105,10 +105,10 @@ def with_terms(terms: Floats, points: Floats) -> Floats:
     """Return points `(n, features)` followed by the values of terms `(terms, features)` there."""
     if not len(terms):
         return points
-    values = np.zeros((len(points), len(terms)))
-    for d in range(terms.shape[1]):
-        values += terms[:, d] * points[:, [d]]
-    return np.concatenate([points, values], axis=1)
+    values = np.zeros((len(terms), len(points)))
+    for t, d in np.argwhere(terms):  # term by term, in the order of the features, as everywhere
+        values[t] += terms[t, d] * points[:, d]
+    return np.concatenate([points, values.T], axis=1)
 
 
 @inlined_kernel

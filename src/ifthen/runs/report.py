@@ -120,7 +120,9 @@ def command_of(settings: RunSettings, started: bool = False) -> str:
     start = f" --start {files.START}" if started else ""
     if not isinstance(settings.task, str):
         return f"ifthen train --config {files.SETTINGS}{start}"
-    parameters = "".join(f" --set {key}={toml_value(value)}" for key, value in settings.parameters.items())
+    parameters = "".join(
+        f" --set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in settings.parameters.items()
+    )
     goal = settings.goal
     length = f"--{goal.unit} {goal.target}"
     length += "" if settings.stop_at is None else f" --stop-at {settings.stop_at:g}"

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ifthen.digits import plural, worth_showing
 from ifthen.environments.make import as_task
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.feature import Feature
@@ -177,8 +178,11 @@ def where_in_words(ruleset: RuleSet, task: Task | None = None) -> str:
         return f"the {f'{n:,} decision states' if n > 1 else 'only decision state'} of {task.name}"
     if task is not None:
         return f"every observation of {task.name}"
-    ranges = ", ".join(f"{f.name} from {f.low} to {f.high}" for f in ruleset.observed_features)
-    return f"every observation with {ranges}"
+    features = {f.name: f"{f.name} from {f.low} to {f.high}" for f in ruleset.observed_features}
+    shown = worth_showing(features, ruleset.tested)
+    others = len(features) - len(shown)
+    more = f" and {plural(others, 'other feature')} in their ranges" if others else ""
+    return f"every observation with {', '.join(features[name] for name in shown)}{more}"
 
 
 def choose_at(ruleset: RuleSet, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -106,3 +106,4 @@ class PPLXKeywords(SystemKeywords, total=False):
     tests: int | None
     steps: int | None
     terms: bool
+    given_terms: list[str]

@@ -158,7 +158,7 @@ class _Manifest(BaseModel):
     system: str
     seed: int
     epoch: int
-    parameters: dict[str, bool | int | float | str | None]
+    parameters: dict[str, bool | int | float | str | list[str] | None]
     task: TaskPart
     history: Any
     start: dict[str, Any] | None = None

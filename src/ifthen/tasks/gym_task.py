@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.checks import one_of, real_number, whole_number
+from ifthen.digits import MANY, listed
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.tasks.flatten import FlatSpace, check_actions, check_finite
@@ -399,7 +400,7 @@ class EnvTask(Task):
         check_finite(self.name, [feature.name for feature in self.features], points, where)
 
     def __repr__(self) -> str:
-        names = ", ".join(feature.name for feature in self.features)
+        names = listed([feature.name for feature in self.features], MANY)
         return (
             f"<EnvTask {self.name}: {names}; {self.n_actions} actions, |z| = {self.episodes}, "
             f"gamma = {self.gamma:g}, t_max = {self.t_max}>"

@@ -103,7 +103,7 @@ def _finding(ruleset: RuleSet, data: dict[str, Any], count: int, way: str = "") 
 
 def _in_words(ruleset: RuleSet, gap: dict[str, Any]) -> str:
     """Return a gap as its box, with a point in it where the box has more than one."""
-    witness = vector_in_words(gap["witness"], ruleset.observed_features)
+    witness = vector_in_words(gap["witness"], ruleset.observed_features, ruleset.tested)
     if gap["box"] == witness.replace(", ", " AND "):
         return str(gap["box"])
     count = f"{plural(gap['states'], 'state')}, " if "states" in gap else ""

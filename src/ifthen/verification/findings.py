@@ -6,11 +6,11 @@ The functions at the end say numbers, parts and vectors in words, for the findin
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ifthen.digits import plural
+from ifthen.digits import plural, values_in_words
 from ifthen.rules.feature import Feature, number_in_words
 
 Severity = Literal["problem", "note"]
@@ -76,10 +76,12 @@ SHOWN = 3
 """How many items of a list are named in a text before it says how many more there are."""
 
 
-def vector_in_words(vector: dict[str, int | float], features: Sequence[Feature]) -> str:
-    """Return a feature vector as "x = 3, y = 2"."""
+def vector_in_words(
+    vector: dict[str, int | float], features: Sequence[Feature], tested: Collection[str] = ()
+) -> str:
+    """Return a feature vector as "x = 3, y = 2"; of many features, those that rules test."""
     units = {feature.name: f" {feature.unit}" if feature.unit else "" for feature in features}
-    return ", ".join(f"{name} = {number_in_words(value)}{units[name]}" for name, value in vector.items())
+    return values_in_words({n: f"{number_in_words(value)}{units[n]}" for n, value in vector.items()}, tested)
 
 
 def some_of(texts: Sequence[str], total: int | None = None, joint: str = "; ") -> str:

@@ -168,8 +168,8 @@ def _measured(case: Case, kind: str, whence: str, seeds: NDArray[np.int64]) -> R
     text = f"{sentence(why)}{_spread(found, case.environment.t_max)}."
     if found.failed:
         scope = visited_states(case.ruleset, case.environment, seeds)
-        witness = scope.vector(int((scope.deciders < 0).argmax()))
-        text += f" Such a state: {vector_in_words(witness, case.ruleset.observed_features)}."
+        witness, rules = scope.vector(int((scope.deciders < 0).argmax())), case.ruleset
+        text += f" Such a state: {vector_in_words(witness, rules.observed_features, rules.tested)}."
     names = ("performance", "least", "most", "episodes", "steps", "truncated_share", "failed_share")
     data = {**{name: getattr(found, name) for name in names}, "interval": found.interval}
     finding = Finding(kind, severity(found.failed), text, witness=witness, data=data)

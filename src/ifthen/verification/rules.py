@@ -196,7 +196,7 @@ def _conflicts_everywhere(ruleset: RuleSet, rules: int) -> tuple[int, Pairs, str
     share = share_in_words(pairs[0]["share"]) if pairs[0]["share"] else "an edge without volume"
     if ruleset.terms:
         share = f"about {share}" if pairs[0]["share"] else "a part too small to measure"
-    example = vector_in_words(pairs[0]["witness"], ruleset.observed_features)
+    example = vector_in_words(pairs[0]["witness"], ruleset.observed_features, ruleset.tested)
     return len(found), pairs, f"{share} of the space, such as {example}"
 
 
@@ -223,7 +223,8 @@ def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
     amounts = [*biggest["taken"], biggest["amount"] - sum(biggest["taken"])]
     counted = zip(names, amounts, strict=True)
     whose = ", ".join(f"{name} is taken in {amount:,}" for name, amount in counted if amount)
-    example = vector_in_words(biggest["witness"], scope.ruleset.observed_features)
+    ruleset = scope.ruleset
+    example = vector_in_words(biggest["witness"], ruleset.observed_features, ruleset.tested)
     how = f"{plural(biggest['amount'], scope.unit)}, such as {example}" + (f": {whose}" if whose else "")
     return len(first), pairs, how
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList
 from ifthen.rules.batch import Intervals, choose_lanes
-from ifthen.systems.pplx.distil import random_terms, round_number
+from ifthen.systems.pplx.distil import random_terms, round_number, usefulness
 from ifthen.systems.pplx.drafts import (
     Draft,
     actions_at,
@@ -256,3 +256,15 @@ def test_cma_finds_the_best_of_a_sphere_and_of_a_badly_scaled_ellipsoid(
     assert state.mean == pytest.approx(goal, abs=1e-3)
     assert state.generation == generations
     assert (np.linalg.eigvalsh(state.covariance) > 0).all()
+
+
+@pytest.mark.parametrize("features", [3, 25, 400])
+def test_features_that_trees_use_are_drawn_for_terms_however_many_there_are(features: int) -> None:
+    low = np.full((2, features), -np.inf)
+    low[0, :2] = 0.5
+    draft = Draft(low, np.full((2, features), np.inf), np.array([1, 0], np.int32), np.zeros((0, features)))
+    often = usefulness([draft])
+    assert often[0] == often[1] >= 3 * often[2]
+    drawn_often = random_terms(np.random.default_rng(1), np.ones(features), often, 200)
+    both = (drawn_often[:, :2] != 0).all(axis=1).sum()
+    assert both >= 1

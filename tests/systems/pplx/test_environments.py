@@ -37,7 +37,7 @@ from ifthen.systems.pplx.scratch import single
 from ifthen.systems.pplx.search import CANDIDATES, pooled
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import members, npy, poke, with_array, with_manifest, write
-from tests.envs import HAYSTACK, Walk
+from tests.envs import CROWD, HAYSTACK, Walk
 from tests.systems.contract import saved_bytes
 from tests.systems.pplx.lists import FEATURES, some_draft
 
@@ -338,7 +338,7 @@ def test_threads_change_nothing_in_any_phase(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("ifthen.simulate.twin.STEPS_PER_SLICE", 1)
     monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
     task = env_task("CartPole-v1", episodes=6, t_max=4)
-    one, two = (PPLX(task, seed=3, threads=n, steps=20_000).learn() for n in (1, 2))
+    one, two = (PPLX(task, seed=3, threads=n, steps=25_000).learn() for n in (1, 2))
     assert one.history["steps"][1] > one.history["steps"][0] + 300  # so many are enough to begin from scratch
     assert saved_bytes(one, tmp_path) == saved_bytes(two, tmp_path)
 
@@ -449,3 +449,16 @@ def test_what_was_not_played_and_open_ends_come_back_from_files(after: list[Path
     last: Knowledge = load(after[-1], threads=1).now.population
     assert np.isfinite(last.network_return)
     assert all(not draft.limits[-1].any() for draft in last.drafts)
+
+
+# Many features
+
+
+def test_three_features_of_200_make_a_short_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 2.0)
+    system = PPLX(env_task(CROWD, episodes=20), seed=1, threads=1, steps=16_000)
+    system.learn(epochs=PLAN - 1 - EPOCHS[SEARCH])
+    point = system.front.at(rules=4)
+    assert point.score > 4  # of 5; always the same action gets about 2
+    assert len({"f0", "f100", "f199"} & set(point.ruleset.tested)) >= 2
+    assert len(point.ruleset.tested) <= 5

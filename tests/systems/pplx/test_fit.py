@@ -43,7 +43,7 @@ def test_a_draft_comes_back_from_its_arrays(seed: int, rules: int, terms: int) -
 @given(numbers, st.integers(0, 2), st.integers(0, 4))
 def test_what_a_list_gives_away_is_the_oracles(seed: int, terms: int, first: int) -> None:
     draft, points, costs = tidy(some_draft(seed, 4, terms)), some_points(seed, 30), some_costs(seed, 30)
-    ground, rules = fit.ground_of(draft.terms, points, costs), fit.rules_of(draft)
+    ground, rules = fit.ground_of(draft.terms, points, costs, None), fit.rules_of(draft)
     before, after = np.zeros(30, np.int64), np.zeros(30, np.int64)
     total = fit.given_away(ground, rules, 0, before, before, np.inf)
     rows, told = ground.values.T.tolist(), as_told(rules)
@@ -73,10 +73,11 @@ def test_a_list_is_fitted_the_oracles_way(seed: int, terms: int, hot: bool, numb
         return
     heat, price = (0.05, 0.001) if hot else (0.0, 0.0), 0.002
     rules, sums = fit.rules_of(draft), np.vstack([draft.terms, [[1.0, 0.0, -1.0]]])
-    ground = fit.ground_of(sums, points, costs)
+    ground = fit.ground_of(sums, points, costs, sums[:1] if seed % 2 else None)
     rows, told = ground.values[:FEATURES].T.tolist(), as_told(rules)
-    own = rows, sums.tolist(), ground.costs.tolist(), ground.spreads.tolist(), fit, numbers_only
+    own = rows, sums.tolist(), ground.costs.tolist(), ground, fit, numbers_only
     expected = naive_values.fitted_rules(int(key_of(seed)), 120, heat, price, told, *own)
+    before = sums.copy()
     least = fit.fit_rules(key_of(seed), 120, *heat, price, ground, rules, sums, numbers_only)
     assert least == pytest.approx(expected[2])
     for (tests, action), (wanted, does) in zip(as_told(rules), expected[0], strict=True):
@@ -84,6 +85,7 @@ def test_a_list_is_fitted_the_oracles_way(seed: int, terms: int, hot: bool, numb
         assert [test[:2] for test in tests] == [test[:2] for test in wanted]
         assert [test[2] for test in tests] == pytest.approx([test[2] for test in wanted])
     assert sums == pytest.approx(np.array(expected[1]))
+    assert (sums[ground.fixed] == before[ground.fixed]).all()
 
 
 @pytest.mark.oracle

@@ -21,6 +21,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ifthen.digits import values_in_words
 from ifthen.explanation.pictures.board import add_panel, key_below, key_height, mixed_with_white, text_width
 from ifthen.explanation.pictures.planes import (
     DOWNWARDS,
@@ -214,12 +215,13 @@ def _draw_numbers(axes: Axes, ruleset: RuleSet, plane: Regions, scale: float) ->
 def _fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequence[tuple[int, ...]]) -> str:
     """Return which features are held fixed, and where; the only panel's own are not."""
     own = pairs[0] if len(pairs) == 1 else ()
-    words = [
-        f"{feature.name} = {number_in_words(float(f'{value:.4g}'))}"
+    values = {
+        feature.name: number_in_words(float(f"{value:.4g}"))
         for d, (feature, value) in enumerate(zip(ruleset.observed_features, fixed.tolist(), strict=True))
         if d not in own
-    ]
-    return ("the others at " if len(pairs) > 1 else "at ") + ", ".join(words) if words else ""
+    }
+    words = values_in_words(values, ruleset.tested)
+    return ("the others at " if len(pairs) > 1 else "at ") + words if words else ""
 
 
 def _wrapped(text: str, width: float) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ifthen.errors import RuleError, listed, nearest
+from ifthen.errors import RuleError, listed, nearest, shown
 from ifthen.rules.feature import Feature, number_in_words
-from ifthen.rules.term import MOST_TERMS, observed_of, term
+from ifthen.rules.term import MOST_TERMS, formula, has_own_name, observed_of, term
 from ifthen.rules.text.scan import NUMBER, QUOTED, Names, Scanner, names_in
 
 RELATION = re.compile(r"<=|>=|==|=<|=>|≤|≥|<|>|=|≠|!=")
@@ -28,7 +28,9 @@ CLOSING = re.compile(r"\]")
 OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
 MARKS = re.compile(r"[:;,]")
 IN_ROUND = re.compile(rf"\(\s*({NUMBER.pattern})\s*[,;]\s*({NUMBER.pattern})")
-DEFINITION = re.compile(rf"\s*let\s+(?:({QUOTED.pattern}|[^=\"]+?)\s*=)?(.+)", re.IGNORECASE | re.DOTALL)
+LET_WORD = re.compile(r"\Alet\b\s*", re.IGNORECASE)
+NAMED = re.compile(rf'({QUOTED.pattern}\s*|[^="\[]+)(?:\[([^="\]]*)\]\s*)?=')
+"""The name that a term gets, and its unit in brackets."""
 PLUS_OR_MINUS, TIMES = re.compile(r"[+\-−]"), re.compile(r"[*·×]")
 COEFFICIENT = re.compile(rf"(?:{NUMBER.pattern})\s*[*·×]")
 SIGNS = set("+-−*·×")
@@ -65,21 +67,31 @@ class RuleReader:
         """Read the definition of a term, or raise.
 
         Args:
-            line: such as "LET tilt error = 0.5*x + x velocity - angle", or without a name.
+            line: such as "LET tilt error [rad] = 0.5*x + x velocity - angle", or without name and unit. The
+                unit may stand at the end instead, behind a comma. LET may be left out.
         """
-        named = DEFINITION.fullmatch(line)
-        if named is None:
+        text = LET_WORD.sub("", line.strip())
+        named = NAMED.match(text)
+        name, unit = (None, "") if named is None else (_one_name(named[1]), (named[2] or "").strip())
+        scanner = Scanner(text if named is None else text[named.end() :])
+        if not scanner.following():
             raise RuleError("expected a name and a sum of features, as in 'LET error = 0.5*x - y'.")
-        name = None if named[1] is None else names_in(named[1])[0]
-        scanner = Scanner(named[2])
         made = self._term(name, self._sum(scanner))
-        if scanner.take(COMMA):
-            made = replace(made, unit=names_in(scanner.text[scanner.at :])[0])
+        if not unit and scanner.take(COMMA):
+            unit = _one_name(scanner.text[scanner.at :])
         elif scanner.following():
             raise RuleError(f"expected +, - or the end of the line, not {scanner.rest()}.")
         if made.name in self.names.names:
             raise RuleError(f"there are two features called {made.name!r}.")
-        self._add(made)
+        self._add(replace(made, unit=unit))
+
+    def is_sum(self, text: str) -> bool:
+        """Return whether a text reads as a sum of features."""
+        scanner = Scanner(text)
+        try:
+            return bool(self._sum(scanner)) and not scanner.following()
+        except RuleError:
+            return False
 
     def _add(self, made: Feature) -> int:
         """Add a term; return its number."""
@@ -233,6 +245,41 @@ class RuleReader:
         if second is not None:
             narrow = self._narrowing(scanner, d, bounds)
             narrow.by(SAME.get(second, second), narrow.number())
+
+
+def terms_in(lines: Sequence[str], features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return the terms that a user defines, or raise.
+
+    Args:
+        lines: one definition each, as `RuleReader.define` takes them.
+        features: the features that are observed.
+    """
+    reader = RuleReader(features, ())
+    for line in lines:
+        try:
+            reader.define(line)
+            _check_given(reader)
+        except RuleError as problem:
+            raise RuleError(f"the term {shown(line)}: {problem}") from None
+    return tuple(reader.features[len(features) :])
+
+
+def _check_given(reader: RuleReader) -> None:
+    """Raise where the last term is one of those before by another name, or is called like another sum."""
+    *others, made = reader.features
+    for other in others:
+        if made.of == other.of:
+            raise RuleError(f"{other.name!r} is the same sum: leave out one of them.")
+    if has_own_name(made) and reader.is_sum(made.name):
+        raise RuleError(f"its name is a sum too, and it is {formula(made)}: give it another name.")
+
+
+def _one_name(text: str) -> str:
+    """Return the only name in a text, or raise."""
+    names = names_in(text)
+    if len(names) > 1:
+        raise RuleError(f"expected one name, not {listed(names)}: quote a name with a comma.")
+    return names[0]
 
 
 def _past_blanks(scanner: Scanner) -> int:

@@ -67,14 +67,25 @@ class Bench:
         epoch: the epoch, which gives the random numbers.
         quota: the steps that the epoch may take.
         plenty: how many times as many episodes as usual are played, because they are short.
+        given_terms: `(given, features)`: the coefficients of terms that the user gave; none where None.
     """
 
-    def __init__(self, simulator: EnvSimulator, seed: int, epoch: int, quota: float, plenty: int = 1) -> None:
+    def __init__(
+        self,
+        simulator: EnvSimulator,
+        seed: int,
+        epoch: int,
+        quota: float,
+        plenty: int = 1,
+        given_terms: Floats | None = None,
+    ) -> None:
         self.simulator, self.task, self.quota, self.plenty = simulator, simulator.task, quota, plenty
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
         self._spreads: tuple[NDArray[np.float32], Floats] | None = None
+        none = np.zeros((0, len(self.task.features)))
+        self.given_terms = none if given_terms is None else given_terms
         self._whole = np.array([feature.is_integer for feature in self.task.features])
 
     def key(self, purpose: str, *numbers: int) -> np.uint64:
@@ -135,7 +146,7 @@ class Bench:
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
-        return lists.readable(draft, self.spreads(known), self._whole)
+        return lists.readable(draft, self.spreads(known), self._whole, given=self.given_terms)
 
     def spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""

@@ -29,8 +29,9 @@ NEW_TERMS = 60
 """Terms that are tried in a round, besides those that trees have used."""
 STEPS = np.array([1.0, 2.0, 5.0, 10.0])
 FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
-OFTEN = 3.0
-"""How much more often features that trees use are drawn for terms."""
+OFTEN, OF_MANY = 3.0, 0.1
+"""How much more often features that trees use are drawn for terms: 3 times, or a tenth of the number of
+features if that is more. Terms of features that matter would hardly ever be drawn from hundreds otherwise."""
 FROM_AN_EPISODE = 250
 """The most points that one episode adds, so that long episodes do not outnumber others."""
 BY_NETWORK = 10
@@ -50,18 +51,20 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
         bench: plays.
         known: what is known.
         first: whether this is the first round.
-        terms: whether sums of features may be compared.
+        terms: whether to look for sums of features to compare, besides those that the user gave.
     """
     if first:
         known = known._replace(states=network_states(bench, known))
     points = known.visited
     costs = bench.costs(known, points)
-    plain = distilled(points, costs, known.useful[:0], PLAIN_SIZES if terms else SIZES)
-    made = fits(bench, "fit plain", plain, known.useful[:0], points, costs)
+    given = bench.given_terms
+    plain = distilled(points, costs, given, PLAIN_SIZES if terms else SIZES)
+    made = fits(bench, "fit plain", plain, given, points, costs)
     if terms:
-        often, own = usefulness(plain), best_distilled(bench, points, costs, usefulness(plain), known.useful)
-        pool = np.vstack([known.useful, random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)])
-        made += fits(bench, "fit", own, np.unique(pool, axis=0), points, costs)
+        often, known_terms = usefulness(plain), np.vstack([known.useful, given])
+        own = best_distilled(bench, points, costs, often, known_terms)
+        new = random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)
+        made += fits(bench, "fit", own, np.vstack([known_terms, new]), points, costs)
     made = list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
     useful = np.unique(np.vstack([draft.terms for draft in made]), axis=0)
     return visit(bench, known._replace(useful=useful), made)
@@ -72,10 +75,8 @@ def fits(
 ) -> list[Draft]:
     """Return lists once they are fitted to action values at some of the points; see `fitted`."""
     some = bench.some(np.arange(len(points)), FITTED_ON)
-    return [
-        fitted(bench.key(purpose, i), draft, pool, points[some], costs[some], CHANGES)
-        for i, draft in enumerate(drafts)
-    ]
+    own = points[some], costs[some], CHANGES, bench.given_terms
+    return [fitted(bench.key(purpose, i), draft, pool, *own) for i, draft in enumerate(drafts)]
 
 
 def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
@@ -124,7 +125,7 @@ def best_distilled(bench: Bench, points: Floats, costs: Floats, useful: Floats, 
         points: `(n, features)`.
         costs: `(n, actions)`.
         useful: `(features,)`: how often each feature should be drawn for a term.
-        terms: `(terms, features)`: terms that trees have used, which all may use.
+        terms: `(terms, features)`: terms that trees have used or the user gave, which all may use.
     """
     found = []
     for _ in range(VARIANTS):
@@ -139,7 +140,7 @@ def usefulness(drafts: list[Draft]) -> Floats:
     features = drafts[0].terms.shape[1]
     often = np.ones(features)
     for draft in drafts:
-        often += OFTEN * draft.limits[:, :features].any(axis=0)
+        often += max(OFTEN, OF_MANY * features) * draft.limits[:, :features].any(axis=0)
     return often
 
 

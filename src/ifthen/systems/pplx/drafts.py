@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ifthen.rules import box
 from ifthen.rules.batch import LIST, RuleBatch
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.term import ranges_of, term, with_terms
+from ifthen.rules.term import coefficients, ranges_of, term, with_terms
 from ifthen.systems.pplx.tree import Tree, rules_of
 from ifthen.tasks.task import Task
 
@@ -136,7 +136,26 @@ def rounded_to(value: float, spread: float, digits: int) -> float:
     return round(value, places) + 0.0
 
 
-def readable(draft: Draft, spreads: Floats, whole: NDArray[np.bool_], digits: int = 3) -> Draft:
+def are_given(terms: Floats, given: Floats | None) -> NDArray[np.bool_]:
+    """Return which of terms `(terms, features)` the user gave: their coefficients stay as they are.
+
+    Args:
+        terms: of a list.
+        given: `(given, features)`: those that the user gave; None for none.
+    """
+    if given is None:
+        return np.zeros(len(terms), np.bool_)
+    same: NDArray[np.bool_] = (terms[:, None] == given[None]).all(axis=2).any(axis=1)
+    return same
+
+
+def readable(
+    draft: Draft,
+    spreads: Floats,
+    whole: NDArray[np.bool_],
+    digits: int = 3,
+    given: Floats | None = None,
+) -> Draft:
     """Return a draft with short numbers.
 
     Args:
@@ -144,9 +163,10 @@ def readable(draft: Draft, spreads: Floats, whole: NDArray[np.bool_], digits: in
         spreads: `(features,)`: how much each feature varies.
         whole: `(features,)`: which features are whole numbers.
         digits: of thresholds.
+        given: `(given, features)`: terms that stay as they are.
     """
     terms = draft.terms.copy()
-    for t in range(len(terms)):
+    for t in np.flatnonzero(~are_given(terms, given)):
         for d in np.flatnonzero(terms[t]):
             c = float(f"{terms[t, d]:.2g}")
             terms[t, d] = c
@@ -202,13 +222,23 @@ def batch(drafts: Sequence[Draft], task: Task) -> RuleBatch:
     return RuleBatch(LIST, bounds, actions, np.zeros((n, rules, 0)), lengths, terms=weights)
 
 
-def ruleset(draft: Draft, task: Task) -> DecisionList:
-    """Return a draft as a ruleset."""
+def ruleset(draft: Draft, task: Task, given: Sequence[Feature] = ()) -> DecisionList:
+    """Return a draft as a ruleset.
+
+    Args:
+        draft: the list.
+        task: its task.
+        given: terms that the user gave, which keep their names and units.
+    """
     made = batch([draft], task)
     k = made.lengths[0]
     names = [feature.name for feature in task.features]
+    own = {
+        row.tobytes(): each for row, each in zip(coefficients((*task.features, *given)), given, strict=True)
+    }
     terms = [
-        term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, task.features)
+        own.get(row.tobytes())
+        or term(None, {names[d]: float(row[d]) for d in np.flatnonzero(row)}, task.features)
         for row in draft.terms
     ]
     features = (*task.features, *terms)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.term import with_terms
-from ifthen.systems.pplx.drafts import Draft, actions_at, deciders, tidy
+from ifthen.systems.pplx.drafts import Draft, actions_at, are_given, deciders, tidy
 
 Floats = NDArray[np.float64]
 REACH = 0.5
@@ -57,6 +57,8 @@ class Ground(NamedTuple):
     """`(n, actions)`: what each action gives away."""
     spreads: Floats
     """`(columns,)`: by how much each column varies; what does not vary is left alone."""
+    fixed: NDArray[np.bool_]
+    """`(terms,)`: the terms whose coefficients stay as they are."""
 
 
 def rules_of(draft: Draft) -> Rules:
@@ -108,7 +110,7 @@ def given_away(
         after: `(n,)`: gets the rule that decides now.
         bound: where to stop.
     """
-    values, costs, _ = ground
+    values, costs = ground.values, ground.costs
     column, upper, threshold, actions = rules
     total, last, most = 0.0, len(actions) - 1, column.shape[1]
     for i in range(len(after)):
@@ -202,7 +204,7 @@ def move_number(
     """
     features, t = terms.shape[1], below(key, 0, m)
     column, size = rules.column[r, t], a_move(fold(key, 1))
-    if column < features or uniform(key, 2) >= 0.4:
+    if column < features or ground.fixed[column - features] or uniform(key, 2) >= 0.4:
         rules.threshold[r, t] += size * ground.spreads[column]
         return r, NOTHING
     row, d = column - features, below(key, 3, features)
@@ -360,16 +362,22 @@ def fit_rules(
     return float(least / n)
 
 
-def ground_of(terms: Floats, points: Floats, costs: Floats) -> Ground:
-    """Return points `(n, features)` and what actions cost there `(n, actions)`, costly points first."""
+def ground_of(terms: Floats, points: Floats, costs: Floats, given: Floats | None) -> Ground:
+    """Return the points to fit a list at, costly ones first; see `fitted` for the arguments."""
     order = np.argsort(-costs.max(axis=1), kind="stable")
     values = np.ascontiguousarray(with_terms(terms, points[order]).T)
     spreads = np.where(np.ptp(values, axis=1) > 0, values.std(axis=1), 0.0)
-    return Ground(values, np.ascontiguousarray(costs[order]), spreads)
+    return Ground(values, np.ascontiguousarray(costs[order]), spreads, are_given(terms, given))
 
 
 def fitted(
-    key: np.uint64, draft: Draft, pool: Floats, points: Floats, costs: Floats, candidates: int
+    key: np.uint64,
+    draft: Draft,
+    pool: Floats,
+    points: Floats,
+    costs: Floats,
+    candidates: int,
+    given: Floats | None = None,
 ) -> Draft:
     """Return a list with as many rules, or fewer, that gives away little at points.
 
@@ -380,21 +388,30 @@ def fitted(
         points: `(n, features)`.
         costs: `(n, actions)`: what each action gives away there.
         candidates: how many changes to try.
+        given: `(given, features)`: terms whose coefficients stay.
     """
     draft, most = tidy(draft), float(costs.max(axis=1).mean())
     rules, terms = rules_of(draft), np.vstack([draft.terms, pool])
-    ground = ground_of(terms, points, costs)
+    ground = ground_of(terms, points, costs, given)
     fit_rules(key, candidates, HOT * most, COLD * most, PRICE * most, ground, rules, terms, False)
     made = draft_of(rules, terms)
     decide = np.unique(np.append(deciders(made, points), len(rules.actions) - 1))
     return tidy(made._replace(lows=made.lows[decide], highs=made.highs[decide], actions=made.actions[decide]))
 
 
-def polished(key: np.uint64, draft: Draft, points: Floats, costs: Floats, candidates: int) -> Draft:
+def polished(
+    key: np.uint64,
+    draft: Draft,
+    points: Floats,
+    costs: Floats,
+    candidates: int,
+    given: Floats | None = None,
+) -> Draft:
     """Return a list with other numbers that gives away no more at points; see `fitted` for the arguments."""
     draft = tidy(draft)
     rules, terms = rules_of(draft), draft.terms.copy()
-    fit_rules(key, candidates, 0.0, 0.0, 0.0, ground_of(terms, points, costs), rules, terms, True)
+    ground = ground_of(terms, points, costs, given)
+    fit_rules(key, candidates, 0.0, 0.0, 0.0, ground, rules, terms, True)
     return draft_of(rules, terms)
 
 

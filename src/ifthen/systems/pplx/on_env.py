@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ParameterError
+from ifthen.errors import ParameterError, RuleError
+from ifthen.rules.feature import Feature
+from ifthen.rules.term import coefficients
+from ifthen.rules.text.rule import terms_in
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
@@ -49,7 +52,7 @@ PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
 """What a phase may take of the plan's steps, at most; the search gets what is left."""
-MOST_VALUE_STEPS = 150_000
+MOST_VALUE_STEPS = 200_000
 LEAST_SHARE = 0.5
 """What an epoch may take of what was planned for it, at least, if others took more."""
 SECONDS = 150
@@ -75,12 +78,16 @@ class OnEnvironment(Learner):
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
-        """Nothing is left to the task; its features must fit into single precision."""
+        """Nothing is left to the task. Raise where its features or the given terms cannot be used."""
         if np.abs(task.ranges).max() > float(np.finfo(np.float32).max):
             raise ParameterError(
                 f"PPL-X works in single precision, and {task.name} has a feature beyond 3.4e38: give it a "
                 "smaller range (ranges={…} of env_task), or use PPL-DL."
             )
+        try:
+            terms_in(parameters.given_terms, task.features)
+        except RuleError as problem:
+            raise ParameterError(f"given_terms: {problem}") from None
         return parameters
 
     @property
@@ -92,6 +99,11 @@ class OnEnvironment(Learner):
     def simulator(self) -> EnvSimulator:
         """What plays."""
         return environment_simulator(self.task, self.system.threads)
+
+    @cached_property
+    def given_terms(self) -> tuple[Feature, ...]:
+        """The terms that the user gave."""
+        return terms_in(self.parameters.given_terms, self.task.features)
 
     @property
     def given(self) -> list[lists.Draft]:
@@ -136,7 +148,8 @@ class OnEnvironment(Learner):
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
-        return Bench(self.simulator, self.system.seed, epoch, quota, plenty)
+        given = coefficients((*self.task.features, *self.given_terms))
+        return Bench(self.simulator, self.system.seed, epoch, quota, plenty, given)
 
     def begin(self, progress_bar: bool) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
@@ -234,7 +247,10 @@ class OnEnvironment(Learner):
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
         drafts, fitness = population.drafts, population.fitness.tolist()
-        points = [Point(lists.ruleset(drafts[i], self.task), *fitness[i]) for i in population.front]
+        points = [
+            Point(lists.ruleset(drafts[i], self.task, self.given_terms), *fitness[i])
+            for i in population.front
+        ]
         return Front.of(points, "return on the seeds for choosing")
 
     def arrays(self, population: Knowledge) -> dict[str, NDArray[Any]]:
@@ -253,12 +269,14 @@ def suited_plan(speed: float) -> int:
 
 
 def measured_speed(bench: Bench) -> float:
-    """Return the steps that are taken in a second, with random actions."""
-    episodes = PROBES
+    """Return the steps that are taken in a second, with random actions; nothing is learnt from them."""
+    episodes, counted = PROBES, (bench.steps, bench.episodes)
     while True:
         before, began = bench.steps, time.perf_counter()
         bench.explore(None, 1.0, bench.seeds(episodes), bench.key("timed", episodes))
         took = time.perf_counter() - began
         if took >= TIMED or episodes >= LEARNT_ON:
-            return (bench.steps - before) / took
+            speed = (bench.steps - before) / took
+            bench.steps, bench.episodes = counted
+            return speed
         episodes *= 4

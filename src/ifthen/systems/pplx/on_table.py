@@ -116,12 +116,17 @@ class OnTable(Learner):
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
-        """Fill in numbers of rules and candidates; raise for a table that is too large."""
+        """Fill in numbers of rules and candidates; raise for terms, and for a table that is too large."""
         states = len(task.decision_states)
         if states > MOST_STATES:
             raise ParameterError(
                 f"PPL-X inverts a matrix of states by states, and {task.name} has {states:,} of them; "
                 f"at most {MOST_STATES:,} are supported. Use XCSF or PPL-DL."
+            )
+        if parameters.given_terms:
+            raise ParameterError(
+                f"PPL-X compares given terms in environments, and {task.name} is a table of states, on which "
+                "rules compare single features: leave out given_terms (--term)."
             )
         suits = min(max(round(RULES_PER_STATE * states), FEWEST_RULES), MOST_RULES)
         most = suits if parameters.most_rules is None else parameters.most_rules

@@ -52,4 +52,9 @@ class PPLXParameters(Parameters):
         10**10,
         "In environments: steps of the whole plan; as many as take a minute or two where not given.",
     )
-    terms: bool = setting(True, "In environments: whether rules may compare sums of two features.")
+    terms: bool = setting(True, "In environments: whether to look for sums of two features to compare.")
+    given_terms: list[str] = setting(
+        [],
+        "In environments: sums of features that rules may compare, each with a name and a unit, such as "
+        "'tilt error [rad] = 0.5*x + x velocity - angle'.",
+    )

@@ -96,10 +96,11 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
 def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
     """Return the shorter lists that give away least at points: with one thing less, and with several."""
     costs, before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
+    given = bench.given_terms
     first: list[Draft] = []
     while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
         polishes = (
-            polished(bench.key("shorten", before, len(chain), i), fewer, points, costs, POLISHES)
+            polished(bench.key("shorten", before, len(chain), i), fewer, points, costs, POLISHES, given)
             for i, fewer in enumerate(drops(shorter))
         )
         ordered = sorted((tidy(own) for own in polishes), key=lambda own: regret(own, points, costs))
@@ -134,7 +135,7 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
 
 def tuned(bench: Bench, known: Knowledge, draft: Draft) -> Draft:
     """Return a list with better thresholds and coefficients, as far as the steps go."""
-    at = numbers_of(draft, bench.spreads(known))
+    at = numbers_of(draft, bench.spreads(known), bench.given_terms)
     x = read(draft, at)
     if not len(x):
         return draft

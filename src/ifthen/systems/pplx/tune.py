@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.systems.pplx.drafts import Draft
+from ifthen.systems.pplx.drafts import Draft, are_given
 
 Floats = NDArray[np.float64]
 
@@ -83,14 +83,15 @@ class Numbers(NamedTuple):
     """`(a + b + c,)`."""
 
 
-def numbers_of(draft: Draft, spreads: Floats) -> Numbers:
+def numbers_of(draft: Draft, spreads: Floats, given: Floats | None = None) -> Numbers:
     """Return the numbers that can be tuned: thresholds, and all but the first coefficient of each term.
 
-    Those of columns that do not vary cannot.
+    Those of columns that do not vary cannot, nor the coefficients of given terms `(given, features)`.
     """
     wide = np.concatenate([spreads, np.sqrt((draft.terms**2) @ spreads**2)])
     lows, highs = (np.argwhere(np.isfinite(ends) & (wide > 0)) for ends in (draft.lows, draft.highs))
-    places = [(t, d) for t, row in enumerate(draft.terms) for d in np.flatnonzero(row)[1:] if spreads[d] > 0]
+    free = np.flatnonzero(~are_given(draft.terms, given)).tolist()
+    places = [(t, d) for t in free for d in np.flatnonzero(draft.terms[t])[1:] if spreads[d] > 0]
     terms = np.array(places, np.int64).reshape(len(places), 2)
     ratio = [wide[len(spreads) + t] / spreads[d] / math.sqrt(2) for t, d in places]
     return Numbers(lows, highs, terms, np.concatenate([wide[lows[:, 1]], wide[highs[:, 1]], ratio]))

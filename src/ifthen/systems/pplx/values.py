@@ -15,7 +15,7 @@ from ifthen.systems.pplx.q_network import train
 from ifthen.tasks.gym_task import EnvTask
 
 Floats = NDArray[np.float64]
-UPDATES, MOST_PER_STEP = 150_000, 8.0
+UPDATES, MOST_PER_STEP = 200_000, 8.0
 """Updates of the network in all, and the most of them for one step."""
 FIRST_RATE, LAST_RATE = 7e-4, 1e-4
 FIRST_RANDOM, LAST_RANDOM, RANDOM_UNTIL = 0.5, 0.03, 0.4
