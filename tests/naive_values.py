@@ -161,6 +161,7 @@ def trained(
     updates: int,
     actions: int,
     nets: Any,
+    advice: Any,
     settings: Any,
 ) -> tuple[list[list[float]], float]:
     """The network, its target, slopes and squares after updates, and the mean absolute error."""
@@ -175,9 +176,11 @@ def trained(
         q, ahead = forward(present, x)[2], forward(present, y)[2]
         worth = forward(layers(target, features, actions, settings.HIDDEN), y)[2]
         dq = [[0.0] * actions for _ in steps]
-        for i, (s, _, rewards, factor) in enumerate(steps):
-            follows = worth[i][ahead[i].index(max(ahead[i]))]
-            error = q[i][memory.moves[s]] - (rewards * scale.reward + factor * follows)
+        for i, (s, after, rewards, factor) in enumerate(steps):
+            next_action = ahead[i].index(max(ahead[i]))
+            if len(advice) and advice[after] >= 0:
+                next_action = advice[after]
+            error = q[i][memory.moves[s]] - (rewards * scale.reward + factor * worth[i][next_action])
             missed.append(abs(error))
             most = settings.LARGEST_ERROR
             dq[i][memory.moves[s]] = max(-most, min(most, error)) / settings.BATCH

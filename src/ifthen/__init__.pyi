@@ -42,6 +42,8 @@ from ifthen.rules.strength import StrengthRules as StrengthRules
 from ifthen.rules.term import term as term
 from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
+from ifthen.runs.distil import DistilResult as DistilResult
+from ifthen.runs.distil import distil as distil
 from ifthen.runs.plot import plot as plot
 from ifthen.simplify.ladder import Ladder as Ladder
 from ifthen.simplify.ladder import ladder as ladder

@@ -283,3 +283,29 @@ def test_only_discrete_actions_are_taken() -> None:
     for space in (spaces.Box(-1, 1, (2,)), spaces.MultiDiscrete([2, 2]), spaces.MultiBinary(2)):
         with pytest.raises(TaskError, match=f"must be Discrete, not {type(space).__name__}"):
             check_actions(space)
+
+
+@given(SPACES, st.integers(1, 4))
+def test_observations_are_put_together_again_from_their_rows(space: spaces.Space[Any], n: int) -> None:
+    space.seed(n)
+    flat, samples = FlatSpace.of(space), [space.sample() for _ in range(n)]
+    rows = np.array([flat.row(observation) for observation in samples])
+    for sample, row in zip(samples, rows, strict=True):
+        again = flat.observations(space, row)
+        assert space.contains(again)
+        assert naive_envs.flatten(space, again) == naive_envs.flatten(space, sample)
+    np.testing.assert_array_equal(flat.points(flat.observations(space, rows)), rows)
+
+
+def test_numbers_that_never_change_are_put_back_and_others_must_not_be_left_out() -> None:
+    space = spaces.Dict({"a": spaces.Box(np.array([0, 7]), np.array([1, 7]), dtype=np.int64)})
+    flat = FlatSpace.of(space)
+    assert len(flat.leaves) == 1
+    assert flat.observations(space, np.array([1.0]))["a"].tolist() == [1, 7]
+    two = spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Discrete(3)})
+    for left_out, message in (("b", "b was left out"), ("a", "a was left out")):
+        with pytest.raises(TaskError, match=message):
+            FlatSpace.of(two, [left_out]).observations(two, np.array([1.0]))
+    box = spaces.Box(0, 1, (2,))
+    with pytest.raises(TaskError, match="the observation was left out in part"):
+        FlatSpace.of(box, ["f1"]).observations(box, np.array([0.5]))

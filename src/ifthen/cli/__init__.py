@@ -19,6 +19,7 @@ from rich.text import Text
 from ifthen import __version__
 from ifthen.cli.check import check
 from ifthen.cli.diff import diff
+from ifthen.cli.distil import distil
 from ifthen.cli.doctor import doctor
 from ifthen.cli.evaluate import evaluate
 from ifthen.cli.explain import explain
@@ -64,7 +65,7 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(check, train, resume, evaluate, show, watch),
+    *(check, train, distil, resume, evaluate, show, watch),
     *(explain, verify, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )

@@ -242,10 +242,11 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     """Prune the policy of a finished run, write its report, and print its rules and how well they do."""
     from ifthen.explanation.reading import readable
     from ifthen.runs.folder import PRUNED, REPORT, RULES
-    from ifthen.runs.report import write_report
+    from ifthen.runs.report import command_of, write_report
 
     pruned = _pruned(learner) if settings.prune else None
-    found = write_report(run_folder, settings, learner, pruned)
+    command = command_of(settings, learner.start is not None)
+    found = write_report(run_folder, command, learner, pruned)
     task, option = learner.task, task_option(settings.task)
     ruleset = learner.ruleset if pruned is None else pruned.ruleset
     shown = readable(ruleset, task)

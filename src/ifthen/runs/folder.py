@@ -68,10 +68,13 @@ class RunFolder:
             yield
 
     @contextmanager
-    def claimed(self, settings: RunSettings, overwrite: bool, start: RuleSet | None = None) -> Iterator[None]:
+    def claimed(
+        self, settings: RunSettings | None, overwrite: bool, start: RuleSet | None = None
+    ) -> Iterator[None]:
         """Take the folder for a new run, from `start` on; raise if that would lose an older one.
 
-        Nobody else gets it before the end: nothing is deleted that a running process still needs.
+        Nobody else gets it before the end: nothing is deleted that a running process still needs. A run
+        without settings is one that cannot be resumed.
         """
         if self.path.exists() and not self.path.is_dir():
             raise OutputError(f"{self.path} is a file, not a folder. Give another --out.")
@@ -83,8 +86,8 @@ class RunFolder:
             self._begin(settings, overwrite, start)
             yield
 
-    def _begin(self, settings: RunSettings, overwrite: bool, start: RuleSet | None) -> None:
-        """Remove an older run where that is allowed, and write the settings of a new one."""
+    def check_free(self, overwrite: bool) -> list[str]:
+        """Return the files of an older run; raise if there are any that must not be replaced."""
         present = [name for name in (*FILES, START) if (self / name).exists()]
         if present and not overwrite:
             unfinished = MODEL not in present and SETTINGS in present
@@ -93,14 +96,19 @@ class RunFolder:
                 f"{self.path} already holds {'an unfinished' if unfinished else 'a'} run:{hint} "
                 "give another --out, or --overwrite to replace it."
             )
-        for name in present:
+        return present
+
+    def _begin(self, settings: RunSettings | None, overwrite: bool, start: RuleSet | None) -> None:
+        """Remove an older run where that is allowed, and write the settings of a new one, if it has any."""
+        for name in self.check_free(overwrite):
             try:
                 (self / name).unlink()
             except OSError as problem:
                 raise OutputError(f"cannot replace {self / name}: {problem.strerror}.") from None
         if start is not None:
             write_text(self / START, to_json(start))
-        write_text(self / SETTINGS, settings.to_toml())
+        if settings is not None:
+            write_text(self / SETTINGS, settings.to_toml())
 
     def settings(self, typed: Collection[str] = ()) -> RunSettings:
         """Return the settings of the run that the folder holds.

@@ -21,6 +21,7 @@ from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.system import System
+from ifthen.text_table import csv_of
 
 OPTIMAL = "optimal policy"
 LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
@@ -81,12 +82,25 @@ def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float,
     return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
 
 
+def write_finished(folder: RunFolder, system: System, command: str) -> dict[str, Evaluation]:
+    """Write all files of a run that is finished and was not pruned; return how well its policy does."""
+    write_text(folder / files.HISTORY, csv_of(system.history))
+    system.save(folder / files.MODEL)
+    return write_report(folder, command, system, None)
+
+
 def write_report(
-    folder: RunFolder, settings: RunSettings, system: System, pruned: PruneResult | None
+    folder: RunFolder, command: str, system: System, pruned: PruneResult | None
 ) -> dict[str, Evaluation]:
     """Write the rules, the pictures and the pages of a finished run; return how well its policy does.
 
     The policy is that of the pruned rules, where there are any.
+
+    Args:
+        folder: where to.
+        command: the command that repeats the run.
+        system: what has learnt.
+        pruned: the pruned rules.
     """
     learnt, task = system.ruleset, system.task
     policy = learnt if pruned is None else pruned.ruleset
@@ -107,7 +121,6 @@ def write_report(
     explains = part_of(task).fits
     if explains:
         write_text(folder / files.EXPLAINED, explain_page(policy, task, title=title))
-    command = command_of(settings, system.start is not None)
     measured = evaluations(policy, task, system.parameters.noise, system.threads)
     link = files.EXPLAINED if explains else ""
     page = report_page(system, pruned, measured, found, curve, picture, command, link)

@@ -107,3 +107,4 @@ class PPLXKeywords(SystemKeywords, total=False):
     steps: int | None
     terms: bool
     given_terms: list[str]
+    imitate: bool

@@ -72,6 +72,15 @@ class StatisticsPart(BaseModel):
     var: list[float]
 
 
+class TeacherPart(BaseModel):
+    """What a file says of a teacher, which it does not hold: its name, and whether it gave action values."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    values: bool
+
+
 class EnvironmentPart(_Part):
     """What a file says of an environment."""
 
@@ -162,6 +171,7 @@ class _Manifest(BaseModel):
     task: TaskPart
     history: Any
     start: dict[str, Any] | None = None
+    teacher: TeacherPart | None = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +188,7 @@ class Model:
     history: Records
     population: dict[str, NDArray[Any]]
     start: RuleSet | None = None
+    teacher: TeacherPart | None = None
 
 
 def write(
@@ -225,6 +236,7 @@ def read(path: Path) -> Model:
         history=_history(path, manifest.history, manifest.epoch),
         population=_under("population/", arrays),
         start=start,
+        teacher=manifest.teacher,
         **{name: getattr(manifest, name) for name in ("versions", "system", "seed", "epoch", "parameters")},
     )
 

@@ -27,13 +27,15 @@ def system_by_name(name: str) -> type[System]:
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
 
 
-def load(path: str | Path, env: Any = None, *, threads: int | None = None) -> System:
+def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int | None = None) -> System:
     """Read a trained system back from a model file; nothing in the file is ever executed.
 
     Args:
         path: the file that `save` wrote.
         env: the environment to play and learn in: an object, its id, or a function that makes it. It is
             needed if only a function or an object can make it, as files hold neither. `predict` needs none.
+        teacher: the teacher to learn on from, if there was one: files do not hold it, and `predict` and
+            `evaluate` do without.
         threads: how many threads further learning may use, all cores where None.
     """
     checked_threads(threads)
@@ -47,6 +49,9 @@ def load(path: str | Path, env: Any = None, *, threads: int | None = None) -> Sy
     if env is not None:
         model = dataclasses.replace(model, task=played_in(model.task, env))
     try:
-        return system_by_name(model.system).from_model(model, threads)
+        system = system_by_name(model.system).from_model(model, threads)
     except (ParameterError, RuleError) as problem:
         raise ModelFileError(f"{path} holds an impossible model: {problem}") from None
+    if teacher is not None:
+        system.set_teacher(teacher)
+    return system

@@ -116,6 +116,7 @@ class System(Shown, ABC):
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
+        self.taught: model_file.TeacherPart | None = None
         self._now: Moment | None = None
         self.asked_to_stop: Callable[[], bool] = lambda: False
         """Asked now and then by long work before epoch 0, where callbacks are not called yet."""
@@ -145,6 +146,10 @@ class System(Shown, ABC):
         )
         other._now, other.asked_to_stop = self._now, self.asked_to_stop
         self.__dict__ = other.__dict__  # nothing is left of simulators that play the old one
+
+    def set_teacher(self, teacher: Any) -> None:
+        """Learn on from a teacher, which files do not hold, or raise where the system takes none."""
+        raise ParameterError(f"{self.name} takes no teacher: use PPL-X.")
 
     @classmethod
     def list_parameters(cls) -> list[tuple[str, Any, str]]:
@@ -405,6 +410,8 @@ class System(Shown, ABC):
         }
         if self.start is not None:
             manifest["start"] = self.start.to_dict()
+        if self.taught is not None:
+            manifest["teacher"] = self.taught.model_dump()
         model_file.write(Path(path), manifest, self.task, self.saved_arrays(population))
 
     @classmethod
@@ -423,12 +430,13 @@ class System(Shown, ABC):
         path: str | Path,
         env: Any = None,
         *,
+        teacher: Any = None,
         threads: int | None = None,
     ) -> Self:
         """Read a system of this kind back from `save`'s file; see `ifthen.load`."""
         from ifthen.systems.registry import load
 
-        system = load(path, env, threads=threads)
+        system = load(path, env, teacher=teacher, threads=threads)
         if not isinstance(system, cls):
             raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
         return system

@@ -177,6 +177,36 @@ class FlatSpace:
             shape = ()  # which `row` will refuse
         return self._filled(observation, shape[:1] if len(shape) == len(first.shape) + 1 else ())
 
+    def observations(self, space: Space[Any], rows: NDArray[np.float64]) -> Any:
+        """Return what `points` was given: an observation for `(features,)`, a batch for `(n, features)`.
+
+        Numbers that can have one value only have it again. Raises where other numbers were left out.
+
+        Args:
+            space: the observation space.
+            rows: the numbers of observations.
+        """
+        parts, batch = {part.path: part for part in self.parts}, rows.shape[:-1]
+
+        def built(inner: Space[Any], path: Path) -> Any:
+            if isinstance(inner, spaces.Dict):
+                return {key: built(own, (*path, key)) for key, own in inner.spaces.items()}
+            if isinstance(inner, spaces.Tuple):
+                return tuple(built(own, (*path, i)) for i, own in enumerate(inner.spaces))
+            if path not in parts:
+                raise TaskError(f"observations cannot be put together: {_lost(path)} was left out.")
+            part = parts[path]
+            low, high = (end.ravel() for end in _bounds(inner, part.label))
+            numbers = np.broadcast_to(low, (*batch, low.size)).astype(part.dtype)
+            seen = np.arange(low.size) if part.kept is None else np.array(part.kept, np.int64)
+            if (np.delete(low, seen) != np.delete(high, seen)).any():
+                raise TaskError(f"observations cannot be put together: {_lost(path)} was left out in part.")
+            numbers[..., seen] = rows[..., part.columns].astype(part.dtype)
+            shaped = numbers.reshape((*batch, *part.shape))
+            return shaped[()] if isinstance(inner, spaces.Discrete) else shaped
+
+        return built(space, ())
+
     def is_whole(self, i: int) -> bool:
         """Return whether number i of a row is always whole."""
         return any(
@@ -299,6 +329,11 @@ def _numbers(observation: Any, part: Part, batch: tuple[int, ...]) -> NDArray[np
             f"observations must have numbers of type {part.dtype} at {part.label}, not {given!r}: {HINT}"
         )
     return numbers
+
+
+def _lost(path: Path) -> str:
+    """Return a path in words."""
+    return ".".join(map(str, path)) or "the observation"
 
 
 def _at(observation: Any, path: Path) -> Any:

@@ -17,6 +17,7 @@ from ifthen.systems.pplx.q_network import (
     CUT,
     HIDDEN,
     LOOKAHEAD,
+    NO_ADVICE,
     TERMINAL,
     Layers,
     Memory,
@@ -166,23 +167,23 @@ def test_slopes_are_what_finite_differences_say(seed: int) -> None:
 
 def drawn(seed: int, memory: Memory, n: int, gamma: float = 0.9) -> tuple[Any, ...]:
     """Return what a batch of n steps holds."""
-    x, y, taken = units(n, FEATURES), units(n, FEATURES), np.zeros(n, np.int64)
+    x, y, taken, after = units(n, FEATURES), units(n, FEATURES), np.zeros(n, np.int64), np.zeros(n, np.int64)
     rewards, factors = np.zeros(n, np.float32), np.zeros(n, np.float32)
-    draw_batch(key_of(seed), memory, len(memory.moves), SCALE, gamma, x, y, taken, rewards, factors)
-    return x, y, taken, rewards, factors
+    draw_batch(key_of(seed), memory, len(memory.moves), SCALE, gamma, x, y, taken, after, rewards, factors)
+    return x, y, taken, after, rewards, factors
 
 
 @pytest.mark.oracle
 @given(numbers)
 def test_batches_are_drawn_as_by_the_oracle(seed: int) -> None:
     memory, n = memory_of(seed), 20
-    x, y, taken, rewards, factors = drawn(seed, memory, n)
+    x, y, taken, after, rewards, factors = drawn(seed, memory, n)
     for i in range(n):
         own = int(key_of(seed)), i, memory, len(memory.moves), 0.9, LOOKAHEAD
-        s, after, total, factor = naive_values.drawn_step(*own)
+        s, later, total, factor = naive_values.drawn_step(*own)
         assert x[i] == pytest.approx(naive_values.scaled(memory.points[s], SCALE), abs=1e-5)
-        assert y[i] == pytest.approx(naive_values.scaled(memory.points[after], SCALE), abs=1e-5)
-        assert taken[i] == memory.moves[s]
+        assert y[i] == pytest.approx(naive_values.scaled(memory.points[later], SCALE), abs=1e-5)
+        assert (taken[i], after[i]) == (memory.moves[s], later)
         assert (rewards[i], factors[i]) == pytest.approx((total * SCALE.reward, factor), abs=1e-5)
 
 
@@ -194,7 +195,7 @@ def test_steps_are_remembered_whole_and_no_batch_crosses_episodes(seed: int, par
     assert len(memory.moves) == sum(len(e.actions) + 1 for e in played)
     ends = memory.moves[memory.moves < 0].tolist()
     assert ends == [TERMINAL if e.ending == TERMINATED else CUT for e in played]
-    x, y, taken, _, factors = drawn(seed, memory, 200)
+    x, y, taken, _, _, factors = drawn(seed, memory, 200)
     assert (taken >= 0).all()
     (episode, step), (same, later) = (
         np.round(part[:, :2] * SCALE.spread[:2] + SCALE.centre[:2]).astype(int).T for part in (x, y)
@@ -222,18 +223,21 @@ def test_weights_step_down_as_by_adam(seed: int) -> None:
 
 
 @pytest.mark.oracle
-def test_updates_go_the_oracles_way() -> None:
+@pytest.mark.parametrize("advised", [False, True])
+def test_updates_go_the_oracles_way(advised: bool) -> None:
     memory, nets = memory_of(3), np.zeros((4, weights_of(FEATURES, ACTIONS)), np.float32)
     nets[0], nets[1] = network(1), network(2)
     own = memory, len(memory.moves), SCALE, 0.95, 1e-3, 3, ACTIONS
-    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, q_network)
-    assert train(key_of(1), *own, nets) == pytest.approx(missed, rel=1e-3)
+    some = np.random.default_rng(1).integers(-1, ACTIONS, len(memory.moves)).astype(np.int16)
+    advice = some if advised else NO_ADVICE
+    expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, q_network)
+    assert train(key_of(1), *own, nets, advice) == pytest.approx(missed, rel=1e-3)
     # Adam makes much of tiny slopes: those that differ by rounding may move a weight by a full step.
     np.testing.assert_allclose(nets[0], expected[0], atol=3 * 1e-3)
     assert np.abs(nets[0] - expected[0]).mean() < 1e-5
     for made, wanted in zip(nets[1:], expected[1:], strict=True):
         np.testing.assert_allclose(made, wanted, rtol=1e-3, atol=1e-4)
-    assert train(key_of(1), *own[:-2], 0, ACTIONS, nets) == 0.0
+    assert train(key_of(1), *own[:-2], 0, ACTIONS, nets, advice) == 0.0
 
 
 def test_updates_find_the_values_of_a_chain() -> None:
@@ -248,7 +252,7 @@ def test_updates_find_the_values_of_a_chain() -> None:
     fill_network(key_of(0), FEATURES, 2, nets[0])
     nets[1] = nets[0]
     plain_scale = Scale(np.zeros(3, np.float32), np.ones(3, np.float32), 1.0)
-    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 1500, 2, nets)
+    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 1500, 2, nets, NO_ADVICE)
     q = action_values(nets[0], plain_scale, way, 2)
     assert q == pytest.approx(np.array([[0.25, 0.2], [0.5, 0.2], [1.0, 0.2]]), abs=0.05)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from ifthen.randomness import stream
 from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx.drafts import Draft
+from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
+from ifthen.systems.pplx.teacher import Teacher
 
 Floats = NDArray[np.float64]
 LEARNT_ON = 1000
@@ -29,7 +33,7 @@ KEPT = 60
 """The lists that are kept."""
 
 
-Policy = NDArray[np.float32] | Draft | None
+Policy = NDArray[np.float32] | Draft | Teacher | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Explorer:
         elif isinstance(self.policy, Draft):
             does = lists.actions_at(self.policy, np.clip(points, *self.ranges))
             q = np.eye(self.actions, dtype=np.float32)[does]
+        elif isinstance(self.policy, Teacher):
+            q = np.eye(self.actions, dtype=np.float32)[np.maximum(self.policy.actions(points), 0)]
         else:
             assert self.scale is not None
             q = action_values(self.policy, self.scale, points, self.actions)
@@ -68,6 +74,8 @@ class Bench:
         quota: the steps that the epoch may take.
         plenty: how many times as many episodes as usual are played, because they are short.
         given_terms: `(given, features)`: the coefficients of terms that the user gave; none where None.
+        teacher: what lists imitate in place of the network, if anything.
+        imitates: whether lists are scored by how well they do that, and not by their returns.
     """
 
     def __init__(
@@ -78,7 +86,10 @@ class Bench:
         quota: float,
         plenty: int = 1,
         given_terms: Floats | None = None,
+        teacher: Teacher | None = None,
+        imitates: bool = False,
     ) -> None:
+        self.teacher, self.imitates = teacher, imitates
         self.simulator, self.task, self.quota, self.plenty = simulator, simulator.task, quota, plenty
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
@@ -123,7 +134,7 @@ class Bench:
         """Return episodes with a share of random actions, step by step.
 
         Args:
-            policy: a network, a list, or None for random actions alone.
+            policy: a network, a list, a teacher, or None for random actions alone.
             share: how often a random action begins.
             seeds: where episodes begin.
             key: the stream that random actions are drawn from.
@@ -133,7 +144,15 @@ class Bench:
             return []
         n, held = len(seeds), np.zeros((len(seeds), 2), np.int64)
         own = policy, scale, self.task.ranges, self.task.n_actions, share, key, np.zeros(n, np.int64), held
-        return self._counted(self.simulator.record_each(Explorer(*own), seeds))
+        return self._counted(self._player(policy).record_each(Explorer(*own), seeds))
+
+    def _player(self, policy: Policy) -> EnvSimulator:
+        """Return what plays a policy: a teacher is not sent to other processes."""
+        return self._alone if isinstance(policy, Teacher) else self.simulator
+
+    @cached_property
+    def _alone(self) -> EnvSimulator:
+        return environment_simulator(self.task) if self.simulator.threads > 1 else self.simulator
 
     def _counted(self, episodes: list[Trajectory]) -> list[Trajectory]:
         self.steps += sum(len(episode.actions) for episode in episodes)
@@ -173,13 +192,22 @@ class Bench:
         return self.task.choosing(self.affordable(CHOOSING_TAKES * known.budget, known, 5, most))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
-        """Return what each action gives away at points, by the best network, `(n, actions)`."""
-        q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions).astype(np.float64)
+        """Return what each action gives away at points, by teacher or network, `(n, actions)`."""
+        if self.teacher is not None:
+            return self.teacher.costs(points, partial(self._values, known))
+        q = self._values(known, points)
         lost: Floats = q.max(axis=1, keepdims=True) - q
         return lost
 
+    def _values(self, known: Knowledge, points: Floats) -> Floats:
+        """Return the action values at points by the best network, `(n, actions)`."""
+        q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions)
+        return q.astype(np.float64)
+
     def scored(self, known: Knowledge) -> Knowledge:
         """Return what is known once all lists have played on the seeds for choosing."""
+        if self.imitates:
+            return self._compared(known, known.drafts)
         new = np.flatnonzero(~np.isfinite(known.scores))
         if not len(new):
             return known
@@ -192,6 +220,8 @@ class Bench:
         drafts = known.drafts
         keys = {draft.key() for draft in drafts}
         fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
+        if self.imitates:
+            return _kept(self._compared(known, [*drafts, *fresh]))
         if not fresh:
             return known
         seeds, returns = self.choosing(known), np.zeros((len(fresh), 0))
@@ -202,12 +232,27 @@ class Bench:
             fresh, returns = [fresh[i] for i in going], returns[going]
             if not fresh:
                 return known
-        more = known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)])
-        front = more.front
-        rest = [int(i) for i in np.argsort(-more.scores, kind="stable") if i not in front]
-        kept = [0, *(i for i in [*front, *rest] if i != 0)][:KEPT]
-        drafts = more.drafts
-        return more.with_drafts([drafts[i] for i in kept], more.fitness[kept])
+        return _kept(known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)]))
+
+    def _compared(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
+        """Return what is known with these lists, scored by how well they imitate where lists have gone.
+
+        A score is 1 − what a list gives away, as a share of what the worst actions would. These points
+        change, so that all lists are scored again.
+        """
+        points = known.visited
+        costs = self.costs(known, points)
+        worst = float(costs.max(axis=1).mean()) or 1.0
+        scores = [1 - regret(draft, points, costs) / worst for draft in drafts]
+        return known.with_drafts(drafts, [[score, 0.0] for score in scores])
+
+
+def _kept(known: Knowledge) -> Knowledge:
+    """Return what is known without lists beyond KEPT: the first one stays, and the best."""
+    front, drafts = known.front, known.drafts
+    rest = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
+    kept = [0, *(i for i in [*front, *rest] if i != 0)][:KEPT]
+    return known.with_drafts([drafts[i] for i in kept], known.fitness[kept])
 
 
 def _mean_and_deviation(returns: Floats) -> Floats:

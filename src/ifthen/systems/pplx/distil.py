@@ -17,12 +17,15 @@ from ifthen.systems.pplx.bench import MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.taught import teachers_states
 from ifthen.systems.pplx.tree import grow_tree
 from ifthen.systems.pplx.values import learn_on
 
 Floats = NDArray[np.float64]
 SIZES, PLAIN_SIZES = (4, 6, 9, 13), (6,)
 """Leaves of the trees; of those that compare features alone, beside trees with terms."""
+SHORT_SIZES = (2, 3)
+"""Leaves of more trees where there is a teacher: the shortest lists are then grown, too, not only cut."""
 VARIANTS = 2
 """Trees of each size in a round; those are kept that give away least."""
 NEW_TERMS = 60
@@ -39,7 +42,7 @@ BY_NETWORK = 10
 EPISODES = 5
 """Episodes of each list in a round, at most."""
 TRIED = 2
-"""The lists of a round that may be kept."""
+"""The lists of a round that may be kept; with a teacher all, as the best list of every size is wanted."""
 FITTED_ON, CHANGES = 3000, 20_000
 """Points and changes of fitting."""
 
@@ -53,16 +56,21 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
         first: whether this is the first round.
         terms: whether to look for sums of features to compare, besides those that the user gave.
     """
-    if first:
+    if first and bench.teacher is not None:
+        states, score = teachers_states(bench, known, bench.teacher)
+        known = known._replace(states=bench.some(states, MOST_STATES).astype(np.float32))
+        known = known.with_clock(network_return=score)
+    elif first:
         known = known._replace(states=network_states(bench, known))
     points = known.visited
     costs = bench.costs(known, points)
     given = bench.given_terms
-    plain = distilled(points, costs, given, PLAIN_SIZES if terms else SIZES)
+    sizes = SIZES if bench.teacher is None else SHORT_SIZES + SIZES
+    plain = distilled(points, costs, given, PLAIN_SIZES if terms else sizes)
     made = fits(bench, "fit plain", plain, given, points, costs)
     if terms:
         often, known_terms = usefulness(plain), np.vstack([known.useful, given])
-        own = best_distilled(bench, points, costs, often, known_terms)
+        own = best_distilled(bench, points, costs, often, known_terms, sizes)
         new = random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)
         made += fits(bench, "fit", own, np.vstack([known_terms, new]), points, costs)
     made = list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
@@ -90,7 +98,8 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
         points += [bench.clipped(bench.some(episode.points, FROM_AN_EPISODE)) for episode in episodes]
         played += episodes
         returns.append(float(np.mean([episode.rewards.sum() for episode in episodes])))
-    best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:TRIED]]
+    tried = TRIED if bench.teacher is None else len(made)
+    best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
     known = learn_on(bench, bench.seen(known, np.vstack(points)), played)
     return bench.tried(known, best)
 
@@ -117,7 +126,9 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
     return [tidy(draft_of(trees[n - 1], terms, points.shape[1])) for n in leaves]
 
 
-def best_distilled(bench: Bench, points: Floats, costs: Floats, useful: Floats, terms: Floats) -> list[Draft]:
+def best_distilled(
+    bench: Bench, points: Floats, costs: Floats, useful: Floats, terms: Floats, sizes: tuple[int, ...]
+) -> list[Draft]:
     """Return for each size the list that gives away least, of several with other terms to choose from.
 
     Args:
@@ -126,13 +137,14 @@ def best_distilled(bench: Bench, points: Floats, costs: Floats, useful: Floats, 
         costs: `(n, actions)`.
         useful: `(features,)`: how often each feature should be drawn for a term.
         terms: `(terms, features)`: terms that trees have used or the user gave, which all may use.
+        sizes: leaves of the trees that lists are read off.
     """
     found = []
     for _ in range(VARIANTS):
         tried = random_terms(bench.draws, points.std(axis=0), useful, NEW_TERMS)
-        found.append(distilled(points, costs, np.unique(np.vstack([tried, terms]), axis=0), SIZES))
-    sizes = zip(*found, strict=False)
-    return [min(own, key=lambda draft: regret(draft, points, costs)) for own in sizes]
+        found.append(distilled(points, costs, np.unique(np.vstack([tried, terms]), axis=0), sizes))
+    same_size = zip(*found, strict=False)
+    return [min(own, key=lambda draft: regret(draft, points, costs)) for own in same_size]
 
 
 def usefulness(drafts: list[Draft]) -> Floats:

@@ -32,6 +32,8 @@ class Learner(ABC):
     """The share of the best list's gain that a shorter one may give up, where nobody says."""
     shortens: ClassVar[bool]
     """Whether lists are shortened by playing."""
+    takes_teachers: ClassVar[bool] = False
+    """Whether lists can imitate a teacher."""
 
     def __init__(self, system: PPLX) -> None:
         self.system, self.parameters = system, system.parameters

@@ -8,6 +8,7 @@ the best lists are shortened and tuned by playing. What a phase may spend is a s
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +34,7 @@ from ifthen.systems.pplx.parameters import PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
 from ifthen.systems.pplx.search import choose, shorten, tune
+from ifthen.systems.pplx.taught import learn_teachers_values
 from ifthen.systems.pplx.values import learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
@@ -63,6 +65,8 @@ PROBES, PROBE_STEPS, MOST_PROBES = 4, 200, 100
 """Episodes with random actions before anything is learnt; more of them until so many steps are taken."""
 TIMED = 0.3
 """How many seconds of play the speed rests on, at least."""
+IMITATION = "share of the possible cost that is avoided"
+"""What the scores of lists are that only imitate."""
 MEASURED_ON, MEASURING_TAKES = 100, 0.005
 """The episodes behind the history's performance, and the share of the plan's steps that they may take."""
 
@@ -70,7 +74,7 @@ MEASURED_ON, MEASURING_TAKES = 100, 0.005
 class OnEnvironment(Learner):
     """Learns in an environment."""
 
-    knee, shortens = 0.01, True
+    knee, shortens, takes_teachers = 0.01, True, True
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -112,29 +116,45 @@ class OnEnvironment(Learner):
         return [] if start is None else [lists.draft_from(start)]
 
     @property
+    def plan(self) -> dict[int, int]:
+        """The phases and their epochs: a teacher saves the first one, and the second one if it has values."""
+        taught = self.system.taught
+        saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
+        saved |= {SEARCH} if self.parameters.imitate else set()
+        return {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
+
+    @property
     def epochs(self) -> int:
         """The length of the plan."""
-        return sum(EPOCHS.values())
+        return sum(self.plan.values())
+
+    @property
+    def imitation(self) -> int:
+        """The epochs before lists are searched for by their returns."""
+        return self.epochs - self.plan.get(SEARCH, 0)
 
     @staticmethod
-    def phase(epoch: int) -> tuple[int, int]:
-        """Return the phase of an epoch, and its number there; the search goes on after the plan."""
+    def phase(epoch: int, plan: Mapping[int, int] = EPOCHS) -> tuple[int, int]:
+        """Return the phase of an epoch, and its number there; the last phase goes on after the plan."""
         phase, place = BEGINNING, epoch - 1
-        for phase, epochs in EPOCHS.items():
-            if epoch == 0 or place < epochs or phase == SEARCH:
+        for phase, epochs in plan.items():
+            if epoch == 0 or place < epochs or phase == max(plan):
                 break
             place -= epochs
         return (phase, place) if epoch else (BEGINNING, 0)
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
-        return WORDS[self.phase(epoch)[0]]
+        return WORDS[self.phase(epoch, self.plan)[0]]
 
     @staticmethod
-    def quota(phase: int, place: int, budget: float) -> float:
+    def quota(phase: int, place: int, budget: float, plan: Mapping[int, int] = EPOCHS) -> float:
         """Return the steps that an epoch may take."""
-        steps = {own: share * budget for own, share in SHARES.items()}
-        steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
+        steps = {own: share * budget for own, share in SHARES.items() if own in plan}
+        if VALUES in plan:
+            steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
+        if SEARCH not in plan:
+            steps[DISTIL] = budget - steps.get(VALUES, 0.0)
         if phase != SEARCH:
             return steps[phase] / EPOCHS[phase]
         left = budget - sum(steps.values())
@@ -142,14 +162,16 @@ class OnEnvironment(Learner):
 
     def allowed(self, epoch: int, budget: float, taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more."""
-        planned = [self.quota(*self.phase(e), budget) for e in range(epoch, max(self.epochs, epoch) + 1)]
+        epochs, plan = range(epoch, max(self.epochs, epoch) + 1), self.plan
+        planned = [self.quota(*self.phase(e, plan), budget, plan) for e in epochs]
         share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
         given = coefficients((*self.task.features, *self.given_terms))
-        return Bench(self.simulator, self.system.seed, epoch, quota, plenty, given)
+        own = plenty, given, self.system.teacher, self.parameters.imitate
+        return Bench(self.simulator, self.system.seed, epoch, quota, *own)
 
     def begin(self, progress_bar: bool) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
@@ -175,7 +197,6 @@ class OnEnvironment(Learner):
             fitness=np.array(unplayed(first)),
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf]),
         )
-        bench.plenty = known.plenty
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
 
@@ -190,10 +211,14 @@ class OnEnvironment(Learner):
         known, error, epoch = population, None, int(before["epoch"]) + 1
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
-        phase, place = self.phase(epoch)
+        phase, place = self.phase(epoch, self.plan)
         bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
+        if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
+            known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
         if phase == SCRATCH:
             known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
+        elif phase == VALUES and bench.teacher is not None:
+            known, error = learn_teachers_values(bench, known, bench.teacher, place, EPOCHS[VALUES])
         elif phase == VALUES:
             known, error = learn_values(bench, known, place, EPOCHS[VALUES])
         elif phase == DISTIL or ROUNDS[place % len(ROUNDS)] == DISTILLING:
@@ -219,7 +244,7 @@ class OnEnvironment(Learner):
         chosen = self.system.chosen(front)
         return {
             "epoch": epoch,
-            "phase": self.phase(epoch)[0],
+            "phase": self.phase(epoch, self.plan)[0],
             **self.measures(chosen, known, bench),
             "chosen_rules": chosen.rules,
             "chosen_tests": chosen.tests,
@@ -251,7 +276,8 @@ class OnEnvironment(Learner):
             Point(lists.ruleset(drafts[i], self.task, self.given_terms), *fitness[i])
             for i in population.front
         ]
-        return Front.of(points, "return on the seeds for choosing")
+        scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
+        return Front.of(points, scored)
 
     def arrays(self, population: Knowledge) -> dict[str, NDArray[Any]]:
         """Return the arrays of a population for a file."""

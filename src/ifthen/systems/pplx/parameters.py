@@ -58,3 +58,7 @@ class PPLXParameters(Parameters):
         "In environments: sums of features that rules may compare, each with a name and a unit, such as "
         "'tilt error [rad] = 0.5*x + x velocity - angle'.",
     )
+    imitate: bool = setting(
+        False,
+        "With a teacher: lists are scored by how well they imitate it, not by their returns, and not tuned.",
+    )

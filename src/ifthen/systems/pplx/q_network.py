@@ -31,6 +31,8 @@ FIRST_OUTPUT = 0.1
 """The last layer begins small, so that all actions begin alike."""
 TERMINAL, CUT = -1, -2
 """What stands for an action behind the last step of an episode: it ended for good, or was truncated."""
+NO_ADVICE = np.zeros(0, np.int16)
+"""For `train`: the best action follows everywhere."""
 
 
 class Memory(NamedTuple):
@@ -165,10 +167,11 @@ def draw_batch(
     x: Floats32,
     y: Floats32,
     taken: NDArray[np.int64],
+    after: NDArray[np.int64],
     rewards: Floats32,
     factors: Floats32,
 ) -> None:
-    """Draw steps: the scaled points before and after, the action, the rewards between, and a factor.
+    """Draw steps: the scaled points before and after, the action, the row after, the rewards, and a factor.
 
     The factor of what follows is γ to the number of steps between, and 0 where the episode ended for good.
     """
@@ -185,7 +188,7 @@ def draw_batch(
         for d in range(x.shape[1]):
             x[i, d] = (memory.points[s, d] - scale.centre[d]) / scale.spread[d]
             y[i, d] = (memory.points[at, d] - scale.centre[d]) / scale.spread[d]
-        taken[i], rewards[i] = memory.moves[s], total * scale.reward
+        taken[i], after[i], rewards[i] = memory.moves[s], at, total * scale.reward
         factors[i] = 0.0 if memory.moves[at] == TERMINAL else factor
 
 
@@ -244,6 +247,7 @@ def train(
     updates: int,
     actions: int,
     nets: Floats32,
+    advice: NDArray[np.int16],
 ) -> float:
     """Improve a network by updates on steps drawn at random; return the mean absolute error.
 
@@ -257,6 +261,8 @@ def train(
         updates: how many.
         actions: the number of actions.
         nets: `(4, weights)`: the network, the target that values what follows, Adam's slopes and squares.
+        advice: `(known,)`: the action that follows in each row; the best one where it is negative, and
+            everywhere where the array is empty.
     """
     features = memory.points.shape[1]
     own, target = layers(nets[0], features, actions), layers(nets[1], features, actions)
@@ -268,9 +274,9 @@ def train(
     q, ahead = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
     worth, dq = np.empty((BATCH, actions), np.float32), np.empty((BATCH, actions), np.float32)
     rewards, factors = np.empty(BATCH, np.float32), np.empty(BATCH, np.float32)
-    taken, missed = np.empty(BATCH, np.int64), 0.0
+    taken, after, missed = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64), 0.0
     for update in range(updates):
-        draw_batch(fold(key, update), memory, known, scale, gamma, x, y, taken, rewards, factors)
+        draw_batch(fold(key, update), memory, known, scale, gamma, x, y, taken, after, rewards, factors)
         forward(own, y, g1, g2, ahead)
         forward(target, y, g1, g2, worth)
         forward(own, x, h1, h2, q)
@@ -280,6 +286,8 @@ def train(
             for a in range(1, actions):
                 if ahead[i, a] > ahead[i, best]:
                     best = a
+            if len(advice) > 0 and advice[after[i]] >= 0:
+                best = int(advice[after[i]])
             error = q[i, taken[i]] - (rewards[i] + factors[i] * worth[i, best])
             missed += abs(error)
             dq[i, taken[i]] = min(max(error, -LARGEST_ERROR), LARGEST_ERROR) / BATCH

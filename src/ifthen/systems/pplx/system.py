@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from numpy.typing import NDArray
 
@@ -11,14 +11,16 @@ from ifthen.errors import ParameterError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.front import Front, Point
-from ifthen.systems.model_file import Model
+from ifthen.systems.model_file import Model, TeacherPart
 from ifthen.systems.pittsburgh_system import checked_start
 from ifthen.systems.pplx.learner import Learner, Population
 from ifthen.systems.pplx.on_env import OnEnvironment
 from ifthen.systems.pplx.on_table import OnTable
 from ifthen.systems.pplx.parameters import MOST_RULES, PPLXParameters
+from ifthen.systems.pplx.teacher import Teacher, as_teacher
 from ifthen.systems.records import Record
 from ifthen.systems.system import Goal, System
+from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -34,6 +36,9 @@ class PPLX(System):
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a decision list to begin with; random rules only where None.
+        teacher: in environments, a policy to learn from: a ruleset, a trained system or its file, a function
+            of an observation that returns an action or the values of all actions, or a model of
+            Stable-Baselines3 or its file. See docs/pplx.md.
         parameters: by name; see `PPLXParameters`.
     """
 
@@ -44,9 +49,56 @@ class PPLX(System):
     has_order = True
     parameters: PPLXParameters
 
-    if TYPE_CHECKING:
+    def __init__(self, task: Any, *, teacher: Any = None, **keywords: Unpack[PPLXKeywords]) -> None:
+        super().__init__(task, **keywords)
+        self.teacher: Teacher | None = None
+        if teacher is not None:
+            self.set_teacher(teacher)
 
-        def __init__(self, task: Any, **keywords: Unpack[PPLXKeywords]) -> None: ...
+    def set_teacher(self, teacher: Any) -> None:
+        """Learn on from a teacher, which files do not hold; see the class for what it can be."""
+        if not self._kind.takes_teachers:
+            raise ParameterError(
+                f"teachers are for environments, and {self.task.name} is a table of states, of which PPL-X "
+                "learns the values itself. Give a decision list to begin with as start=…; "
+                "ifthen.shortest_decision_list(policy, task) gives the shortest list that acts as a policy "
+                "does."
+            )
+        own = as_teacher(teacher, cast(EnvTask, self.task))
+        if self.taught is not None and self.taught.values != own.has_values:
+            has, now = ("action values", "actions only")[:: 1 if self.taught.values else -1]
+            raise ParameterError(
+                f"this {self.name} was taught by {self.taught.name}, which gives {has}, and {own.name} gives "
+                f"{now}: give the same teacher again."
+            )
+        if self.taught is None and self.started:
+            raise ParameterError(
+                f"this {self.name} has learnt without a teacher so far: begin anew with one."
+            )
+        self.teacher, self.taught = own, TeacherPart(name=own.name, values=own.has_values)
+
+    def set_env(self, env: Any) -> None:
+        """Go on in an environment that is given; a teacher stays."""
+        teacher, taught = self.teacher, self.taught
+        super().set_env(env)
+        self.teacher, self.taught = teacher, taught
+
+    @classmethod
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
+        """Build the system that a model file describes; its teacher, if it had one, is not in the file."""
+        system = super().from_model(model, threads)
+        system.taught = model.teacher
+        return system
+
+    def _check_teacher(self) -> None:
+        """Raise where a teacher is missing."""
+        if self.taught is None and self.parameters.imitate:
+            raise ParameterError("imitate=True needs a teacher to imitate: give teacher=….")
+        if self.taught is not None and self.teacher is None:
+            raise ParameterError(
+                f"this {self.name} was taught by {self.taught.name}, and files hold no teachers. It predicts "
+                "without, but needs it to learn on: ifthen.load(path, teacher=…)."
+            )
 
     def fill_parameters(self, parameters: Any) -> Any:
         """Fill in what was left to the task, and raise where a parameter does not fit it."""
@@ -90,10 +142,12 @@ class PPLX(System):
 
     def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
         """Return the initial population."""
+        self._check_teacher()
         return self.learner.begin(progress_bar)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Go one step of the plan on."""
+        self._check_teacher()
         return self.learner.advance(population, before, goal)
 
     @property

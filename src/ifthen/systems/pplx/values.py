@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import train
+from ifthen.systems.pplx.q_network import NO_ADVICE, train
 from ifthen.tasks.gym_task import EnvTask
 
 Floats = NDArray[np.float64]
@@ -58,7 +58,7 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
         rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
         key, updates = bench.key("train", before), int(per_step * (bench.steps - before))
         own = known.memory, len(known.moves), known.scaling, gamma, rate, updates, bench.task.n_actions
-        errors.append(float(train(key, *own, nets[:4])))
+        errors.append(float(train(key, *own, nets[:4], NO_ADVICE)))
     known = known._replace(nets=nets)
     if place >= TESTED_FROM * epochs:
         known = keep_if_best(bench, known)
@@ -71,11 +71,14 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
 
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
-    known, nets = known.told(episodes), known.nets.copy()
+    known, nets, teacher = known.told(episodes), known.nets.copy(), bench.teacher
+    if teacher is not None and teacher.has_values:
+        return known.forgetting()  # there is nothing to learn
     if len(known.moves) == sum(len(episode.actions) + 1 for episode in episodes):
         return known.forgetting()  # nothing was kept of the steps before: the plan is over
     own = known.memory, len(known.moves), known.scaling, discount(bench.task), LAST_RATE
-    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4])
+    advice = NO_ADVICE if teacher is None else teacher.advice(known.points)
+    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice)
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 

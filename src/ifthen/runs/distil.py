@@ -1,0 +1,269 @@
+"""Distillation: short lists that imitate a teacher, and how well they do it.
+
+Fidelity is measured on test seeds, on the states that a list visits and on those that the teacher visits.
+Mistakes differ: most are harmless. So fidelity is also weighted by what a mistake costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.checks import whole_number
+from ifthen.digits import in_units, interval_in_words, plural
+from ifthen.environments.make import TaskLike, as_task
+from ifthen.explanation.read import SUFFIXES, read_ruleset
+from ifthen.notebook import Part, Shown
+from ifthen.parallel import checked_threads
+from ifthen.rules.decision_list import DecisionList
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.simulator import Evaluation, deviation_of
+from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Trajectory
+from ifthen.systems.front import Front, Point
+from ifthen.systems.pplx.on_env import OnEnvironment
+from ifthen.systems.pplx.system import PPLX
+from ifthen.systems.pplx.teacher import Teacher
+from ifthen.systems.system import Callback
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.text_table import TextTable
+
+Floats = NDArray[np.float64]
+MOST_EPISODES = 10_000
+COMPARED = 20_000
+"""Fidelity is measured at no more states than this."""
+
+
+class Fidelity(NamedTuple):
+    """How well a list imitates a teacher at some states."""
+
+    same: float
+    """The share of states in which both take the same action."""
+    kept: float
+    """1 − what the list's mistakes cost, as a share of what the worst actions would cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Imitation:
+    """One list of a front, beside the teacher.
+
+    Args:
+        point: the list, with its score on the seeds for choosing.
+        evaluation: its returns on test seeds.
+        on_own: its fidelity on the states that it visits.
+        on_teachers: its fidelity on the states that the teacher visits.
+    """
+
+    point: Point
+    evaluation: Evaluation
+    on_own: Fidelity
+    on_teachers: Fidelity
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistilResult(Shown):
+    """Lists that imitate a teacher.
+
+    Args:
+        system: the system that has learnt them.
+        teacher: the teacher's name.
+        teacher_evaluation: the teacher's returns on test seeds.
+        chosen: the list that was asked for.
+        imitations: the best list of each length.
+    """
+
+    system: PPLX
+    teacher: str
+    teacher_evaluation: Evaluation
+    chosen: Imitation
+    imitations: tuple[Imitation, ...]
+
+    @property
+    def ruleset(self) -> DecisionList:
+        """The list that was asked for."""
+        return self.chosen.point.ruleset
+
+    @property
+    def front(self) -> Front:
+        """The best list of each length."""
+        return self.system.front
+
+    def tables(self) -> list[TextTable]:
+        """Return the returns, the fidelity and the front."""
+        own, name = self.chosen, plural(self.chosen.point.rules, "rule")
+        seeds = plural(self.teacher_evaluation.episodes, "test seed")
+        returns = tuple(
+            (who, in_units(found.performance), interval_in_words(found.interval, found.performance))
+            for who, found in ((self.teacher, self.teacher_evaluation), (name, own.evaluation))
+        )
+        fidelity = tuple(
+            (f"states that {who}", f"{found.same:.1%}", f"{found.kept:.1%}")
+            for who, found in (("the list visits", own.on_own), ("the teacher visits", own.on_teachers))
+        )
+        front = tuple(
+            (
+                str(each.point.rules),
+                str(each.point.tests),
+                in_units(each.evaluation.performance, self.teacher_evaluation.performance),
+                f"{each.on_own.same:.1%}",
+                f"{each.on_own.kept:.1%}",
+            )
+            for each in self.imitations
+        )
+        task = self.system.task.name
+        return [
+            TextTable(f"{task}: mean return on {seeds}", ("", "mean return", "95 % interval"), returns),
+            TextTable(
+                f"Fidelity of {name} to the teacher",
+                ("", "same action", "by cost"),
+                fidelity,
+                ("By cost: 100 % is no loss, 0 % the worst action everywhere, by the teacher's values.",),
+            ),
+            TextTable(
+                "The best list of each length",
+                ("rules", "tests", "mean return", "same action", "by cost"),
+                front,
+                ("Fidelity is that on the states that each list visits.",),
+            ),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+
+        def plain(own: Imitation) -> dict[str, Any]:
+            return {
+                "rules": own.point.rules,
+                "tests": own.point.tests,
+                "return": own.evaluation.performance,
+                "interval": own.evaluation.interval,
+                "fidelity on its own states": own.on_own._asdict(),
+                "fidelity on the teacher's states": own.on_teachers._asdict(),
+            }
+
+        return {
+            "task": self.system.task.name,
+            "teacher": self.teacher,
+            "teacher's return": self.teacher_evaluation.performance,
+            "teacher's interval": self.teacher_evaluation.interval,
+            "chosen": plain(self.chosen),
+            "front": [plain(own) for own in self.imitations],
+        }
+
+    def __str__(self) -> str:
+        return "\n\n".join(table.to_text() for table in self.tables())
+
+    def shown_parts(self) -> list[Part]:
+        """Return the tables and the rules."""
+        return [*self.tables(), *self.ruleset.shown_parts()]
+
+
+def distil(
+    teacher: Any,
+    task: TaskLike,
+    *,
+    rules: int | None = None,
+    tests: int | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    terms: bool = True,
+    tune: bool = True,
+    episodes: int = 100,
+    threads: int | None = None,
+    progress_bar: bool = False,
+    callback: Callback | Sequence[Callback] | None = None,
+) -> DistilResult:
+    """Make a teacher's policy a short list of rules, and say how well the list imitates it.
+
+    Args:
+        teacher: the policy: a ruleset, a trained system, a file of either, a function of an observation that
+            returns an action or the values of all actions, or a model of Stable-Baselines3 or its file.
+        task: an environment, its id, or a task of one.
+        rules: the most rules of the list; the shortest list that is nearly the best where None.
+        tests: the most comparisons of the list, likewise.
+        steps: the steps to play while learning; as many as take a minute or two where None.
+        seed: seed of everything random.
+        terms: whether rules may compare sums of two features.
+        tune: whether lists are chosen and tuned by their returns, which can make them better than the
+            teacher. Without, they are chosen by how well they imitate it.
+        episodes: the test seeds that returns and fidelity are measured on.
+        threads: threads or worker processes; all cores where None. Results do not depend on it.
+        progress_bar: show one.
+        callback: called with the system after each epoch; see `System.learn`.
+    """
+    own = as_task(task)
+    episodes = whole_number("episodes", episodes, 1, MOST_EPISODES)
+    if isinstance(teacher, (str, Path)) and Path(teacher).suffix.lower() in SUFFIXES:
+        teacher = read_ruleset(teacher, own)[0]
+    options = {"rules": rules, "tests": tests, "steps": steps, "terms": terms, "imitate": not tune}
+    system = PPLX(own, teacher=teacher, seed=seed, threads=checked_threads(threads), **cast(Any, options))
+    system.learn(progress_bar=progress_bar, callback=callback)
+    return compared(system, episodes)
+
+
+def compared(system: PPLX, episodes: int = 100) -> DistilResult:
+    """Return how the lists of a system that was taught compare with the teacher, on test seeds."""
+    task, teacher = cast(EnvTask, system.task), cast(Teacher, system.teacher)
+    seeds, simulator = task.test_seeds(episodes), environment_simulator(task, system.threads)
+    taught = environment_simulator(task).record(teacher.actions, seeds)
+    theirs = states_of(taught)
+    front, worth, found = system.front, costs_at(system, theirs), []
+    for point in front.points:
+        played = simulator.episodes(point.ruleset, seeds)
+        own = states_of(played)
+        found.append(
+            Imitation(
+                point,
+                evaluation_of(task, played, seeds),
+                fidelity(point.ruleset, task, teacher, own, costs_at(system, own)),
+                fidelity(point.ruleset, task, teacher, theirs, worth),
+            )
+        )
+    chosen = found[front.points.index(system.chosen(front))]
+    return DistilResult(system, teacher.name, evaluation_of(task, taught, seeds), chosen, tuple(found))
+
+
+def states_of(episodes: Sequence[Trajectory]) -> Floats:
+    """Return the states of episodes, `(n, features)`; of very many, every second one or fewer."""
+    points = np.vstack([episode.points for episode in episodes])
+    return points[:: -(-len(points) // COMPARED)]
+
+
+def costs_at(system: PPLX, points: Floats) -> Floats:
+    """Return what each action gives away at points, by the teacher of a system, `(n, actions)`."""
+    learner = cast(OnEnvironment, system.learner)
+    return learner.bench(0, 0.0).costs(system.now.population, points)
+
+
+def fidelity(
+    ruleset: DecisionList, task: EnvTask, teacher: Teacher, points: Floats, costs: Floats
+) -> Fidelity:
+    """Return how well a list imitates a teacher at points, given what actions give away there."""
+    does = ruleset.best_actions(np.clip(points, *task.ranges))
+    lost, worst = costs[np.arange(len(does)), does].sum(), costs.max(axis=1).sum()
+    same = float((does == teacher.actions(points)).mean())
+    return Fidelity(same, float(1 - lost / worst) if worst > 0 else 1.0)
+
+
+def evaluation_of(task: EnvTask, episodes: Sequence[Trajectory], seeds: NDArray[np.int64]) -> Evaluation:
+    """Return the returns of episodes that were recorded."""
+    returns = np.array([(e.rewards * task.gamma ** np.arange(len(e.rewards))).sum() for e in episodes])
+    endings = np.array([episode.ending for episode in episodes])
+    failed = endings == NO_RULE
+    return Evaluation(
+        performance=task.floor if failed.any() else float(returns.mean()),
+        method="sampled",
+        episodes=len(returns),
+        steps=sum(len(episode.actions) for episode in episodes),
+        truncated_share=float((endings == TRUNCATED).mean()),
+        failed=bool(failed.any()),
+        failed_share=float(failed.mean()),
+        deviation=deviation_of(returns),
+        least=float(returns.min()),
+        most=float(returns.max()),
+        returns=returns,
+        seeds=seeds,
+    )
