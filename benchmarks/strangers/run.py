@@ -4,9 +4,10 @@
     python benchmarks/strangers/run.py --only Empty Bird
     python benchmarks/strangers/run.py --write docs/strangers.md
 
-For each environment: check, train PPL-DL, prune, explain, verify, export and evaluate, each as one command.
-Training takes about --seconds; where one epoch of the defaults takes longer than a third of that, populations
-and training seeds are fewer. Scores are on test seeds, beside those of random actions.
+For each environment: check, then train, prune, explain, verify, export and evaluate, with PPL-X and with
+PPL-DL, each as one command. PPL-X plays for about --seconds, but 10,000 steps at least, and learns as long as
+it takes. PPL-DL trains for about --seconds; where one of its epochs takes longer than a third of that,
+populations and training seeds are fewer. Scores are on test seeds, beside those of random actions.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ class Result(NamedTuple):
     actions: str
     notes: str
     random: str
-    score: str
-    rules: str
+    pplx: str
+    pplx_rules: str
+    ppldl: str
+    ppldl_rules: str
     outcome: str
 
 
@@ -74,34 +77,51 @@ def tried(name: str, folder: Path, seconds: float) -> Result:
     try:
         run(folder, "check", task, "--json", f"{name}.json")
     except FailedError as problem:
-        return Result(
-            name, "", "", "", "", "", "", f"refused: {str(problem).partition('error: ')[2] or problem}"
-        )
+        outcome = f"refused: {str(problem).partition('error: ')[2] or problem}"
+        return Result._make([name, *[""] * 8, outcome])
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
     shape = str(len(found["features"])), str(len(found["actions"]))
     notes = "; ".join(note.partition(":")[0].rstrip(".") for note in found["notes"])
-    epoch = found["epoch_seconds"]
-    fewer: list[str] = []
+    chance = f"{found['mean_return']:.4g}"
+    scores: list[str] = []
+    for system, how in (("PPL-X", plan_of(found, seconds)), ("PPL-DL", epochs_of(found, seconds))):
+        began = time.perf_counter()
+        try:
+            scores += through(system, how, name, folder)
+        except FailedError as problem:
+            scores += [""] * (4 - len(scores))
+            return Result._make([name, *shape, notes, chance, *scores, f"FAILED: {problem}"])
+        print(f"   {system}: {scores[-2]}, {time.perf_counter() - began:.0f} s", flush=True)
+    return Result._make([name, *shape, notes, chance, *scores, "went through"])
+
+
+def plan_of(found: dict[str, Any], seconds: float) -> list[str]:
+    """Return the options of `train PPL-X` that make it play for about so many seconds."""
+    return ["--set", f"steps={int(max(10_000, min(3_000_000, seconds * found['steps_per_second'])))}"]
+
+
+def epochs_of(found: dict[str, Any], seconds: float) -> list[str]:
+    """Return the options of `train PPL-DL` that make it take about so many seconds."""
+    epoch, fewer = found["epoch_seconds"], list[str]()
     if epoch > seconds / 3:
         fewer = ["--set", "pop_size=40", "--task-set", "episodes=5"]
         epoch /= 20
-    epochs = str(int(min(100, max(3, seconds / max(epoch, 1e-9)))))
-    chance = f"{found['mean_return']:.4g}"
-    try:
-        run(folder, "train", "PPL-DL", task, "--epochs", epochs, "--seed", "0", "--out", name, *fewer)
-        own = "--task", task
-        run(folder, "prune", name, *own, "--out", f"{name}.txt")
-        rules = f"{name}.txt"
-        run(folder, "explain", rules, *own, "--out", f"{name}-explained")
-        run(folder, "verify", rules, *own)
-        run(folder, "export", rules, *own, "--to", "c", "--out", f"{name}.c")
-        run(folder, "evaluate", rules, *own, "--json", f"{name}-score.json")
-    except FailedError as problem:
-        return Result(name, *shape, notes, chance, "", "", f"FAILED: {problem}")
-    score = json.loads((folder / f"{name}-score.json").read_text())
+    return ["--epochs", str(int(min(100, max(3, seconds / max(epoch, 1e-9))))), *fewer]
+
+
+def through(system: str, how: list[str], name: str, folder: Path) -> tuple[str, str]:
+    """Train a system in one environment, and take its rules through all commands; return score and rules."""
+    task, made = f"stranger_envs:Strangers/{name}-v0", f"{name}-{system}"
+    own, rules = ("--task", task), f"{name}-{system}.txt"
+    run(folder, "train", system, task, "--seed", "0", "--out", made, *how)
+    run(folder, "prune", made, *own, "--out", rules)
+    run(folder, "explain", rules, *own, "--out", f"{made}-explained")
+    run(folder, "verify", rules, *own)
+    run(folder, "export", rules, *own, "--to", "c", "--out", f"{made}.c")
+    run(folder, "evaluate", rules, *own, "--json", f"{made}-score.json")
+    score = json.loads((folder / f"{made}-score.json").read_text())
     lines = (folder / rules).read_text().splitlines()
-    count = sum(bool(re.match(r"\s*\d+\.", line)) for line in lines)
-    return Result(name, *shape, notes, chance, in_words(score), str(count), f"went through, {epochs} epochs")
+    return in_words(score), str(sum(bool(re.match(r"\s*\d+\.", line)) for line in lines))
 
 
 def in_words(score: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ from ifthen.systems.pplx.on_env import (
     suited_plan,
 )
 from ifthen.systems.pplx.q_network import Memory
-from ifthen.systems.pplx.scratch import single
+from ifthen.systems.pplx.scratch import seek, single
 from ifthen.systems.pplx.search import CANDIDATES, pooled
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import members, npy, poke, with_array, with_manifest, write
@@ -159,6 +159,21 @@ def test_once_values_are_learnt_the_best_list_is_never_lost() -> None:
     population = learnt(terms=False).now.population
     assert len(population.lengths) <= KEPT
     assert len(population.moves) == 0  # steps are forgotten once the network is learnt
+
+
+def test_lists_are_sought_that_get_anything_else_where_all_get_the_same() -> None:
+    car = PPLX(env_task("MountainCar-v0"), seed=0, threads=1, steps=2_000_000).learn(epochs=0)
+    assert isinstance(car, PPLX)
+    assert isinstance(car.learner, OnEnvironment)
+    known: Knowledge = car.now.population
+    assert not known.tells_apart  # the top is never reached by doing always the same
+    bench = car.learner.bench(1, 50_000.0)
+    seed = bench.seeds(1)
+    found = seek(bench, known, seed[0])
+    assert found
+    assert (bench.play(found, seed) > -200).all()
+    assert seek(bench, known.with_clock(budget=2000.0), seed[0]) == []  # too few steps to find one
+    assert learnt().now.population.tells_apart
 
 
 # The plan

@@ -114,6 +114,12 @@ class Knowledge(NamedTuple):
         return max(0.0, self.best_score - base)
 
     @property
+    def tells_apart(self) -> bool:
+        """Whether lists get different returns, or one list in different episodes."""
+        scores, deviations = self.fitness[np.isfinite(self.scores)].T
+        return bool(np.ptp(scores) > 0 or deviations.max() > 0)
+
+    @property
     def best_score(self) -> float:
         """The highest mean return of a list."""
         return float(np.nanmax(self.scores))

@@ -23,6 +23,8 @@ BEHAVIOUR = 150
 """Points at which lists are compared: one that does the same as another is not played."""
 DRAWING_TAKES = 0.3
 """The share of the steps for lists that are drawn at random, before any is changed."""
+SEEKING_TAKES = 0.15
+"""The share of the plan's steps for lists that are drawn at random while all lists get the same."""
 SCORED, WATCHED = 2, 2
 """The best lists after an epoch that are scored, and the episodes of the best whose steps are kept."""
 
@@ -35,13 +37,13 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         known: what is known.
         last: whether this is the last epoch of it: lists that are not scored are then forgotten.
     """
-    few = bench.plenty * FEW_SEEDS
-    if bench.quota < 2 * PARENTS * few * known.length:
+    few, seeds = bench.plenty * FEW_SEEDS, bench.seeds(bench.plenty * MORE_SEEDS)
+    found = [] if known.tells_apart else seek(bench, known, seeds[0])
+    if bench.quota < PARENTS * few * known.length and not found:
         return known.only_played() if last else known  # too few steps to compare anything
-    points, actions, seeds = known.visited, bench.task.n_actions, bench.seeds(bench.plenty * MORE_SEEDS)
-    drafts = known.drafts
+    points, actions, drafts = known.visited, bench.task.n_actions, known.drafts + found
     returns = bench.play(drafts, seeds[:few])
-    while bench.steps < DRAWING_TAKES * bench.quota or (np.ptp(returns) == 0 and bench.left > 0):
+    while bench.steps < DRAWING_TAKES * bench.quota:
         new = [bench.readable(random_draft(bench.draws, points, actions), known) for _ in range(CHILDREN)]
         drafts, returns = drafts + new, np.vstack([returns, bench.play(new, seeds[:few])])
     order = np.argsort(-returns.mean(axis=1), kind="stable")[:PARENTS]
@@ -53,6 +55,18 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
     return known.told(bench.watch(known.best, bench.seeds(WATCHED)))
+
+
+def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
+    """Draw lists at random until one gets anything else than all others, in one episode each."""
+    most, (same,) = bench.steps + SEEKING_TAKES * known.budget, bench.play(known.drafts[:1], np.array([seed]))
+    while bench.steps < most:
+        new = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]
+        new = [bench.readable(draft, known) for draft in new]
+        returns = bench.play(new, np.array([seed]))[:, 0]
+        if (returns != same).any():
+            return [new[i] for i in np.flatnonzero(returns != same)]
+    return []
 
 
 def bred(
