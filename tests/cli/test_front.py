@@ -48,7 +48,7 @@ def test_a_list_that_is_too_short_or_a_model_without_a_front_is_refused_in_words
     ifthen: Runner, lake: Path, tmp_path: Path
 ) -> None:
     assert "rules must be a whole number from 1" in ifthen("show", lake, "--rules", "0").err
-    assert "leave one away" in ifthen("show", lake, "--rules", "1", "--front").err
+    assert "leave one out" in ifthen("show", lake, "--rules", "1", "--front").err
     small = ("--set", "pop_size=4", "--set", "idv_size=3", "--epochs", "1", "--no-prune")
     assert ifthen("train", "PPL-DL", "FrozenLake-4-0", *small, "--out", tmp_path / "other").code == 0
     for model in (tmp_path / "other", lake / files.RULES):

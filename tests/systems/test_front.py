@@ -22,7 +22,7 @@ def point(rules: int, score: float, tests: int = 0, deviation: float | None = No
 
 
 FRONT = Front.of(
-    [point(1, 0.2), point(3, 0.9, 2), point(2, 0.895, 1), point(5, 1.0, 2), point(4, 0.9)], "value"
+    [point(1, 0.2), point(3, 0.9, 2), point(2, 0.895, 1), point(5, 1.0, 2), point(4, 0.9, 2)], "value"
 )
 
 
@@ -36,12 +36,31 @@ def test_a_front_has_the_lists_that_no_shorter_one_equals() -> None:
     assert FRONT.best.rules == 5
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.floats(-10, 10)), min_size=1, max_size=20))
-def test_a_longer_list_of_a_front_is_never_worse_than_a_shorter_one(sizes: list[tuple[int, float]]) -> None:
-    points = Front.of([point(*size) for size in sizes], "value").points
-    assert [own.rules for own in points] == sorted({own.rules for own in points})
-    assert [own.score for own in points] == sorted(own.score for own in points)
-    assert points[-1].score == pytest.approx(max(score for _, score in sizes), rel=1e-8, abs=1e-8)
+sizes = st.tuples(st.integers(1, 6), st.floats(-10, 10), st.integers(0, 2))
+
+
+@given(st.lists(sizes, min_size=1, max_size=20))
+def test_a_longer_list_of_a_front_is_better_than_all_that_are_as_short(
+    sizes: list[tuple[int, float, int]],
+) -> None:
+    front = Front.of([point(*size) for size in sizes], "value")
+    points = front.points
+    assert [(own.rules, own.tests) for own in points] == sorted((own.rules, own.tests) for own in points)
+    for own in points:
+        shorter = [p for p in points if p is not own and p.rules <= own.rules and p.tests <= own.tests]
+        assert all(p.score < own.score for p in shorter)
+    assert front.best.score == pytest.approx(max(score for _, score, _ in sizes), rel=1e-8, abs=1e-8)
+    for rules, _, tests in sizes:  # limits find the best of all lists within them
+        within = [score for r, score, t in sizes if r <= rules and t <= tests]
+        assert front.at(rules=rules, tests=tests).score == pytest.approx(max(within), rel=1e-8, abs=1e-8)
+
+
+def test_of_lists_with_as_many_rules_the_one_with_fewer_tests_is_kept_too() -> None:
+    front = Front.of([point(2, 100.0, 2), point(2, 99.0, 1), point(1, 10.0)], "value")
+    assert front.at(tests=1).score == 99
+    assert front.at(rules=2).score == 100
+    assert front.knee(0.02).tests == 1
+    assert front.best.tests == 2
 
 
 @pytest.mark.parametrize(("share", "rules"), [(0, 5), (0.13, 3), (0.14, 2), (0.99, 2), (1, 1)])

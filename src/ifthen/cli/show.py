@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.cli.model import JsonFile, Model, MostRules, MostTests, TaskName, front_of, read_policy
-from ifthen.cli.terminal import out, print_reading, print_rules, print_table, write_file
+from ifthen.cli.terminal import out, print_reading, print_rules, print_table, write_file, write_json
 from ifthen.errors import ParameterError
 
 
@@ -55,7 +55,10 @@ def show(
 
     if front:
         if most_rules is not None or most_tests is not None:
-            raise ParameterError("--front lists all, and --rules and --tests take one: leave one away.")
+            raise ParameterError("--front lists all, and --rules and --tests take one: leave one out.")
+        if png is not None:
+            raise ParameterError("--front prints a table, and --png draws one list: leave one out.")
+        write_json(json_file, {"front": front_of(model).to_table().to_dicts()})
         title = f"The best list of each length in {model}; --rules and --tests take one"
         print_table(replace(front_of(model).text_table(), title=title))
         return

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ifthen.checks import whole_number
 from ifthen.digits import in_units, interval_in_words, plural
 from ifthen.environments.make import TaskLike, as_task
+from ifthen.errors import ParameterError
 from ifthen.explanation.read import SUFFIXES, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
@@ -27,7 +28,7 @@ from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.pplx.on_env import OnEnvironment
 from ifthen.systems.pplx.system import PPLX
-from ifthen.systems.pplx.teacher import Teacher
+from ifthen.systems.pplx.teacher import Teacher, Whole
 from ifthen.systems.system import Callback
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable
@@ -200,8 +201,19 @@ def distil(
         teacher = read_ruleset(teacher, own)[0]
     options = {"rules": rules, "tests": tests, "steps": steps, "terms": terms, "imitate": not tune}
     system = PPLX(own, teacher=teacher, seed=seed, threads=checked_threads(threads), **cast(Any, options))
+    _check_start(system)
     system.learn(progress_bar=progress_bar, callback=callback)
     return compared(system, episodes)
+
+
+def _check_start(system: PPLX) -> None:
+    """Raise where a teacher has no action at the start."""
+    task, teacher = cast(EnvTask, system.task), cast(Teacher, system.teacher)
+    if teacher.actions(Whole(task).probes()[:1])[0] < 0:
+        raise ParameterError(
+            f"the teacher {teacher.name} has no action at the start of {task.name}: give rules of which the "
+            "last one always holds."
+        )
 
 
 def compared(system: PPLX, episodes: int = 100) -> DistilResult:
@@ -229,7 +241,7 @@ def compared(system: PPLX, episodes: int = 100) -> DistilResult:
 def states_of(episodes: Sequence[Trajectory]) -> Floats:
     """Return the states of episodes, `(n, features)`; of very many, every second one or fewer."""
     points = np.vstack([episode.points for episode in episodes])
-    return points[:: -(-len(points) // COMPARED)]
+    return points[:: max(1, -(-len(points) // COMPARED))]
 
 
 def costs_at(system: PPLX, points: Floats) -> Floats:
@@ -244,7 +256,8 @@ def fidelity(
     """Return how well a list imitates a teacher at points, given what actions give away there."""
     does = ruleset.best_actions(np.clip(points, *task.ranges))
     lost, worst = costs[np.arange(len(does)), does].sum(), costs.max(axis=1).sum()
-    same = float((does == teacher.actions(points)).mean())
+    taught = teacher.actions(points)
+    same = float((does == taught)[taught >= 0].mean()) if (taught >= 0).any() else 1.0
     return Fidelity(same, float(1 - lost / worst) if worst > 0 else 1.0)
 
 

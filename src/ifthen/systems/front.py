@@ -57,7 +57,7 @@ class Front(Shown):
     """The best list of each size; a longer one is listed only where it is better.
 
     Args:
-        points: from the shortest list to the best one.
+        points: sorted by rules, then by tests.
         scored: what the scores are, in words.
     """
 
@@ -66,10 +66,11 @@ class Front(Shown):
 
     @classmethod
     def of(cls, points: Iterable[Point], scored: str) -> Front:
-        """Return the front of lists of any sizes: those that no list with as few rules beats."""
+        """Return the front of lists of any sizes: those that no list with as few rules and tests equals."""
         kept: list[Point] = []
-        for point in sorted(points, key=lambda own: (own.rules, -own.score, own.tests)):
-            if not kept or point.score > kept[-1].score + BETTER * abs(kept[-1].score):
+        for point in sorted(points, key=lambda own: (own.rules, own.tests, -own.score)):
+            shorter = (own.score + BETTER * abs(own.score) for own in kept if own.tests <= point.tests)
+            if all(point.score > score for score in shorter):
                 kept.append(point)
         if not kept:
             raise ParameterError("a front needs one list at least.")
@@ -77,8 +78,8 @@ class Front(Shown):
 
     @property
     def best(self) -> Point:
-        """The list with the highest score."""
-        return self.points[-1]
+        """The list with the highest score; of equal ones the shortest."""
+        return max(self.points, key=lambda point: point.score)
 
     def knee(self, share: float) -> Point:
         """Return the shortest list that gives up at most this share of the best one's lead on the first."""
@@ -102,7 +103,7 @@ class Front(Shown):
                 f"no list of the front is that short: the shortest has {plural(least.rules, 'rule')} and "
                 f"{plural(least.tests, 'test')}."
             )
-        return fits[-1]
+        return max(fits, key=lambda point: point.score)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -145,9 +146,10 @@ class Front(Shown):
 
         figure = Figure(figsize=(1.6 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
         axes = figure.subplots()
-        rules = np.array([point.rules for point in self.points])
-        scores = np.array([point.score for point in self.points])
-        spread = np.array([point.deviation or 0.0 for point in self.points])
+        ever_better = [own for own in self.points if own is self.at(rules=own.rules)]
+        rules = np.array([point.rules for point in ever_better])
+        scores = np.array([point.score for point in ever_better])
+        spread = np.array([point.deviation or 0.0 for point in ever_better])
         if spread.any():
             axes.fill_between(rules, scores - spread, scores + spread, color=BLUE, alpha=0.12, linewidth=0)
         axes.plot(rules, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2)

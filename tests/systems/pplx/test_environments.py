@@ -18,7 +18,7 @@ from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, System, e
 from ifthen.environments.make import env_task
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import on_env, values
-from ifthen.systems.pplx.bench import KEPT
+from ifthen.systems.pplx.bench import KEPT, trimmed
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
 from ifthen.systems.pplx.on_env import (
@@ -258,6 +258,47 @@ def test_numbers_beyond_single_precision_are_refused_or_limited() -> None:
     memory = remembered(Memory(*(np.zeros((0, 3)[:n], np.float32) for n in (2, 1, 1))), [far])  # type: ignore[arg-type]  # no moves
     assert np.abs(memory.points).max() == memory.points[0, 0] == np.float32(1e38)
     assert memory.rewards.tolist() == [1.0, float(np.float32(-1e38)), 0.0]
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "told"),
+    [
+        ({}, {"most_rules": 3}, r"most_rules is for tables.*rules limits"),
+        ({}, {"candidates": 30}, "candidates is for tables"),
+        ({"default_action": 1}, {}, "leave default_action out"),
+    ],
+)
+def test_what_has_no_say_in_an_environment_is_refused(
+    task: dict[str, Any], given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ParameterError, match=told):
+        PPLX(env_task("CartPole-v1", **task), **given)
+
+
+def test_discounted_returns_are_compared_with_discounted_ones() -> None:
+    pole = PPLX(env_task("CartPole-v1", gamma=0.9), seed=1, threads=1, steps=10_000).learn(epochs=0)
+    assert isinstance(pole, PPLX)
+    assert isinstance(pole.learner, OnEnvironment)
+    bench, known = pole.learner.bench(1, 1000.0), pole.now.population
+    seeds = bench.seeds(5)
+    episodes = bench.watch(known.best, seeds)
+    assert bench.mean_return(episodes) == pytest.approx(bench.play([known.best], seeds).mean())
+    assert bench.mean_return(episodes) < 10
+
+
+def test_after_the_plan_steps_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 0.5)
+    system = seeker(steps=1_000).learn()
+    taken = system.num_timesteps
+    assert system.learn(steps=100).num_timesteps >= taken + 100
+
+
+def test_of_too_many_lists_the_best_are_kept() -> None:
+    draft, n = some_draft(1, 3), 3 * KEPT
+    drafts = [draft._replace(lows=draft.lows + i) for i in range(n)]
+    known = trimmed(known_of(drafts, [float(i) for i in range(n)]))
+    assert len(known.drafts) == KEPT
+    assert known.best_score == n - 1
 
 
 # What is known

@@ -25,7 +25,7 @@ LEARNT_ON = 1000
 """The reset seeds that lists and values are learnt from."""
 CHOSEN_ON, CHOOSING_TAKES = 80, 0.02
 """The episodes that scores rest on, at most, and the share of the plan's steps that one may take."""
-SCREENED = (5, 2)
+SCREENED, LEAST_SCREENED = (5, 2), 3
 """A list plays a fifth of these episodes first, then half, and goes on only if it may be good enough."""
 MOST_STATES = 12_000
 """The points that are kept."""
@@ -159,6 +159,12 @@ class Bench:
         self.episodes += len(episodes)
         return episodes
 
+    def mean_return(self, episodes: list[Trajectory]) -> float:
+        """Return the mean return of episodes, discounted as `play` does it."""
+        gamma = self.task.gamma
+        returns = [episode.rewards @ gamma ** np.arange(len(episode.rewards)) for episode in episodes]
+        return float(np.mean(returns))
+
     def clipped(self, points: NDArray[Any]) -> Floats:
         """Return points within the ranges of the features."""
         return np.clip(points.astype(np.float64), *self.task.ranges)
@@ -183,7 +189,7 @@ class Bench:
         return known._replace(states=self.some(states, MOST_STATES))
 
     def affordable(self, steps: float, known: Knowledge, least: int, most: int) -> int:
-        """Return how many episodes so many steps are, within limits."""
+        """Return how many episodes a number of steps pays for, within limits."""
         return int(np.clip(round(steps / known.length), least, most))
 
     def choosing(self, known: Knowledge) -> NDArray[np.int64]:
@@ -221,18 +227,18 @@ class Bench:
         keys = {draft.key() for draft in drafts}
         fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
         if self.imitates:
-            return _kept(self._compared(known, [*drafts, *fresh]))
+            return trimmed(self._compared(known, [*drafts, *fresh]))
         if not fresh:
             return known
         seeds, returns = self.choosing(known), np.zeros((len(fresh), 0))
-        for stop in (*(len(seeds) // part for part in SCREENED), len(seeds)):
+        for stop in sorted({*(max(LEAST_SCREENED, len(seeds) // part) for part in SCREENED), len(seeds)}):
             returns = np.hstack([returns, self.play(fresh, seeds[returns.shape[1] : stop])])
             hopes = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop)
             going = [i for i, hope in enumerate(hopes) if hope >= _to_beat(known, fresh[i])]
             fresh, returns = [fresh[i] for i in going], returns[going]
             if not fresh:
                 return known
-        return _kept(known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)]))
+        return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)]))
 
     def _compared(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         """Return what is known with these lists, scored by how well they imitate where lists have gone.
@@ -247,11 +253,12 @@ class Bench:
         return known.with_drafts(drafts, [[score, 0.0] for score in scores])
 
 
-def _kept(known: Knowledge) -> Knowledge:
+def trimmed(known: Knowledge) -> Knowledge:
     """Return what is known without lists beyond KEPT: the first one stays, and the best."""
     front, drafts = known.front, known.drafts
     rest = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
-    kept = [0, *(i for i in [*front, *rest] if i != 0)][:KEPT]
+    staying = {0, *[*reversed(front), *rest][: KEPT - 1]}
+    kept = [0, *(i for i in [*front, *rest] if i != 0 and i in staying)]
     return known.with_drafts([drafts[i] for i in kept], known.fitness[kept])
 
 

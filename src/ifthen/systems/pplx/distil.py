@@ -97,7 +97,7 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
         episodes = bench.watch(made[i], seeds)
         points += [bench.clipped(bench.some(episode.points, FROM_AN_EPISODE)) for episode in episodes]
         played += episodes
-        returns.append(float(np.mean([episode.rewards.sum() for episode in episodes])))
+        returns.append(bench.mean_return(episodes))
     tried = TRIED if bench.teacher is None else len(made)
     best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
     known = learn_on(bench, bench.seen(known, np.vstack(points)), played)

@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 REACH = 0.5
 """The largest move of a number, as a share of what it varies by."""
 MOST_TESTS = 3
-"""A rule with so many tests gets no further one."""
+"""The most tests of a rule after fitting has added one."""
 NO_TEST, NOTHING = -1, -1
 ROUNDING = 1e-12
 TRIES = 5
 """How often a test is drawn anew if it would tell no points apart."""
 WORST_OF = 6
-"""A new rule holds at the point, of so many, where the list gives away most."""
+"""The number of points of which a new rule holds at the one where the list gives away most."""
 HOT, COLD = 0.003, 0.0005
 """The first and the last temperature, as a share of what the worst actions give away."""
 PRICE = 0.001

@@ -32,6 +32,8 @@ class Learner(ABC):
     """The share of the best list's gain that a shorter one may give up, where nobody says."""
     shortens: ClassVar[bool]
     """Whether lists are shortened by playing."""
+    plays_on: ClassVar[bool]
+    """Whether epochs after the plan take steps, too."""
     takes_teachers: ClassVar[bool] = False
     """Whether lists can imitate a teacher."""
 
@@ -46,7 +48,7 @@ class Learner(ABC):
     @property
     @abstractmethod
     def epochs(self) -> int:
-        """The length of the plan. No steps are taken after it."""
+        """The length of the plan."""
 
     @abstractmethod
     def doing(self, epoch: int) -> str:

@@ -65,6 +65,7 @@ PROBES, PROBE_STEPS, MOST_PROBES = 4, 200, 100
 """Episodes with random actions before anything is learnt; more of them until so many steps are taken."""
 TIMED = 0.3
 """How many seconds of play the speed rests on, at least."""
+MOST_ACTIONS = 1000
 IMITATION = "share of the possible cost that is avoided"
 """What the scores of lists are that only imitate."""
 MEASURED_ON, MEASURING_TAKES = 100, 0.005
@@ -74,6 +75,7 @@ MEASURED_ON, MEASURING_TAKES = 100, 0.005
 class OnEnvironment(Learner):
     """Learns in an environment."""
 
+    plays_on = True
     knee, shortens, takes_teachers = 0.01, True, True
 
     def __init__(self, system: PPLX) -> None:
@@ -82,7 +84,21 @@ class OnEnvironment(Learner):
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
-        """Nothing is left to the task. Raise where its features or the given terms cannot be used."""
+        """Nothing is left to the task. Raise where it or a parameter cannot be used."""
+        for name in ("candidates", "most_rules"):
+            if getattr(parameters, name) is not None:
+                raise ParameterError(
+                    f"{name} is for tables, and {task.name} is an environment: leave it out. The parameter "
+                    "rules limits the list that is chosen."
+                )
+        if task.default_action is not None:
+            raise ParameterError(
+                "the lists of PPL-X end with a rule that always holds: leave default_action out."
+            )
+        if task.n_actions > MOST_ACTIONS:
+            raise ParameterError(
+                f"PPL-X takes at most {MOST_ACTIONS:,} actions, and {task.name} has {task.n_actions:,}."
+            )
         if np.abs(task.ranges).max() > float(np.finfo(np.float32).max):
             raise ParameterError(
                 f"PPL-X works in single precision, and {task.name} has a feature beyond 3.4e38: give it a "
@@ -274,7 +290,7 @@ class OnEnvironment(Learner):
         drafts, fitness = population.drafts, population.fitness.tolist()
         points = [
             Point(lists.ruleset(drafts[i], self.task, self.given_terms), *fitness[i])
-            for i in population.front
+            for i in np.flatnonzero(np.isfinite(population.scores))
         ]
         scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
         return Front.of(points, scored)

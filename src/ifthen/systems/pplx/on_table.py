@@ -108,7 +108,7 @@ class Known(NamedTuple):
 class OnTable(Learner):
     """Learns on a table."""
 
-    knee, shortens = 0.001, False
+    knee, shortens, plays_on = 0.001, False, False
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -122,6 +122,11 @@ class OnTable(Learner):
             raise ParameterError(
                 f"PPL-X inverts a matrix of states by states, and {task.name} has {states:,} of them; "
                 f"at most {MOST_STATES:,} are supported. Use XCSF or PPL-DL."
+            )
+        if parameters.steps is not None:
+            raise ParameterError(
+                f"steps is for environments, and {task.name} is a table, of which episodes are collected: "
+                "give collect."
             )
         if parameters.given_terms:
             raise ParameterError(

@@ -37,6 +37,8 @@ def read_sb3(path: Path) -> Any:
             settings = json.loads(archive.read("data"))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as problem:
         raise ParameterError(f"{path} is no model of Stable-Baselines3: {problem}.") from None
+    if not isinstance(settings, dict):
+        raise ParameterError(f"{path} is no model of Stable-Baselines3: its settings are no mapping.")
     name = next((own for setting, own in BY_SETTING.items() if setting in settings), None)
     if name is None or not _is_own(settings.get("policy_class")):
         raise ParameterError(

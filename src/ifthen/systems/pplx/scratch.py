@@ -59,6 +59,8 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
     """Draw lists at random until one gets anything else than all others, in one episode each."""
+    if bench.task.n_actions < 2 or not np.ptp(known.visited, axis=0).any():
+        return []
     most, (same,) = bench.steps + SEEKING_TAKES * known.budget, bench.play(known.drafts[:1], np.array([seed]))
     while bench.steps < most:
         new = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]

@@ -17,13 +17,13 @@ Floats = NDArray[np.float64]
 LOST = 0.3
 """A list is not shortened further by a step that loses this share of what lists gain over a single rule."""
 BEST = 4
-"""One of so many lists is shortened next."""
+"""The number of good lists of which one is shortened next."""
 SHORTEST = 2
-"""Lists of so few rules are not shortened."""
+"""The number of rules at which shortening ends."""
 EPISODES, TAKES = 20, 0.01
 """The episodes in which lists are compared, and the share of the plan that one list may take."""
 SCREENED = 4
-"""The first of so many parts of these episodes is played by all shorter lists."""
+"""All shorter lists play one part in four of these episodes."""
 SINGLE, CHAIN, FINALISTS = 4, 4, 3
 """Lists with one thing less and lists with several that play a few episodes, and those that play all."""
 FREE = 0.01
@@ -87,7 +87,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     going = np.argsort(-returns.mean(axis=1), kind="stable")[:FINALISTS]
     finalists = [tried[i] for i in going]
     means = np.hstack([returns[going], bench.play(finalists, seeds[few:])]).mean(axis=1)
-    lost = float(np.mean([episode.rewards.sum() for episode in episodes])) - means
+    lost = bench.mean_return(episodes) - means
     free = [i for i in range(len(finalists)) if lost[i] <= FREE * known.gain]
     best = min(free, key=lambda i: finalists[i].size) if free else int(lost.argmin())
     return finalists[best], float(lost[best]), visited

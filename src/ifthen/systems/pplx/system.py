@@ -119,7 +119,7 @@ class PPLX(System):
 
     @property
     def default_epochs(self) -> int:
-        """The length of the plan: the episodes to collect, then every length of lists twice."""
+        """The length of the plan."""
         return self.learner.epochs
 
     @property
@@ -135,9 +135,9 @@ class PPLX(System):
     def reached(self, goal: Goal) -> bool:
         """Return whether learning stops here: at the goal, or at the end of the plan where steps are counted.
 
-        After the plan no more steps are taken, so that a goal in steps or episodes could never be reached.
+        After the plan no more steps are taken on tables, so that a goal in steps could never be reached.
         """
-        over = goal.unit != "epochs" and self.epoch >= self.learner.epochs
+        over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
         return over or super().reached(goal)
 
     def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:

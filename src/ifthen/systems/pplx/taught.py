@@ -59,4 +59,4 @@ def teachers_states(bench: Bench, known: Knowledge, teacher: Teacher) -> tuple[N
     k = bench.affordable(bench.quota / 2, known, 1, EPISODES)
     episodes = bench.explore(teacher, 0.0, bench.seeds(k), np.uint64(0))
     points = bench.clipped(np.vstack([episode.points for episode in episodes]))
-    return points, float(np.mean([episode.rewards.sum() for episode in episodes]))
+    return points, bench.mean_return(episodes)

@@ -160,10 +160,16 @@ def as_teacher(given: Any, task: EnvTask) -> Teacher:
         given: a `Teacher`; a RuleSet or a trained system; a file that `save` of a system or of a model of
             Stable-Baselines3 wrote; such a model; a table by state, `(states,)` actions or
             `(states, actions)` values; a function of an observation, or of an environment and an
-            observation, that returns an action or the values of all actions.
+            observation, that returns an action or the values of all actions. Such an environment is at its
+            start: ask it for settings, not for its state.
         task: the environment.
     """
     if isinstance(given, Teacher):
+        if given.n_actions != task.n_actions:
+            raise ParameterError(
+                f"the teacher {given.name} knows {given.n_actions} actions, and {task.name} has "
+                f"{task.n_actions}: make it for this task."
+            )
         return given
     if isinstance(given, (str, Path)):
         return _from_file(Path(given), task)

@@ -71,11 +71,10 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
 
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
-    known, nets, teacher = known.told(episodes), known.nets.copy(), bench.teacher
-    if teacher is not None and teacher.has_values:
-        return known.forgetting()  # there is nothing to learn
-    if len(known.moves) == sum(len(episode.actions) + 1 for episode in episodes):
-        return known.forgetting()  # nothing was kept of the steps before: the plan is over
+    forgets, teacher = not len(known.moves), bench.teacher
+    known, nets = known.told(episodes), known.nets.copy()
+    if forgets or (teacher is not None and teacher.has_values):
+        return known.forgetting()  # the plan is over, or there is nothing to learn
     own = known.memory, len(known.moves), known.scaling, discount(bench.task), LAST_RATE
     advice = NO_ADVICE if teacher is None else teacher.advice(known.points)
     train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice)
@@ -98,7 +97,7 @@ def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
     k = bench.affordable(TESTING_TAKES * bench.quota, known, 1, bench.plenty * TESTED_ON)
     episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
-    known, score = known.told(episodes), float(np.mean([episode.rewards.sum() for episode in episodes]))
+    known, score = known.told(episodes), bench.mean_return(episodes)
     if score < known.network_return:
         return known
     nets = known.nets.copy()
