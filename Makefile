@@ -9,7 +9,7 @@ STRANGERS := .venv-strangers
 .PHONY: demo quick slow test test-optional strangers fuzz lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
-	$(BIN)/ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/demo --overwrite
+	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
 
 quick: $(VENV)/installed-dev  ## the tests that start no process, no browser and no study: under a minute
 	IFTHEN_TEST_PROFILE=few $(BIN)/python -m pytest -n auto -m "not slow"
@@ -23,7 +23,7 @@ test: lint  ## all checks and tests
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
 
-strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: half an hour
+strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: about two hours
 	$(STRANGERS)/bin/python benchmarks/strangers/run.py --write docs/strangers.md
 
 fuzz: $(VENV)/installed  ## 5,000 damaged and hostile files of each kind: nothing but clear errors may come of them

@@ -59,7 +59,7 @@ def main(
 ) -> None:
     """Train reinforcement-learning policies people can read: short lists of IF-THEN rules.
 
-    Start with: `ifthen train PPL-ST FrozenLake-8-0.3`, or any Gymnasium environment with Discrete actions:
+    Start with: `ifthen train PPL-X FrozenLake-8-0.3`, or any Gymnasium environment with Discrete actions:
     `ifthen train PPL-DL CartPole-v1`
     """
 

@@ -106,7 +106,7 @@ def train(
 
     For example:
 
-    - `ifthen train PPL-ST FrozenLake-8-0.3 --epochs 250 --seed 0 --out runs/first`
+    - `ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/first`
     - `ifthen train PPL-DL FrozenLake-4-0 --set p_mut=0.02 --set fitness=exact`
     - `ifthen train PPL-DL CartPole-v1 --stop-at 500`
     - `ifthen train PPL-DL MountainCar-v0 --task-set episodes=50 --task-set default_action=coast`
