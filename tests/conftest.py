@@ -103,3 +103,13 @@ def no_process_in_the_quick_tier(request: pytest.FixtureRequest) -> Iterator[Non
 
 def _refuse(*arguments: Any, **named: Any) -> None:
     pytest.fail("a test of the quick tier starts a process: mark it slow.")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_changes() -> Iterator[None]:
+    """Let PPL-X fit lists with fewer changes than usual, which take most of the time of small plans."""
+    from ifthen.systems.pplx import distil
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distil, "CHANGES", 1000)
+        yield

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.parallel import for_slices
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import MOST_STATES, Bench
@@ -84,7 +85,14 @@ def fits(
     """Return lists once they are fitted to action values at some of the points; see `fitted`."""
     some = bench.some(np.arange(len(points)), FITTED_ON)
     own = points[some], costs[some], CHANGES, bench.given_terms
-    return [fitted(bench.key(purpose, i), draft, pool, *own) for i, draft in enumerate(drafts)]
+    found = list(drafts)
+
+    def fit(first: int, last: int) -> None:
+        for i in range(first, last):
+            found[i] = fitted(bench.key(purpose, i), drafts[i], pool, *own)
+
+    for_slices(fit, len(drafts), bench.simulator.threads)
+    return found
 
 
 def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:

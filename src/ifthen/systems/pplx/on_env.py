@@ -85,12 +85,6 @@ class OnEnvironment(Learner):
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
         """Nothing is left to the task. Raise where it or a parameter cannot be used."""
-        for name in ("candidates", "most_rules"):
-            if getattr(parameters, name) is not None:
-                raise ParameterError(
-                    f"{name} is for tables, and {task.name} is an environment: leave it out. The parameter "
-                    "rules limits the list that is chosen."
-                )
         if task.default_action is not None:
             raise ParameterError(
                 "the lists of PPL-X end with a rule that always holds: leave default_action out."

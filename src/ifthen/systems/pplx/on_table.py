@@ -123,11 +123,6 @@ class OnTable(Learner):
                 f"PPL-X inverts a matrix of states by states, and {task.name} has {states:,} of them; "
                 f"at most {MOST_STATES:,} are supported. Use XCSF or PPL-DL."
             )
-        if parameters.steps is not None:
-            raise ParameterError(
-                f"steps is for environments, and {task.name} is a table, of which episodes are collected: "
-                "give collect."
-            )
         if parameters.given_terms:
             raise ParameterError(
                 f"PPL-X compares given terms in environments, and {task.name} is a table of states, on which "

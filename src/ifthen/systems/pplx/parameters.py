@@ -22,10 +22,13 @@ class PPLXParameters(Parameters):
         "learnt", "On tables: values by the counted transitions, or by the task's own, without any episode."
     )
     candidates: int | None = between(
-        None, 1, 100_000_000, "Lists to try for every length; by the number of states where not given."
+        None,
+        1,
+        100_000_000,
+        "On tables: lists to try for every length; by the states where not given.",
     )
     most_rules: int | None = between(
-        None, 1, MOST_RULES, "Rules of the longest list; by the number of states where not given."
+        None, 1, MOST_RULES, "On tables: rules of the longest list; by the number of states where not given."
     )
     knee: float | None = between(
         None,
