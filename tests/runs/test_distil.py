@@ -68,7 +68,7 @@ def test_the_front_has_fidelity_beside_returns() -> None:
             assert 0 <= part.same <= 1
             assert 0 <= part.kept <= 1
     assert found.chosen.on_own.same > 0.85
-    assert found.chosen.on_own.kept > found.chosen.on_own.same  # mistakes are made where they cost little
+    assert found.chosen.on_own.kept >= found.chosen.on_own.same  # mistakes are made where they cost little
 
 
 def test_tables_html_and_plain_data_say_the_same() -> None:
