@@ -13,7 +13,7 @@ import pytest
 import ifthen
 from ifthen import DistilResult, ParameterError, evaluate
 from ifthen.environments.make import env_task
-from ifthen.runs.distil import Fidelity, evaluation_of, fidelity
+from ifthen.runs.distil import Fidelity, evaluation, fidelity
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.systems.pplx import values
 from ifthen.systems.pplx.on_env import DISTIL
@@ -104,13 +104,13 @@ def test_returns_are_discounted_and_a_state_without_a_rule_is_a_failure() -> Non
     task = task_of(gamma=0.9)
     simulator, seeds = environment_simulator(task), task.test_seeds(5)
     whole: Any = ifthen.parse_rules("IF f0 <= 0 THEN a2\nOTHERWISE a0", task=task)
-    found = evaluation_of(task, simulator.episodes(whole, seeds), seeds)
+    found = evaluation(task, simulator.episodes(whole, seeds), seeds)
     expected = evaluate(whole, task, seeds=seeds)
     assert found.returns == pytest.approx(expected.returns)
     for name in ("performance", "steps", "truncated_share", "deviation", "least", "most", "interval"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name))
     gap: Any = ifthen.parse_rules("IF f0 <= 0 THEN a2", task=task)
-    failed = evaluation_of(task, simulator.episodes(gap, seeds), seeds)
+    failed = evaluation(task, simulator.episodes(gap, seeds), seeds)
     assert failed.failed
     assert failed.performance == task.floor
 

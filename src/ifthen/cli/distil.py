@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,8 +148,6 @@ def function_named(name: str) -> Any:
             "gymnasium.envs.box2d.lunar_lander:heuristic."
         )
     reach(f"{module}:{attribute}")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module), attribute, None)
     except Exception as problem:  # whatever somebody's module raises

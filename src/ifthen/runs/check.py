@@ -102,7 +102,7 @@ class Check:
             lines += ["It is a table: its transitions are known, and policies are measured exactly."]
         else:
             played = self.played
-            plan = suited_plan(played.steps_per_second)
+            plan = suited_plan(played.steps_per_second, played.mean_steps)
             short, long = (self._epoch_seconds(played, n) for n in (played.mean_steps, played.most_steps))
             lines += [
                 f"Random actions get {in_units(played.mean_return)} on average, over "

@@ -22,9 +22,10 @@ from ifthen.explanation.read import SUFFIXES, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.decision_list import DecisionList
+from ifthen.simulate.environment import evaluation_of
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.simulator import Evaluation, deviation_of
-from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Trajectory
+from ifthen.simulate.simulator import Evaluation
+from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.pplx.on_env import OnEnvironment
 from ifthen.systems.pplx.system import PPLX
@@ -229,13 +230,13 @@ def compared(system: PPLX, episodes: int = 100) -> DistilResult:
         found.append(
             Imitation(
                 point,
-                evaluation_of(task, played, seeds),
+                evaluation(task, played, seeds),
                 fidelity(point.ruleset, task, teacher, own, costs_at(system, own)),
                 fidelity(point.ruleset, task, teacher, theirs, worth),
             )
         )
     chosen = found[front.points.index(system.chosen(front))]
-    return DistilResult(system, teacher.name, evaluation_of(task, taught, seeds), chosen, tuple(found))
+    return DistilResult(system, teacher.name, evaluation(task, taught, seeds), chosen, tuple(found))
 
 
 def states_of(episodes: Sequence[Trajectory]) -> Floats:
@@ -261,22 +262,8 @@ def fidelity(
     return Fidelity(same, float(1 - lost / worst) if worst > 0 else 1.0)
 
 
-def evaluation_of(task: EnvTask, episodes: Sequence[Trajectory], seeds: NDArray[np.int64]) -> Evaluation:
+def evaluation(task: EnvTask, episodes: Sequence[Trajectory], seeds: NDArray[np.int64]) -> Evaluation:
     """Return the returns of episodes that were recorded."""
-    returns = np.array([(e.rewards * task.gamma ** np.arange(len(e.rewards))).sum() for e in episodes])
+    returns = np.array([episode.discounted(task.gamma) for episode in episodes])
     endings = np.array([episode.ending for episode in episodes])
-    failed = endings == NO_RULE
-    return Evaluation(
-        performance=task.floor if failed.any() else float(returns.mean()),
-        method="sampled",
-        episodes=len(returns),
-        steps=sum(len(episode.actions) for episode in episodes),
-        truncated_share=float((endings == TRUNCATED).mean()),
-        failed=bool(failed.any()),
-        failed_share=float(failed.mean()),
-        deviation=deviation_of(returns),
-        least=float(returns.min()),
-        most=float(returns.max()),
-        returns=returns,
-        seeds=seeds,
-    )
+    return evaluation_of(task, returns, endings, sum(len(own.actions) for own in episodes), seeds)

@@ -174,21 +174,7 @@ class EnvSimulator(Simulator):
         task, training = self.task, isinstance(seeds, str) and seeds == "training"
         chosen = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
         played = self.play_ruleset(checked_ruleset(policy, task), chosen)
-        returns, failed = played.returns[0], played.endings[0] == NO_RULE
-        return Evaluation(
-            performance=task.floor if failed.any() else float(returns.mean()),
-            method="sampled",
-            episodes=len(returns),
-            steps=int(played.steps.sum()),
-            truncated_share=float((played.endings[0] == TRUNCATED).mean()),
-            failed=bool(failed.any()),
-            failed_share=float(failed.mean()),
-            deviation=deviation_of(returns),
-            least=float(returns.min()),
-            most=float(returns.max()),
-            returns=returns,
-            seeds=chosen,
-        )
+        return evaluation_of(task, played.returns[0], played.endings[0], int(played.steps.sum()), chosen)
 
     def play_ruleset(self, ruleset: RuleSet, seeds: NDArray[np.int64]) -> Episodes:
         """Play one ruleset of any kind from k reset seeds: arrays `(1, k)`."""
@@ -273,3 +259,36 @@ def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
             'also measured on seeds="training".'
         )
     return array.astype(np.int64)
+
+
+def evaluation_of(
+    task: EnvTask,
+    returns: NDArray[np.float64],
+    endings: NDArray[np.integer],
+    steps: int,
+    seeds: NDArray[np.int64],
+) -> Evaluation:
+    """Return what episodes say of a policy.
+
+    Args:
+        task: the environment.
+        returns: `(n,)`: of each episode.
+        endings: `(n,)`: TERMINATED, TRUNCATED or NO_RULE.
+        steps: of all together.
+        seeds: `(n,)`: that they begin from.
+    """
+    failed = endings == NO_RULE
+    return Evaluation(
+        performance=task.floor if failed.any() else float(returns.mean()),
+        method="sampled",
+        episodes=len(returns),
+        steps=steps,
+        truncated_share=float((endings == TRUNCATED).mean()),
+        failed=bool(failed.any()),
+        failed_share=float(failed.mean()),
+        deviation=deviation_of(returns),
+        least=float(returns.min()),
+        most=float(returns.max()),
+        returns=returns,
+        seeds=seeds,
+    )

@@ -66,6 +66,10 @@ class Trajectory(NamedTuple):
     outcomes: NDArray[np.int64] | None = None
     """`(T,)`: the outcome drawn at each step, on tables."""
 
+    def discounted(self, gamma: float) -> float:
+        """Return the sum of the rewards, each discounted by its step."""
+        return float(self.rewards @ gamma ** np.arange(len(self.rewards)))
+
     @property
     def asked(self) -> NDArray[np.float64]:
         """The points at which an action was asked for, `(n, features)`."""

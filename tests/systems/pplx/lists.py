@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 
+from ifthen import env_task
 from ifthen.rules.feature import Feature
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.tasks.gym_task import EnvTask
-from tests.envs import task_of
+from tests.envs import HAYSTACK, task_of
 
 FEATURES, ACTIONS = 3, 3
 LOW, HIGH = -5.0, 5.0
+
+
+@functools.cache
+def haystack() -> EnvTask:
+    """Return an environment with 25 features of which few matter."""
+    return env_task(HAYSTACK, episodes=20)
 
 
 def some_points(seed: int, n: int = 60, whole: bool = False) -> Any:

@@ -17,6 +17,7 @@ from ifthen.systems.pplx.drafts import (
     Draft,
     actions_at,
     batch,
+    deciders,
     draft_from,
     pack,
     readable,
@@ -116,6 +117,7 @@ def test_readable_lists_keep_their_rules_and_have_short_numbers(seed: int, rules
         assert len(f"{float(number)!r}".strip("-").replace(".", "").strip("0")) <= 4
     for number in short.terms[short.terms != 0]:
         assert float(f"{number:.2g}") == number
+    assert all(row[np.flatnonzero(row)[0]] == 1 for row in short.terms)
     for ends in (short.lows, short.highs):
         whole = ends[:, 2][np.isfinite(ends[:, 2])]
         assert (whole == np.rint(whole)).all()
@@ -123,6 +125,18 @@ def test_readable_lists_keep_their_rules_and_have_short_numbers(seed: int, rules
         own = np.isfinite(draft.lows)
         assert (np.abs(short.lows[own] - draft.lows[own]) <= 1).all()
         assert readable(short, spreads, WHOLE).key() == short.key()
+
+
+def test_terms_begin_with_a_coefficient_of_one_and_say_the_same() -> None:
+    draft = some_draft(3, 3, 2)
+    draft.terms[:] = [[-2.0, 1.0, 0.0], [0.0, 4.0, 1.0]]
+    draft.lows[:], draft.highs[:] = -np.inf, np.inf
+    draft.lows[0, 3], draft.highs[0, 4], draft.highs[1, 3] = -1.0, 1.0, 2.0
+    short = readable(draft, np.ones(FEATURES), WHOLE)
+    assert short.terms.tolist() == [[1.0, -0.5, 0.0], [0.0, 1.0, 0.25]]
+    assert (short.highs[0, 3], short.highs[0, 4], short.lows[1, 3]) == (0.5, 0.25, -1.0)
+    points = some_points(3)
+    assert (deciders(draft, points) == deciders(short, points)).all()
 
 
 def test_terms_that_rounding_makes_equal_become_one() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +13,19 @@ from hypothesis import strategies as st
 
 from ifthen import PPLX, ParameterError, evaluate, explain, export, load, parse_rules, verify
 from ifthen.environments.frozen_lake import frozen_lake
-from ifthen.environments.make import env_task
 from ifthen.rules.text.rule import terms_in
 from ifthen.runs.settings import checked_settings
 from ifthen.study.plan import checked_plan
-from ifthen.systems.pplx import values
 from ifthen.systems.pplx.drafts import are_given, readable, ruleset
 from ifthen.systems.pplx.tune import numbers_of
-from ifthen.tasks.gym_task import EnvTask
-from tests.envs import HAYSTACK
 from tests.systems.contract import saved_bytes
-from tests.systems.pplx.lists import FEATURES, some_draft, task
+from tests.systems.pplx.lists import FEATURES, haystack, some_draft, task
 
 SUM = "balance [N] = 0.123456789*f3 + 0.12*f17"
 WHOLE = np.zeros(FEATURES, np.bool_)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def few_updates() -> Iterator[None]:
-    """Learn with fewer updates of the network, which take most of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(values, "MOST_PER_STEP", 4.0)
-        patch.setattr(values, "FEW_UPDATES", 200)
-        yield
-
-
-@functools.cache
-def haystack() -> EnvTask:
-    return env_task(HAYSTACK, episodes=20)
+pytestmark = pytest.mark.usefixtures("few_updates")
 
 
 def seeker(**given: Any) -> PPLX:

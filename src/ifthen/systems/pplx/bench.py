@@ -25,8 +25,10 @@ LEARNT_ON = 1000
 """The reset seeds that lists and values are learnt from."""
 CHOSEN_ON, CHOOSING_TAKES = 80, 0.02
 """The episodes that scores rest on, at most, and the share of the plan's steps that one may take."""
-SCREENED, LEAST_SCREENED = (5, 2), 3
-"""A list plays a fifth of these episodes first, then half, and goes on only if it may be good enough."""
+FIRST_PLAYED = 3
+"""The episodes of each list that tell how long they last; that gives the number of the others."""
+SCREENED = (5, 2, 1)
+"""A list plays a fifth of all episodes, then half, and goes on only if it may be good enough."""
 MOST_STATES = 12_000
 """The points that are kept."""
 KEPT = 60
@@ -161,9 +163,7 @@ class Bench:
 
     def mean_return(self, episodes: list[Trajectory]) -> float:
         """Return the mean return of episodes, discounted as `play` does it."""
-        gamma = self.task.gamma
-        returns = [episode.rewards @ gamma ** np.arange(len(episode.rewards)) for episode in episodes]
-        return float(np.mean(returns))
+        return float(np.mean([episode.discounted(self.task.gamma) for episode in episodes]))
 
     def clipped(self, points: NDArray[Any]) -> Floats:
         """Return points within the ranges of the features."""
@@ -188,14 +188,10 @@ class Bench:
         states = np.vstack([known.states, points.astype(np.float32)])
         return known._replace(states=self.some(states, MOST_STATES))
 
-    def affordable(self, steps: float, known: Knowledge, least: int, most: int) -> int:
-        """Return how many episodes a number of steps pays for, within limits."""
-        return int(np.clip(round(steps / known.length), least, most))
-
-    def choosing(self, known: Knowledge) -> NDArray[np.int64]:
-        """Return the seeds that lists are chosen on."""
-        most = self.plenty * CHOSEN_ON
-        return self.task.choosing(self.affordable(CHOOSING_TAKES * known.budget, known, 5, most))
+    @staticmethod
+    def affordable(steps: float, length: float, least: int, most: int) -> int:
+        """Return how many episodes of a length a number of steps pays for, within limits."""
+        return int(np.clip(round(steps / length), least, most))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
         """Return what each action gives away at points, by teacher or network, `(n, actions)`."""
@@ -218,7 +214,7 @@ class Bench:
         if not len(new):
             return known
         fitness, drafts = known.fitness.copy(), known.drafts
-        fitness[new] = _mean_and_deviation(self.play([drafts[i] for i in new], self.choosing(known)))
+        fitness[new] = self._chosen(known, [drafts[i] for i in new], np.full(len(new), -np.inf))[1]
         return known._replace(fitness=fitness)
 
     def tried(self, known: Knowledge, new: list[Draft]) -> Knowledge:
@@ -230,15 +226,24 @@ class Bench:
             return trimmed(self._compared(known, [*drafts, *fresh]))
         if not fresh:
             return known
-        seeds, returns = self.choosing(known), np.zeros((len(fresh), 0))
-        for stop in sorted({*(max(LEAST_SCREENED, len(seeds) // part) for part in SCREENED), len(seeds)}):
-            returns = np.hstack([returns, self.play(fresh, seeds[returns.shape[1] : stop])])
-            hopes = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop)
-            going = [i for i, hope in enumerate(hopes) if hope >= _to_beat(known, fresh[i])]
-            fresh, returns = [fresh[i] for i in going], returns[going]
-            if not fresh:
-                return known
-        return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *_mean_and_deviation(returns)]))
+        fresh, fitness = self._chosen(known, fresh, np.array([_to_beat(known, own) for own in fresh]))
+        return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
+
+    def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
+        """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
+        seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
+        returns = self.play(drafts, seeds[:FIRST_PLAYED])
+        length = max(known.length, (self.steps - before) / returns.size)
+        k = self.affordable(CHOOSING_TAKES * known.budget, length, 5, len(seeds))
+        for stop in sorted({max(FIRST_PLAYED, k // part) for part in SCREENED}):
+            if stop > FIRST_PLAYED:
+                more = self.play([drafts[i] for i in going], seeds[returns.shape[1] : stop])
+                returns = np.hstack([returns, more])
+            hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop) >= bars[going]
+            going, returns = going[hopeful], returns[hopeful]
+            if not len(going):
+                break
+        return [drafts[i] for i in going], fitness_of(returns)
 
     def _compared(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         """Return what is known with these lists, scored by how well they imitate where lists have gone.
@@ -250,7 +255,7 @@ class Bench:
         costs = self.costs(known, points)
         worst = float(costs.max(axis=1).mean()) or 1.0
         scores = [1 - regret(draft, points, costs) / worst for draft in drafts]
-        return known.with_drafts(drafts, [[score, 0.0] for score in scores])
+        return known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores])
 
 
 def trimmed(known: Knowledge) -> Knowledge:
@@ -262,9 +267,10 @@ def trimmed(known: Knowledge) -> Knowledge:
     return known.with_drafts([drafts[i] for i in kept], known.fitness[kept])
 
 
-def _mean_and_deviation(returns: Floats) -> Floats:
-    """Return the mean and the deviation of returns `(n, k)`: `(n, 2)`."""
-    return np.stack([returns.mean(axis=1), returns.std(axis=1)], axis=1)
+def fitness_of(returns: Floats) -> Floats:
+    """Return mean, deviation and number of returns `(n, k)`: `(n, 3)`."""
+    n, k = returns.shape
+    return np.stack([returns.mean(axis=1), returns.std(axis=1), np.full(n, float(k))], axis=1)
 
 
 def _to_beat(known: Knowledge, draft: Draft) -> float:

@@ -18,7 +18,6 @@ from ifthen.systems.pplx.bench import MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.taught import teachers_states
 from ifthen.systems.pplx.tree import grow_tree
 from ifthen.systems.pplx.values import learn_on
 
@@ -38,8 +37,8 @@ OFTEN, OF_MANY = 3.0, 0.1
 features if that is more. Terms of features that matter would hardly ever be drawn from hundreds otherwise."""
 FROM_AN_EPISODE = 250
 """The most points that one episode adds, so that long episodes do not outnumber others."""
-BY_NETWORK = 10
-"""Episodes of the network whose points the first round begins with."""
+IMITATED = 10
+"""Episodes of the teacher or the network whose points the first round begins with."""
 EPISODES = 5
 """Episodes of each list in a round, at most."""
 TRIED = 2
@@ -57,12 +56,8 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
         first: whether this is the first round.
         terms: whether to look for sums of features to compare, besides those that the user gave.
     """
-    if first and bench.teacher is not None:
-        states, score = teachers_states(bench, known, bench.teacher)
-        known = known._replace(states=bench.some(states, MOST_STATES).astype(np.float32))
-        known = known.with_clock(network_return=score)
-    elif first:
-        known = known._replace(states=network_states(bench, known))
+    if first:
+        known = imitated_states(bench, known)
     points = known.visited
     costs = bench.costs(known, points)
     given = bench.given_terms
@@ -97,8 +92,8 @@ def fits(
 
 def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
     """Play lists, remember where they go, and keep the best."""
-    k = bench.affordable(bench.quota / 2 / len(made), known, 1, bench.plenty * EPISODES)
-    playing = bench.affordable(bench.quota / 2 / k, known, 1, len(made))
+    k = bench.affordable(bench.quota / 2 / len(made), known.length, 1, bench.plenty * EPISODES)
+    playing = bench.affordable(bench.quota / 2 / k, known.length, 1, len(made))
     seeds, points, returns, played = bench.seeds(k), list[Floats](), list[float](), list[Trajectory]()
     chosen = bench.some(np.arange(len(made)), playing).tolist()
     for i in chosen:
@@ -112,12 +107,16 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
     return bench.tried(known, best)
 
 
-def network_states(bench: Bench, known: Knowledge) -> NDArray[np.float32]:
-    """Return the points that the best network visits."""
-    k = bench.affordable(bench.quota / 2, known, 1, bench.plenty * BY_NETWORK)
-    episodes = bench.explore(known.nets[-1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
-    points = np.vstack([episode.points for episode in episodes])
-    return bench.some(bench.clipped(points), MOST_STATES).astype(np.float32)
+def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
+    """Return what is known with the points that the teacher or the best network visits, and no others."""
+    policy = known.nets[-1] if bench.teacher is None else bench.teacher
+    k = bench.affordable(bench.quota / 2, known.length, 1, bench.plenty * IMITATED)
+    episodes = bench.explore(policy, 0.0, bench.seeds(k), np.uint64(0), known.scaling)
+    points = bench.clipped(np.vstack([episode.points for episode in episodes]))
+    known = known._replace(states=bench.some(points, MOST_STATES).astype(np.float32))
+    if bench.teacher is None and np.isfinite(known.network_return):
+        return known
+    return known.with_clock(network_return=bench.mean_return(episodes))
 
 
 def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ...]) -> list[Draft]:

@@ -156,7 +156,7 @@ def readable(
     digits: int = 3,
     given: Floats | None = None,
 ) -> Draft:
-    """Return a draft with short numbers.
+    """Return a draft with short numbers; the first coefficient of each term becomes 1.
 
     Args:
         draft: the list.
@@ -165,13 +165,14 @@ def readable(
         digits: of thresholds.
         given: `(given, features)`: terms that stay as they are.
     """
-    terms = draft.terms.copy()
+    terms, lows, highs = draft.terms.copy(), draft.lows.copy(), draft.highs.copy()
     for t in np.flatnonzero(~are_given(terms, given)):
-        for d in np.flatnonzero(terms[t]):
-            c = float(f"{terms[t, d]:.2g}")
-            terms[t, d] = c
+        used, column = np.flatnonzero(terms[t]), len(spreads) + t
+        first = terms[t, used[0]]
+        terms[t, used] = [float(f"{coefficient:.2g}") for coefficient in terms[t, used] / first]
+        low, high = lows[:, column] / first, highs[:, column] / first
+        lows[:, column], highs[:, column] = (low, high) if first > 0 else (high, low)
     wide = np.concatenate([spreads, np.sqrt((terms**2) @ spreads**2)])
-    lows, highs = draft.lows.copy(), draft.highs.copy()
     for ends, up in ((lows, True), (highs, False)):
         for r, c in np.argwhere(np.isfinite(ends)):
             if c < len(spreads) and whole[c]:

@@ -31,7 +31,7 @@ NOT_FINITE = ("bounds", "fitness", "clock")
 """In files, which hold no infinite numbers, HUGE stands for them."""
 MOST_NUMBERS = 20_000_000
 """The numbers that points in memory may have, all together."""
-UNPLAYED = np.array([np.nan, np.nan])
+UNPLAYED = np.array([np.nan, np.nan, np.nan])
 
 
 class Knowledge(NamedTuple):
@@ -55,7 +55,8 @@ class Knowledge(NamedTuple):
     useful: Floats
     """`(m, features)`: terms that trees have used."""
     fitness: Floats
-    """`(n, 2)`: mean and deviation of the returns on the seeds for choosing; NaN where not played yet."""
+    """`(n, 3)`: mean and deviation of the returns that a list was scored by, and their number; NaN where not
+    played yet."""
     clock: Floats
     """`(3,)`: the plan's steps, the mean length of an episode, the best network's mean return."""
 
@@ -116,7 +117,7 @@ class Knowledge(NamedTuple):
     @property
     def tells_apart(self) -> bool:
         """Whether lists get different returns, or one list in different episodes."""
-        scores, deviations = self.fitness[np.isfinite(self.scores)].T
+        scores, deviations, _ = self.fitness[np.isfinite(self.scores)].T
         return bool(np.ptp(scores) > 0 or deviations.max() > 0)
 
     @property
@@ -147,7 +148,7 @@ class Knowledge(NamedTuple):
 
     def with_drafts(self, drafts: list[Draft], fitness: Any) -> Knowledge:
         """Return the same with other lists."""
-        return self._replace(**pack(drafts)._asdict(), fitness=np.array(fitness).reshape(len(drafts), 2))
+        return self._replace(**pack(drafts)._asdict(), fitness=np.array(fitness).reshape(len(drafts), 3))
 
     def only_played(self) -> Knowledge:
         """Return the same without lists that have not played."""
@@ -234,7 +235,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         "lengths": ((n,), np.int64),
         "terms": ((n, terms, f), np.float64),
         "useful": ((size("useful"), f), np.float64),
-        "fitness": ((n, 2), np.float64),
+        "fitness": ((n, 3), np.float64),
         "clock": ((3,), np.float64),
     }
     check_arrays(model, expected)

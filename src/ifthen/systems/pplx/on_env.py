@@ -52,13 +52,17 @@ ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTEN
 PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
 """The steps that they get, in proportion."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
+NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
+"""Those that are never left out."""
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
 """What a phase may take of the plan's steps, at most; the search gets what is left."""
 MOST_VALUE_STEPS = 200_000
 LEAST_SHARE = 0.5
-"""What an epoch may take of what was planned for it, at least, if others took more."""
-SECONDS = 150
-"""How long one process may take to play the plan's steps, where nobody says how many they are."""
+"""What an epoch may take of what was planned for it, if others took more. If that is too much, it is left
+out."""
+SECONDS, MOST_SECONDS, FEWEST_EPISODES = 150, 1200, 200
+"""How long one process may take to play the plan's steps, where nobody says how many they are; more, up to
+twenty minutes, where they would be fewer than 200 episodes."""
 PLANS = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
 """The plans' steps to choose from; where steps cost next to nothing, the last one is chosen."""
 PROBES, PROBE_STEPS, MOST_PROBES = 4, 200, 100
@@ -171,10 +175,17 @@ class OnEnvironment(Learner):
         return left * PARTS[ROUNDS[place % len(ROUNDS)]] / sum(PARTS[own] for own in ROUNDS)
 
     def allowed(self, epoch: int, budget: float, taken: int) -> float:
-        """Return the steps that an epoch may take: less than planned where those before it took more."""
+        """Return the steps that an epoch may take: less than planned where those before it took more.
+
+        Where long episodes took far more, epochs are left out, and get 0 steps: all but those that others
+        rest on.
+        """
         epochs, plan = range(epoch, max(self.epochs, epoch) + 1), self.plan
         planned = [self.quota(*self.phase(e, plan), budget, plan) for e in epochs]
         share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
+        phase, place = self.phase(epoch, plan)
+        if share < LEAST_SHARE and place not in NEEDED[phase]:
+            return 0.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
@@ -189,7 +200,7 @@ class OnEnvironment(Learner):
         episodes = list[Trajectory]()
         while len(episodes) < PROBES or (bench.steps < PROBE_STEPS and bench.episodes < MOST_PROBES):
             episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.episodes))
-        plan = self.planned(bench)
+        plan = self.planned(bench, bench.steps / bench.episodes)
         memory = remembered(
             Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
         )
@@ -210,11 +221,16 @@ class OnEnvironment(Learner):
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
 
-    def planned(self, bench: Bench) -> int:
-        """Return the plan's steps: given, the most where steps cost next to nothing, or by their speed."""
+    def planned(self, bench: Bench, length: float) -> int:
+        """Return the plan's steps: given, the most where steps cost next to nothing, or by their speed.
+
+        Args:
+            bench: plays.
+            length: steps of an episode.
+        """
         if self.parameters.steps is not None:
             return self.parameters.steps
-        return PLANS[-1] if self.simulator.cheap else suited_plan(measured_speed(bench))
+        return PLANS[-1] if self.simulator.cheap else suited_plan(measured_speed(bench), length)
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
@@ -223,6 +239,10 @@ class OnEnvironment(Learner):
             known = known.with_clock(budget=goal.target)
         phase, place = self.phase(epoch, self.plan)
         bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
+        if phase == SEARCH and DISTILLING not in ROUNDS[place % len(ROUNDS) :]:
+            known = known.forgetting()
+        if bench.quota == 0:
+            return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
         if phase == SCRATCH:
@@ -234,8 +254,6 @@ class OnEnvironment(Learner):
         elif phase == DISTIL or ROUNDS[place % len(ROUNDS)] == DISTILLING:
             begins = phase == DISTIL and place == 0
             known = distil(bench, known, first=begins, terms=self.parameters.terms)
-            if phase == SEARCH and DISTILLING not in ROUNDS[place + 1 :]:
-                known = known.forgetting()
         elif ROUNDS[place % len(ROUNDS)] == TUNING:
             known = tune(bench, known, ROUNDS[: place % len(ROUNDS)].count(TUNING))
         elif ROUNDS[place % len(ROUNDS)] == CHOOSING:
@@ -270,7 +288,7 @@ class OnEnvironment(Learner):
     def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
         """Return the performance on training and on validation seeds; they are no steps of learning."""
         task, own = self.task, chosen.ruleset
-        k = bench.affordable(MEASURING_TAKES * known.budget, known, 3, bench.plenty * MEASURED_ON)
+        k = bench.affordable(MEASURING_TAKES * known.budget, known.length, 3, bench.plenty * MEASURED_ON)
         key = repr((own.bounds.tolist(), own.actions.tolist(), own.features, k)).encode()
         if self._measured[0] != key:
             played = self.simulator.play_ruleset(own, np.concatenate([task.z[:k], task.validation[:k]]))
@@ -281,7 +299,7 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        drafts, fitness = population.drafts, population.fitness.tolist()
+        drafts, fitness = population.drafts, population.fitness[:, :2].tolist()
         points = [
             Point(lists.ruleset(drafts[i], self.task, self.given_terms), *fitness[i])
             for i in np.flatnonzero(np.isfinite(population.scores))
@@ -299,9 +317,10 @@ class OnEnvironment(Learner):
         return knowledge.read(model, self.task)
 
 
-def suited_plan(speed: float) -> int:
-    """Return the steps of a plan for an environment of which one process plays so many steps a second."""
-    return max(plan for plan in PLANS if plan <= max(speed * SECONDS, PLANS[0]))
+def suited_plan(speed: float, length: float) -> int:
+    """Return the steps of a plan, given the steps of one process in a second, and those of an episode."""
+    steps = max(SECONDS * speed, min(FEWEST_EPISODES * length, MOST_SECONDS * speed), PLANS[0])
+    return max(plan for plan in PLANS if plan <= steps)
 
 
 def measured_speed(bench: Bench) -> float:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.systems.pplx.bench import Bench
+from ifthen.systems.pplx.bench import Bench, fitness_of
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
@@ -40,9 +40,10 @@ SIGMA = 0.15
 FEWEST_GENERATIONS = 2
 WIDE = 0.3
 """Lists that get this share less than the best gains over a single rule may still be tuned."""
-CANDIDATES, STAGES, MOST_EPISODES = 16, 4, 200
-"""Lists to choose from in the end, at most, and how often the worse half of them drops out, and the
-episodes in between, at most."""
+CANDIDATES, STAGES = (2, 16), 4
+"""The fewest and the most lists to choose from in the end, and how often the worse half of them drops out."""
+LEAST_EPISODES, MOST_EPISODES = 5, 200
+"""The episodes of each in between."""
 
 
 def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
@@ -78,7 +79,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
     Values tell what may be dropped where the list itself goes, and put numbers right; playing decides. Of
     lists that lose nothing to speak of, the shortest is returned.
     """
-    k = bench.affordable(TAKES * known.budget, known, 3, bench.plenty * EPISODES)
+    k = bench.affordable(TAKES * known.budget, known.length, 3, bench.plenty * EPISODES)
     seeds, few = bench.seeds(k), max(2, k // SCREENED)
     episodes = bench.watch(draft, seeds)
     visited = bench.clipped(np.vstack([episode.points for episode in episodes]))
@@ -160,22 +161,23 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
 
     The best of many scores flatters its list. More episodes put that right where it matters.
     """
-    order = np.argsort(-known.scores, kind="stable")
-    going = [int(i) for i in order if known.scores[i] >= known.near][:CANDIDATES]
+    order, stage = np.argsort(-known.scores, kind="stable"), bench.quota / STAGES
+    candidates = bench.affordable(stage / LEAST_EPISODES, known.length, *CANDIDATES)
+    going = [int(i) for i in order if known.scores[i] >= known.near][:candidates]
     fitness, drafts = known.fitness.copy(), known.drafts
-    played = np.full(len(drafts), len(bench.choosing(known)))
     for _ in range(STAGES):
-        k = bench.affordable(bench.quota / STAGES / len(going), known, 1, bench.plenty * MOST_EPISODES)
+        k = bench.affordable(stage / len(going), known.length, 1, bench.plenty * MOST_EPISODES)
         returns = bench.play([drafts[i] for i in going], bench.seeds(k))
-        fitness[going] = pooled(fitness[going], played[going], returns)
-        played[going] += k
+        fitness[going] = pooled(fitness[going], fitness_of(returns))
         going = sorted(going, key=lambda i: -fitness[i, 0])[: max(1, len(going) // 2)]
     return known._replace(fitness=fitness)
 
 
-def pooled(fitness: Floats, played: NDArray[np.int64], returns: Floats) -> Floats:
-    """Return mean and deviation `(n, 2)` of returns `(n, k)` and of those `played` before them."""
-    before = played / (played + returns.shape[1])
-    mean = before * fitness[:, 0] + (1 - before) * returns.mean(axis=1)
-    squares = before * (fitness**2).sum(axis=1) + (1 - before) * (returns**2).mean(axis=1)
-    return np.stack([mean, np.sqrt(np.maximum(0.0, squares - mean**2))], axis=1)
+def pooled(first: Floats, second: Floats) -> Floats:
+    """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
+    numbers = first[:, 2] + second[:, 2]
+    share = first[:, 2] / numbers
+    mean = share * first[:, 0] + (1 - share) * second[:, 0]
+    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
+    variance = share * squares[0] + (1 - share) * squares[1] - mean**2
+    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)

@@ -8,7 +8,6 @@ values are those of the teacher's policy (expected SARSA on n steps).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.systems.pplx import values
 from ifthen.systems.pplx.bench import Bench
@@ -18,8 +17,6 @@ from ifthen.systems.pplx.teacher import Teacher
 
 RANDOM = (0.05, 0.15, 0.4)
 """How often a random action begins, in turn: mistakes must be seen to be valued."""
-EPISODES = 10
-"""Episodes of the teacher whose points the first round begins with."""
 
 
 def learn_teachers_values(
@@ -38,7 +35,7 @@ def learn_teachers_values(
     per_step = min(values.MOST_PER_STEP, max(1.0, values.UPDATES / (bench.quota * epochs)))
     while bench.left > 0 or not errors:
         done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
-        k = bench.affordable(bench.left / 2, known, 1, values.TOGETHER)
+        k = bench.affordable(bench.left / 2, known.length, 1, values.TOGETHER)
         key = bench.key("explore", before)
         known = known.told(bench.explore(teacher, RANDOM[turn % len(RANDOM)], bench.seeds(k), key))
         if place == 0 and not errors:
@@ -52,11 +49,3 @@ def learn_teachers_values(
         turn += 1
     nets[-1] = nets[1]
     return known._replace(nets=nets), float(np.mean(errors))
-
-
-def teachers_states(bench: Bench, known: Knowledge, teacher: Teacher) -> tuple[NDArray[np.float64], float]:
-    """Return the points that a teacher visits, `(n, features)`, and its mean return there."""
-    k = bench.affordable(bench.quota / 2, known, 1, EPISODES)
-    episodes = bench.explore(teacher, 0.0, bench.seeds(k), np.uint64(0))
-    points = bench.clipped(np.vstack([episode.points for episode in episodes]))
-    return points, bench.mean_return(episodes)

@@ -26,8 +26,9 @@ FEW_UPDATES = 4000
 """Updates after each round of lists."""
 TOGETHER = 8
 """Episodes between two times of learning."""
-TESTED_ON, TESTING_TAKES = 10, 0.2
-"""The greedy episodes after each epoch, at most, and the share of its steps that they may take."""
+TESTED_ON, FEWEST_TESTED_ON, TESTING_TAKES = 10, 4, 0.2
+"""The greedy episodes after each epoch, at most and at least, and the share of its steps that they may take.
+Where it pays for fewer, the last network counts as the best one."""
 TESTED_FROM = 0.25
 """From this share of the phase on, the best network is kept."""
 MOST_DISCOUNT, LEAST_DISCOUNT = 0.99, 0.9
@@ -84,23 +85,26 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
 
 def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: float) -> list[Trajectory]:
     """Play a few episodes by the network, and by the best list while it does better."""
-    k = bench.affordable(bench.left / 2, known, 1, bench.plenty * TOGETHER)
+    k = bench.affordable(bench.left / 2, known.length, 1, bench.plenty * TOGETHER)
     leads = np.nanmax([-np.inf, *known.scores]) > known.network_return
     by_list = round(k * (BY_LISTS - LESS_BY_LISTS * done)) if leads else 0
     share = max(LAST_RANDOM, FIRST_RANDOM * (1 - done / RANDOM_UNTIL))
-    seeds, key = bench.seeds(k), bench.key("explore", bench.steps)
-    episodes = bench.explore(net, share, seeds[by_list:], key, known.scaling)
-    return episodes + bench.explore(known.best, RANDOM_IN_LISTS, seeds[:by_list], key)
+    seeds, before = bench.seeds(k), bench.steps
+    episodes = bench.explore(net, share, seeds[by_list:], bench.key("explore", before), known.scaling)
+    return episodes + bench.explore(
+        known.best, RANDOM_IN_LISTS, seeds[:by_list], bench.key("explore by list", before)
+    )
 
 
 def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     """Play greedy episodes by the target network, which is the steadier one, and keep it if it is best."""
-    k = bench.affordable(TESTING_TAKES * bench.quota, known, 1, bench.plenty * TESTED_ON)
-    episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
-    known, score = known.told(episodes), bench.mean_return(episodes)
-    if score < known.network_return:
-        return known
-    nets = known.nets.copy()
+    k = bench.affordable(TESTING_TAKES * bench.quota, known.length, 1, bench.plenty * TESTED_ON)
+    nets, score = known.nets.copy(), known.network_return
+    if k >= FEWEST_TESTED_ON:
+        episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
+        known, score = known.told(episodes), bench.mean_return(episodes)
+        if score < known.network_return:
+            return known
     nets[-1] = nets[1]
     return known._replace(nets=nets).with_clock(network_return=score)
 
