@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -66,6 +68,16 @@ def test_of_lists_with_as_many_rules_the_one_with_fewer_tests_is_kept_too() -> N
 @pytest.mark.parametrize(("share", "rules"), [(0, 5), (0.13, 3), (0.14, 2), (0.99, 2), (1, 1)])
 def test_the_knee_is_the_shortest_list_within_a_share_of_the_best(share: float, rules: int) -> None:
     assert FRONT.knee(share).rules == rules
+
+
+def test_lists_within_a_standard_error_of_the_best_can_count_as_equal() -> None:
+    points = [point(1, 10.0), point(2, 19.0), replace(point(3, 20.0, deviation=8.0), episodes=16)]
+    front = Front.of(points, "return")
+    assert front.best.error == 2.0
+    assert [front.knee(0.01, within_error=own).rules for own in (False, True)] == [3, 2]
+    assert front.knee(1, within_error=True).rules == 1  # the larger allowance counts
+    assert FRONT.knee(0, within_error=True) is FRONT.best  # values by a model have no error
+    assert front.to_table()["episodes"].to_list() == [None, None, 16]
 
 
 def test_the_knee_of_negative_scores_gives_up_a_share_of_their_size() -> None:

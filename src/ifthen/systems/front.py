@@ -5,6 +5,7 @@ One policy is a choice between short and good. A front leaves that choice to the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,11 +36,18 @@ class Point:
         ruleset: the list.
         score: what it is worth: the mean value of the starts by the model, or a mean return.
         deviation: the standard deviation of the returns behind the score; None for a value by a model.
+        episodes: how many returns those are; None likewise.
     """
 
     ruleset: DecisionList
     score: float
     deviation: float | None = None
+    episodes: int | None = None
+
+    @property
+    def error(self) -> float:
+        """The standard error of the score; 0 for a value by a model."""
+        return 0.0 if self.deviation is None else self.deviation / math.sqrt(self.episodes or 1)
 
     @property
     def rules(self) -> int:
@@ -81,10 +89,18 @@ class Front(Shown):
         """The list with the highest score; of equal ones the shortest."""
         return max(self.points, key=lambda point: point.score)
 
-    def knee(self, share: float) -> Point:
-        """Return the shortest list that gives up at most this share of the best one's lead on the first."""
+    def knee(self, share: float, within_error: bool = False) -> Point:
+        """Return the shortest list that gives up at most this share of the best one's lead on the first.
+
+        Args:
+            share: from 0, which is the best list, to 1.
+            within_error: whether it may give up a standard error of the best one's score, too, if that is
+                more. The episodes played cannot tell such lists apart, and the shorter one is preferred
+                (the rule by which Breiman and others 1984 prune trees).
+        """
         best = self.best.score
-        least = best - real_number("share", share, 0, 1) * (best - self.points[0].score)
+        lost = real_number("share", share, 0, 1) * (best - self.points[0].score)
+        least = best - max(lost, self.best.error if within_error else 0.0)
         return next(point for point in self.points if point.score >= least)
 
     def at(self, rules: int | None = None, tests: int | None = None) -> Point:
@@ -112,9 +128,10 @@ class Front(Shown):
         """Return one row per list."""
         import polars
 
-        rows = [(point.rules, point.tests, point.score, point.deviation) for point in self.points]
-        types = {"rules": polars.Int64, "tests": polars.Int64, "score": polars.Float64}
-        return polars.DataFrame(rows, schema={**types, "deviation": polars.Float64}, orient="row")
+        rows = [(own.rules, own.tests, own.score, own.deviation, own.episodes) for own in self.points]
+        names = ("rules", "tests", "score", "deviation", "episodes")
+        types = (polars.Int64, polars.Int64, polars.Float64, polars.Float64, polars.Int64)
+        return polars.DataFrame(rows, schema=list(zip(names, types, strict=True)), orient="row")
 
     def __str__(self) -> str:
         return self.text_table().to_text()
@@ -129,8 +146,10 @@ class Front(Shown):
         for point in self.points:
             share = f"{point.score / best:.1%}" if best > 0 and self.points[0].score >= 0 else ""
             spread = "" if point.deviation is None else in_units(point.deviation, point.score)
-            rows.append((str(point.rules), str(point.tests), in_units(point.score, best), spread, share))
-        headings = "rules", "tests", self.scored, "standard deviation", "of the best"
+            size, n = (str(point.rules), str(point.tests)), point.episodes
+            episodes = "" if n is None else f"{n:,}"
+            rows.append((*size, in_units(point.score, best), spread, episodes, share))
+        headings = "rules", "tests", self.scored, "standard deviation", "episodes", "of the best"
         return TextTable("", headings, tuple(rows)).without_empty([""])
 
     def figure(self, chosen: Point | None = None) -> Figure:

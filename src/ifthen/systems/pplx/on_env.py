@@ -7,6 +7,7 @@ the best lists are shortened and tuned by playing. What a phase may spend is a s
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from functools import cached_property
@@ -299,10 +300,12 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        drafts, fitness = population.drafts, population.fitness[:, :2].tolist()
         points = [
-            Point(lists.ruleset(drafts[i], self.task, self.given_terms), *fitness[i])
-            for i in np.flatnonzero(np.isfinite(population.scores))
+            Point(lists.ruleset(draft, self.task, self.given_terms), score, deviation, int(episodes))
+            for draft, (score, deviation, episodes) in zip(
+                population.drafts, population.fitness.tolist(), strict=True
+            )
+            if math.isfinite(score)
         ]
         scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
         return Front.of(points, scored)

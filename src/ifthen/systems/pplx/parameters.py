@@ -35,7 +35,8 @@ class PPLXParameters(Parameters):
         0,
         1,
         "The ruleset is the shortest list that gives up at most this share of what the best gains over the "
-        "shortest; 0.001 on tables and 0.01 in environments where not given.",
+        "shortest; where not given 0.001 on tables, and in environments 0.01, or a standard error of the "
+        "best one's score if that is more.",
     )
     rules: int | None = between(
         None,

@@ -164,7 +164,7 @@ class PPLX(System):
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
         p = self.parameters
         if p.rules is None and p.tests is None:
-            return front.knee(self._kind.knee if p.knee is None else p.knee)
+            return front.knee(self._kind.knee, within_error=True) if p.knee is None else front.knee(p.knee)
         try:
             return front.at(p.rules, p.tests)
         except ParameterError:
