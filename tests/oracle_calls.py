@@ -29,6 +29,7 @@ from tests import (
     naive_explain,
     naive_lander,
     naive_pplx,
+    naive_samuel,
     naive_values,
     naive_xcsf,
 )
@@ -40,6 +41,7 @@ ORACLE_MODULES = (
     naive_explain,
     naive_lander,
     naive_pplx,
+    naive_samuel,
     naive_values,
     naive_xcsf,
 )

@@ -16,6 +16,7 @@ from tests import (
     naive_explain,
     naive_lander,
     naive_pplx,
+    naive_samuel,
     naive_values,
     naive_xcsf,
 )
@@ -134,6 +135,16 @@ ORACLES: dict[str, dict[str, Any]] = {
         "draw_starts": naive.below,
         "reinforce_episode": naive_envs.reinforced,
         "reinforce_on_twin": naive_envs.reinforced,
+    },
+    "simulate.bids": {
+        "find_match_set": naive_samuel.match_set,
+        "auction": naive_samuel.winner,
+        "act": naive_samuel.played,
+        "credit": naive_samuel.credited,
+        "finish": naive_samuel.kept,
+        "bid_on_table": naive_samuel.in_table,
+        "bid_on_twin": naive_samuel.in_environment,
+        "bid_lanes": naive_samuel.in_environment,
     },
     "simulate.table_rules": {
         "first_action": naive.first_match,
@@ -469,6 +480,7 @@ def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
         "naive_explain.py",
         "naive_lander.py",
         "naive_pplx.py",
+        "naive_samuel.py",
         "naive_values.py",
         "naive_xcsf.py",
     ):

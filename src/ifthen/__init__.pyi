@@ -64,6 +64,7 @@ from ifthen.systems.ppl_dl import PPLDL as PPLDL
 from ifthen.systems.ppl_st import PPLST as PPLST
 from ifthen.systems.pplx.system import PPLX as PPLX
 from ifthen.systems.registry import load as load
+from ifthen.systems.samuel.system import SAMUEL as SAMUEL
 from ifthen.systems.system import System as System
 from ifthen.systems.xcsf.system import XCSF as XCSF
 from ifthen.tasks.gym_task import EnvTask as EnvTask

@@ -157,6 +157,14 @@ def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> N
         assert task.preset == paper_task(task.name).preset
 
 
+def test_the_study_of_samuel_has_the_papers_tasks_epochs_and_trials() -> None:
+    plan, paper = (read_plan(STUDIES / f"{name}.toml", []) for name in ("samuel-frozenlake", "paper"))
+    assert (plan.tasks, plan.epochs, plan.trials) == (paper.tasks, paper.epochs, paper.trials)
+    versions = [system.parameters.get("version") for system in plan.systems]
+    assert versions == [None, 1, 2, 2]
+    assert len(plan.trials_to_run()) == 4 * 12 * 30
+
+
 def paper_task(name: str) -> TabularTask:
     """Return one of the paper's tasks."""
     return next(task for task in paper_suite() if task.name == name)

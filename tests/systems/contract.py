@@ -18,12 +18,16 @@ SMALL: dict[str, dict[str, Any]] = {
     "PPL-ST": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05, "num_reinf_rollouts": 2},
     "XCSF": {"pop_limit": 80, "ga_per_epoch": 8, "theta_ga": 10},
     "PPL-X": {"collect": 20_000, "candidates": 60, "most_rules": 5, "steps": 3_000},
+    "SAMUEL": {"pop_size": 10, "most_rules": 24, "new_rules": 6, "retest_every": 1}
+    | dict.fromkeys(("pre_episodes", "post_episodes", "cluster_episodes"), 4)
+    | {"fitness_episodes": 8, "retest_episodes": 10},
 }
 OTHER: dict[str, dict[str, Any]] = {
     "PPL-DL": {"p_mut": 0.5},
     "PPL-ST": {"p_mut": 0.5},
     "XCSF": {"mu": 0.5},
     "PPL-X": {"candidates": 70},
+    "SAMUEL": {"new_rules": 3},
 }
 """A parameter of each system that changes what it learns."""
 MEADOW = ("SFF", "FFH", "FFG")

@@ -21,6 +21,7 @@ from ifthen.errors import TaskError
 from ifthen.notebook import Part, Shown
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.bids import Bidding, Bids
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.task import Method, Noise, Task
 from ifthen.text_table import TextTable
@@ -233,6 +234,10 @@ class Simulator(ABC):
     @abstractmethod
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts: `rules.learnt` changes. Return the steps taken."""
+
+    @abstractmethod
+    def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
+        """Let plans play by bids, each its own episodes, and learn: `rules.learnt` changes."""
 
     @abstractmethod
     def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:

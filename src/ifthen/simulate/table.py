@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ifthen.checks import one_of
 from ifthen.errors import TaskError
-from ifthen.rules.batch import RuleBatch
+from ifthen.parallel import for_slices
+from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.bids import Bidding, Bids, bid_on_table
 from ifthen.simulate.simulator import (
     Evaluation,
     Measured,
@@ -100,6 +102,18 @@ class TableSimulator(Simulator):
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start in random initial states."""
         return reinforce_tables(self.task, rules, lesson, self.threads)
+
+    def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
+        """Let plans play by bids, from random initial states."""
+        task, cuts, n = self.task, plan(self.task).cuts, len(rules.lengths)
+        laid_out = Intervals.of(rules, task.features)
+        out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
+
+        def work(first: int, last: int) -> None:
+            bid_on_table(first, last, laid_out, lesson, task.dynamics, cuts, task.t_max, out)
+
+        for_slices(work, n, self.threads)
+        return out
 
     @cached_property
     def _optimum(self) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ifthen.parallel import for_slices
 from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
+from ifthen.simulate.bids import Bidding, Bids, bid_on_twin
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.reinforce import reinforce_on_twin
 from ifthen.simulate.simulator import Budget, Choose, Reinforcement
@@ -113,8 +114,8 @@ class TwinSimulator(EnvSimulator):
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start from the seeds for learning."""
-        task, pool, n = self.task, self.task.pool, lesson.learners
-        laid_out, starts = Intervals.of(rules, task.features), self.starts(pool)
+        task, n = self.task, lesson.learners
+        laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
         steps, bad = np.zeros(n, dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
         last, address = np.zeros((n, len(task.features) + 1)), self.twin.step
 
@@ -122,10 +123,30 @@ class TwinSimulator(EnvSimulator):
             reinforce_on_twin(first, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last)
 
         for_slices(work, n, self.threads)
+        self._refuse_bad(bad, last)
+        return int(steps.sum())
+
+    def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
+        """Let plans play by bids, from the seeds for learning."""
+        task, n = self.task, len(rules.lengths)
+        laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
+        out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
+        bad, last = np.full((n, 2), -1, dtype=np.int64), np.zeros((n, len(task.features) + 1))
+        address, n_actions = self.twin.step, task.n_actions
+
+        def work(first: int, end: int) -> None:
+            bid_on_twin(first, end, laid_out, lesson, address, starts, n_actions, out, bad, last)
+
+        for_slices(work, n, self.threads)
+        self._refuse_bad(bad, last)
+        return out
+
+    def _refuse_bad(self, bad: NDArray[np.int64], last: NDArray[np.float64]) -> None:
+        """Raise for the first number that was not finite, among the starts, steps and values of rulesets."""
         for i in np.flatnonzero(bad[:, 0] >= 0)[:1]:
             start, step = bad[i].tolist()
-            self.refuse_number(last[i : i + 1, :-1], float(last[i, -1]), step, int(pool[start]))
-        return int(steps.sum())
+            seed = int(self.task.pool[start])
+            self.refuse_number(last[i : i + 1, :-1], float(last[i, -1]), step, seed)
 
     def starts(self, seeds: NDArray[np.int64]) -> Starts:
         """Return where the episodes of k reset seeds start; do not write to the arrays."""

@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.randomness import below, fold
 from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
+from ifthen.simulate.bids import Bidding, Bids, bid_lanes, finish
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.game import Game
 from ifthen.simulate.lanes import Lanes
@@ -71,6 +73,20 @@ class VectorSimulator(EnvSimulator):
                 steps += length
         return steps
 
+    def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
+        """Let plans play by bids, from the seeds for learning: an episode of all plans at a time."""
+        task, n = self.task, len(rules.lengths)
+        laid_out = Intervals.of(rules, task.features)
+        out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
+        who = np.append(np.arange(n), -1)  # lanes that rest ask for the last one
+        for number in range(lesson.episodes):
+            seed = task.pool[below(np.uint64(fold(lesson.key, number)), 0, len(task.pool))]
+            act = bidders(laid_out, lesson, number, task.n_actions, out)
+            for i, episode in enumerate(self._recorded(who, np.full(n, seed), act)):
+                played = episode.points, episode.actions, episode.rewards
+                finish(laid_out, i, number, len(episode.actions), *played, lesson, out)
+        return out
+
     def _recorded(
         self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], choose: Actions
     ) -> list[Trajectory]:
@@ -106,5 +122,15 @@ def actions_of(rules: Intervals) -> Actions:
 
     def write(rulesets: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
         choose_lanes(rules, rulesets, points, out)
+
+    return write
+
+
+def bidders(rules: Intervals, lesson: Bidding, number: int, n_actions: int, out: Bids) -> Actions:
+    """Return how plans bid in the episode with this number, as one compiled call for all lanes."""
+    steps = np.zeros(len(rules.lengths), dtype=np.int64)
+
+    def write(plans: NDArray[np.int64], points: NDArray[np.float64], actions: NDArray[np.int64]) -> None:
+        bid_lanes(rules, lesson, number, plans, points, steps, n_actions, out.active, actions)
 
     return write

@@ -108,3 +108,46 @@ class PPLXKeywords(SystemKeywords, total=False):
     terms: bool
     given_terms: list[str]
     imitate: bool
+
+class SAMUELKeywords(SystemKeywords, total=False):
+    version: Literal[1, 2]
+    pop_size: int
+    most_rules: int | None
+    first_mean: float
+    bid_power: float | None
+    learning_rate: float
+    caution: float | None
+    payoff: Literal["sum", "return"]
+    pre_episodes: int
+    post_episodes: int
+    cluster_episodes: int
+    fitness_episodes: int
+    retest_every: int
+    retest_share: float
+    retest_episodes: int
+    baseline_rate: float
+    baseline_deviations: float
+    p_cross: float
+    p_mut: float | None
+    new_rules: int
+    mutation: float | None
+    creep: float | None
+    specialize: float
+    generalize: float | None
+    cover: float
+    avoid: float
+    merge: float | None
+    delete: bool
+    spec_threshold: float
+    spec_level: float | None
+    general_level: float
+    merge_overlap: float
+    merge_strength: float
+    delete_age: int
+    delete_share: float
+    delete_activity: float
+    delete_strength: float
+    activity_gain: float
+    activity_decay: float
+    granularity: int
+    trace: int

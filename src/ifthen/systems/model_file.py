@@ -150,7 +150,8 @@ MOST_VALUES = 100_000
 LARGEST_WHOLE = 2**63 - 1
 OF_POPULATIONS = (
     "bounds actions learnt fitness lengths action numerosity experience stamp error niche_error set_size "
-    "weights covariance held clock pending points moves rewards states scale nets terms useful counts"
+    "weights covariance held clock pending points moves rewards states scale nets terms useful counts "
+    "together numbers"
 )
 KNOWN = {f"task/{name}" for name in ARRAYS} | {f"population/{name}" for name in OF_POPULATIONS.split()}
 """The arrays that a model may have."""

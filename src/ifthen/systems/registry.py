@@ -13,10 +13,11 @@ from ifthen.systems import model_file
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.pplx.system import PPLX
+from ifthen.systems.samuel.system import SAMUEL
 from ifthen.systems.system import System
 from ifthen.systems.xcsf.system import XCSF
 
-SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX)}
+SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX, SAMUEL)}
 
 
 def system_by_name(name: str) -> type[System]:

@@ -1,0 +1,325 @@
+"""Plans that bid for actions, as in SAMUEL: matching, bidding, and credit after every episode.
+
+At a step, the rules that match most conditions are the match set: all full matches or, where there are none,
+the best partial ones. A condition that leaves its feature open always matches. An action's bid is the
+greatest strength of the match set's rules that propose it; bids to a power are the odds of being chosen. The
+rules of the match set that proposed the chosen action become active. When the episode has ended, every active
+rule moves once towards its payoff P, with rate a:
+
+    v = (1 − a)·v + a·(μ − P)²;   μ = (1 − a)·μ + a·P;   strength = μ − b·√v
+
+μ on the right is the mean before the episode (Grefenstette 1992 and 1997). Payoffs are scaled before rules
+learn from them, so that strengths lie between 0 and 1.
+
+All plans of a population meet the same starts and, on tables, the same noise; their draws of actions differ.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.randomness import below, fold, uniform
+from ifthen.rules.batch import Intervals
+from ifthen.simulate.table_play import outcome
+from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+from ifthen.tasks.table import Dynamics
+
+MEAN, VARIANCE, STRENGTH = 0, 1, 2
+"""The columns of `RuleBatch.learnt` that playing reads and writes; a system may have others behind them."""
+TOP_ONLY = 10.0
+"""From this power on, only the highest bids count."""
+MIDDLE = 0.5
+"""What any payoff counts as long as all payoffs were the same."""
+
+
+class Bidding(NamedTuple):
+    """How plans play, and what they learn from it."""
+
+    key: np.uint64
+    """The stream that starts, noise and choices are drawn from."""
+    episodes: int
+    """Episodes per plan, each acted by what was learnt from those before."""
+    power: float
+    """Bids are raised to this power: 0 for equal odds, 1 for odds by strength."""
+    greedy: bool
+    """Whether the highest bid always wins, of equals the lowest action; `power` is not used then."""
+    rate: float
+    """The learning rate a; 0 leaves all rules as they are."""
+    caution: float
+    """b: how many standard deviations a strength lies below the mean."""
+    discount: float
+    """What the next reward counts beside the present one, in an episode's payoff; 1 for all alike."""
+    low: float
+    """A payoff P counts (P − low)·scale. This payoff counts 0,"""
+    scale: float
+    """and this is the inverse of the range of payoffs; 0 where there is no range yet."""
+    trace: int
+    """How many steps of an episode are kept, spread evenly over it."""
+
+
+class Bids(NamedTuple):
+    """What n plans did in E episodes."""
+
+    payoffs: NDArray[np.float64]
+    """`(n, E)`: the sum of rewards, as they are or discounted; not scaled."""
+    steps: NDArray[np.int64]
+    """`(n, E)`."""
+    active: NDArray[np.bool_]
+    """`(n, E, rules)`: the rules that proposed what was done at some step."""
+    readings: NDArray[np.float64]
+    """`(n, E, trace, features)`: the points of the steps kept,"""
+    taken: NDArray[np.int64]
+    """`(n, E, trace)`: and the actions taken there; −1 where fewer steps were made."""
+
+    @classmethod
+    def empty(cls, plans: int, rules: int, features: int, lesson: Bidding) -> Self:
+        """Return room for the episodes of a lesson."""
+        n, episodes, trace = plans, lesson.episodes, lesson.trace
+        return cls(
+            np.zeros((n, episodes)),
+            np.zeros((n, episodes), dtype=np.int64),
+            np.zeros((n, episodes, rules), dtype=np.bool_),
+            np.zeros((n, episodes, trace, features)),
+            np.full((n, episodes, trace), -1, dtype=np.int64),
+        )
+
+
+@kernel
+def find_match_set(
+    rules: Intervals, i: int, points: NDArray[np.float64], lane: int, out: NDArray[np.int64]
+) -> int:
+    """Write the rules of plan i that match most conditions at the point; return how many they are."""
+    most, count = -1, 0
+    for r in range(rules.lengths[i]):
+        score = 0
+        for d in range(len(rules.floors)):
+            value = points[lane, d]
+            score += (value >= rules.lows[i, r, d]) & (value <= rules.highs[i, r, d])
+        if score > most:
+            most, count = score, 0
+        if score == most:
+            out[count] = r
+            count += 1
+    return count
+
+
+@kernel
+def auction(
+    rules: Intervals,
+    i: int,
+    members: NDArray[np.int64],
+    count: int,
+    lesson: Bidding,
+    u: float,
+    bids: NDArray[np.float64],
+) -> int:
+    """Return the action that the first `count` members of plan i choose by u in [0, 1).
+
+    `bids` is scratch, `(actions,)`. Bids below 0 count as 0; where no bid is above 0, all have equal odds.
+    """
+    bids[:] = -math.inf
+    top = -math.inf
+    for j in range(count):
+        a, strength = rules.actions[i, members[j]], rules.learnt[i, members[j], STRENGTH]
+        bids[a] = max(bids[a], strength)
+        top = max(top, strength)
+    total, last = 0.0, -1
+    for a in range(len(bids)):
+        if bids[a] == top and lesson.greedy:
+            return a
+        if bids[a] == -math.inf:
+            bids[a] = 0.0
+        elif lesson.power >= TOP_ONLY:
+            bids[a] = 1.0 if bids[a] == top else 0.0
+        else:
+            bids[a] = (max(bids[a], 0.0) / top) ** lesson.power if top > 0.0 else 1.0
+        if bids[a] > 0.0:
+            total += bids[a]
+            last = a
+    left = u * total
+    for a in range(last):
+        left -= bids[a]
+        if left < 0.0:
+            return a
+    return last
+
+
+@kernel
+def act(
+    rules: Intervals,
+    i: int,
+    members: NDArray[np.int64],
+    count: int,
+    lesson: Bidding,
+    u: float,
+    bids: NDArray[np.float64],
+    active: NDArray[np.bool_],
+) -> int:
+    """Return the action that a match set of plan i chooses, and mark in `active` the rules that proposed it.
+
+    −1 stands for a plan without any rule.
+    """
+    a = auction(rules, i, members, count, lesson, u, bids)
+    for j in range(count):
+        if rules.actions[i, members[j]] == a:
+            active[members[j]] = True
+    return a
+
+
+@kernel
+def credit(rules: Intervals, i: int, active: NDArray[np.bool_], payoff: float, lesson: Bidding) -> None:
+    """Move the active rules of plan i towards the payoff of an episode."""
+    if lesson.rate == 0.0:
+        return
+    target = (payoff - lesson.low) * lesson.scale if lesson.scale > 0.0 else MIDDLE
+    own, a = rules.learnt[i], lesson.rate
+    for r in range(rules.lengths[i]):
+        if active[r]:
+            error = own[r, MEAN] - target
+            own[r, VARIANCE] = (1 - a) * own[r, VARIANCE] + a * error * error
+            own[r, MEAN] = (1 - a) * own[r, MEAN] + a * target
+            own[r, STRENGTH] = own[r, MEAN] - lesson.caution * math.sqrt(own[r, VARIANCE])
+
+
+@kernel
+def finish(
+    rules: Intervals,
+    i: int,
+    episode: int,
+    length: int,
+    points: NDArray[np.float64],
+    actions: NDArray[np.int64],
+    rewards: NDArray[np.float64],
+    lesson: Bidding,
+    out: Bids,
+) -> None:
+    """Write down an episode of plan i, keep some of its steps, and let the active rules learn."""
+    payoff, factor = 0.0, 1.0
+    for t in range(length):
+        payoff += factor * rewards[t]
+        factor *= lesson.discount
+    out.payoffs[i, episode], out.steps[i, episode] = payoff, length
+    kept = min(length, lesson.trace)
+    for j in range(kept):
+        t = j * length // kept
+        out.readings[i, episode, j] = points[t]
+        out.taken[i, episode, j] = actions[t]
+    credit(rules, i, out.active[i, episode], payoff, lesson)
+
+
+@kernel
+def bid_on_table(
+    first: int,
+    last: int,
+    rules: Intervals,
+    lesson: Bidding,
+    model: Dynamics,
+    cuts: NDArray[np.float64],
+    t_max: int,
+    out: Bids,
+) -> None:
+    """Play the episodes of plans `first` to `last − 1` in a table; match sets are found once per state."""
+    n_states, n_actions, _ = model.next_state.shape
+    members, bids = np.empty((n_states, rules.actions.shape[1]), dtype=np.int64), np.empty(n_actions)
+    counts = np.empty(n_states, dtype=np.int64)
+    points, actions = np.empty((t_max, model.points.shape[1])), np.empty(t_max, dtype=np.int64)
+    rewards = np.empty(t_max)
+    for i in range(first, last):
+        counts[:] = -1
+        for episode in range(lesson.episodes):
+            noise, active = fold(lesson.key, episode), out.active[i, episode]
+            choices = fold(noise, i)
+            s = model.starts[below(noise, 0, len(model.starts))]
+            t = 0
+            while t < t_max and s >= 0:
+                if counts[s] < 0:
+                    counts[s] = find_match_set(rules, i, model.points, s, members[s])
+                a = act(rules, i, members[s], counts[s], lesson, uniform(choices, t), bids, active)
+                if a < 0:
+                    break
+                points[t], actions[t] = model.points[s], a
+                k = outcome(noise, cuts, t + 1)
+                rewards[t] = model.reward[s, a, k]
+                s = model.next_state[s, a, k]
+                t += 1
+            finish(rules, i, episode, t, points, actions, rewards, lesson, out)
+
+
+@kernel
+def bid_on_twin(
+    first: int,
+    last: int,
+    rules: Intervals,
+    lesson: Bidding,
+    address: int,
+    starts: Starts,
+    n_actions: int,
+    out: Bids,
+    out_bad: NDArray[np.int64],
+    out_last: NDArray[np.float64],
+) -> None:
+    """Play the episodes of plans `first` to `last − 1` in a twin.
+
+    Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
+    """
+    features = starts.points.shape[1]
+    state, now = np.empty((1, starts.states.shape[1])), np.empty((1, features))
+    reward, members = np.empty(1), np.empty(rules.actions.shape[1], dtype=np.int64)
+    points, actions = np.empty((starts.t_max, features)), np.empty(starts.t_max, dtype=np.int64)
+    rewards, bids = np.empty(starts.t_max), np.empty(n_actions)
+    for i in range(first, last):
+        for episode in range(lesson.episodes):
+            noise, active = fold(lesson.key, episode), out.active[i, episode]
+            choices = fold(noise, i)
+            start = below(noise, 0, len(starts.states))
+            state[0], now[0] = starts.states[start], starts.points[start]
+            t, ended = 0, False
+            while t < starts.t_max and not ended:
+                count = find_match_set(rules, i, now, 0, members)
+                a = act(rules, i, members, count, lesson, uniform(choices, t), bids, active)
+                if a < 0:
+                    break
+                points[t], actions[t] = now[0], a
+                ended = step_twin(address, state, 0, a, now, reward)
+                rewards[t] = reward[0]
+                t += 1
+                if not is_finite(now, 0) or not math.isfinite(reward[0]):
+                    out_bad[i, 0], out_bad[i, 1] = start, t
+                    out_last[i, :features] = now[0]
+                    out_last[i, features] = reward[0]
+                    return
+            finish(rules, i, episode, t, points, actions, rewards, lesson, out)
+
+
+@kernel
+def bid_lanes(
+    rules: Intervals,
+    lesson: Bidding,
+    episode: int,
+    plans: NDArray[np.int64],
+    points: NDArray[np.float64],
+    steps: NDArray[np.int64],
+    n_actions: int,
+    active: NDArray[np.bool_],
+    out: NDArray[np.int64],
+) -> None:
+    """Write the action of every lane `(m,)`: that of its plan at its point `(m, features)`; 0 for plan −1.
+
+    `steps`, `(n,)`, counts the steps that each plan has made in this episode, whose rules are marked in
+    `active`, `(n, episodes, rules)`.
+    """
+    members, bids = np.empty(rules.actions.shape[1], dtype=np.int64), np.empty(n_actions)
+    noise = fold(lesson.key, episode)
+    for lane in range(len(plans)):
+        i = plans[lane]
+        out[lane] = 0
+        if i >= 0:
+            u = uniform(fold(noise, i), steps[i])
+            count = find_match_set(rules, i, points, lane, members)
+            out[lane] = act(rules, i, members, count, lesson, u, bids, active[i, episode])
+            steps[i] += 1

@@ -1,0 +1,294 @@
+"""SAMUEL's intervals in steps, its operators, and what they look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifthen.randomness import stream
+from ifthen.rules.feature import Feature
+from ifthen.simulate.bids import MEAN, STRENGTH
+from ifthen.systems.samuel import grid as intervals
+from ifthen.systems.samuel.grid import Grid, step_of
+from ifthen.systems.samuel.operators import (
+    BY_NAME,
+    Rule,
+    Setting,
+    Trace,
+    applied,
+    drawn_operators,
+)
+from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
+from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan
+
+SPEED = Feature("speed", 100.0, 1500.0, "real", clips=True)
+CELL = Feature("x", 0, 7)
+
+
+@dataclass(frozen=True)
+class Circle(Feature):
+    """A feature that comes round."""
+
+    cyclic: bool = True
+
+
+HOURS = Circle("bearing", 0, 11)
+KEY = stream(3, "operators")
+
+
+def grid_of(*features: Feature, granularity: int = 20) -> Grid:
+    return Grid.of(features, granularity)
+
+
+def box(*pairs: tuple[float, float]) -> Any:
+    return np.array(pairs, dtype=np.float64)
+
+
+# Intervals
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "expected"),
+    [
+        (-4.8, 4.8, "real", 0.2),
+        (0.0, 1.0, "real", 0.05),
+        (100.0, 1500.0, "real", 50.0),
+        (0, 7, "integer", 1.0),
+        (0, 3000, "integer", 100.0),
+        (2.0, 2.0, "real", 1.0),
+    ],
+)
+def test_steps_are_round_numbers_that_leave_twenty_to_a_range(
+    low: Any, high: Any, kind: Any, expected: float
+) -> None:
+    assert step_of(Feature("f", low, high, kind), 20) == pytest.approx(expected)
+
+
+def test_specialized_ends_move_half_way_to_the_reading() -> None:
+    grid = grid_of(SPEED, granularity=28)  # steps of 50
+    found = intervals.specialized(grid, box((100, 1500)), np.array([500.0]))
+    assert found.tolist() == [[300, 1000]]  # the guide's example
+
+
+def test_specialized_intervals_of_whole_numbers_get_narrower_and_keep_the_reading() -> None:
+    grid, now = grid_of(CELL), box((0, 7))
+    widths = []
+    for _ in range(4):
+        now = intervals.specialized(grid, now, np.array([6.0]))
+        widths.append(now[0].tolist())
+    assert widths == [[3, 6], [5, 6], [6, 6], [6, 6]]
+
+
+def test_a_whole_circle_is_specialized_to_the_half_around_the_reading() -> None:
+    grid = grid_of(HOURS)
+    found = intervals.specialized(grid, box((0, 11)), np.array([1.0]))
+    assert found.tolist() == [[11, 3]]
+    assert intervals.specialized(grid, found, np.array([0.0])).tolist() == [[0, 1]]
+
+
+def test_covering_extends_the_nearer_end_to_the_reading_and_leaves_other_conditions() -> None:
+    grid = grid_of(CELL, CELL, HOURS)
+    before = box((2, 4), (1, 2), (9, 10))
+    found = intervals.covering(grid, before, np.array([6.0, 2.0, 0.0]))
+    assert found.tolist() == [[2, 6], [1, 2], [9, 0]]
+    assert intervals.covering(grid, before, np.array([0.0, 5.0, 7.0])).tolist() == [[0, 4], [1, 5], [7, 10]]
+
+
+def test_generalized_intervals_reach_a_share_of_the_range_to_either_side() -> None:
+    grid = grid_of(SPEED, granularity=28)
+    assert intervals.generalized(grid, box((500, 550)), np.array([520.0]), 1.0).tolist() == [[150, 900]]
+    assert intervals.generalized(grid, box((500, 1200)), np.array([520.0]), 0.1).tolist() == [[450, 1200]]
+
+
+@pytest.mark.parametrize(
+    ("feature", "before", "end", "way", "expected"),
+    [
+        (CELL, (2, 4), 0, 1, (1, 4)),
+        (CELL, (2, 4), 0, -1, (3, 4)),
+        (CELL, (2, 4), 1, 1, (2, 5)),
+        (CELL, (0, 4), 0, 1, (0, 4)),
+        (CELL, (4, 4), 1, -1, (4, 4)),
+        (HOURS, (0, 4), 0, 1, (11, 4)),
+        (HOURS, (11, 4), 0, -1, (0, 4)),
+        (HOURS, (2, 0), 0, 1, (0, 11)),
+    ],
+)
+def test_creep_moves_one_end_a_step(feature: Any, before: Any, end: int, way: int, expected: Any) -> None:
+    found = intervals.crept(grid_of(feature), box(before), 0, end, way)
+    assert tuple(found[0].tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("feature", "a", "b", "share", "together"),
+    [
+        (CELL, (0, 3), (2, 5), 2 / 6, (0, 5)),
+        (CELL, (0, 1), (4, 5), 0.0, (0, 5)),
+        (CELL, (1, 4), (1, 4), 1.0, (1, 4)),
+        (HOURS, (10, 1), (0, 3), 2 / 6, (10, 3)),
+        (HOURS, (9, 10), (1, 2), 0.0, (9, 2)),
+        (HOURS, (0, 11), (3, 4), 2 / 12, (0, 11)),
+    ],
+)
+def test_overlap_and_hull(feature: Any, a: Any, b: Any, share: float, together: Any) -> None:
+    grid = grid_of(feature)
+    for one, other in ((a, b), (b, a)):
+        assert intervals.overlaps(grid, box(one), box(other))[0] == pytest.approx(share)
+        assert tuple(intervals.hull(grid, box(one), box(other))[0].tolist()) == together
+
+
+@given(st.data())
+def test_whatever_operators_do_to_intervals_stays_in_range_and_keeps_the_reading(data: Any) -> None:
+    feature = data.draw(st.sampled_from([CELL, HOURS, SPEED, Feature("r", -0.42, 0.42, "real")]))
+    grid, number = grid_of(feature), st.floats(feature.low, feature.high)
+    value = data.draw(number)
+    point = np.array([round(value) if feature.is_integer else value])
+    steps = sorted(
+        data.draw(st.lists(st.integers(int(grid.first[0]), int(grid.last[0])), min_size=2, max_size=2))
+    )
+    before = grid.bounds(np.array([float(steps[0])]), np.array([float(steps[1])]))
+    covered = intervals.covering(grid, before, point)
+    narrow, wide = (
+        intervals.specialized(grid, covered, point),
+        intervals.generalized(grid, covered, point, 0.5),
+    )
+    for found in (covered, narrow, wide):
+        assert intervals.inside(found[None], point[None]).all()
+        assert (found >= feature.low).all()
+        assert (found <= feature.high).all()
+    assert (grid.widths(narrow) <= np.maximum(grid.widths(covered), 1)).all()
+    assert (grid.widths(wide) >= grid.widths(covered)).all()
+
+
+# Operators
+
+
+def plan_of(*rules: tuple[tuple[float, float], int, float]) -> Plan:
+    """Return a plan over one feature from its conditions, actions and strengths."""
+    known = np.zeros((len(rules), 5))
+    known[:, MEAN] = known[:, STRENGTH] = [strength for _, _, strength in rules]
+    known[:, AGE], known[:, ACTIVITY] = 9, 0.5
+    bounds = np.array([[pair] for pair, _, _ in rules], dtype=np.float64)
+    actions = np.array([action for _, action, _ in rules], dtype=np.int32)
+    return Plan(bounds, actions, known, np.zeros(len(rules), dtype=np.bool_))
+
+
+def trace_of(plan: Plan, episodes: list[list[tuple[float, int]]], payoffs: list[float]) -> Trace:
+    """Return a trace from readings and actions by episode, with their payoffs."""
+    longest = max(map(len, episodes))
+    readings, taken = np.zeros((len(episodes), longest, 1)), np.full((len(episodes), longest), -1)
+    for e, steps in enumerate(episodes):
+        for t, (reading, action) in enumerate(steps):
+            readings[e, t, 0], taken[e, t] = reading, action
+    return Trace.of(plan, readings, taken, np.array(payoffs))
+
+
+def setting(**changes: Any) -> Setting:
+    return Setting(grid_of(CELL), 3, SAMUELParameters(**changes).filled())
+
+
+def made(name: str, plan: Plan, trace: Trace, **changes: Any) -> tuple[Any, int] | None:
+    """Return the condition and the action that an operator makes."""
+    rule = BY_NAME[name](plan, trace, setting(**changes), KEY)
+    return None if rule is None else (rule.bounds[0].tolist(), rule.action)
+
+
+WALK = plan_of(((0, 7), 0, 0.5), ((0, 7), 1, 0.5), ((2, 3), 2, 0.8))
+
+
+def test_specialize_takes_a_general_weak_rule_of_the_best_paid_episode() -> None:
+    trace = trace_of(WALK, [[(1, 0)], [(6, 1)], [(4, 0)]], [0.2, 1.0, 0.9])
+    assert made("specialize", WALK, trace) == ([3, 6], 1)
+    assert made("specialize", WALK, trace_of(WALK, [[(6, 1)]], [0.4])) is None  # paid less than its strength
+    assert made("specialize", WALK, trace_of(WALK, [[(2, 2)]], [1.0])) is None  # not general
+
+
+def test_version_1_specializes_only_rules_that_match_everything() -> None:
+    plan = plan_of(((0, 6), 0, 0.1))
+    trace = trace_of(plan, [[(2, 0)]], [1.0])
+    assert made("specialize", plan, trace) == ([1, 4], 0)
+    assert made("specialize", plan, trace, version=1) is None
+
+
+def test_generalize_widens_a_strong_rule_of_a_well_paid_episode() -> None:
+    plan = plan_of(((0, 7), 0, 0.1), ((2, 2), 1, 0.9))
+    trace = trace_of(plan, [[(2, 1)]], [1.0])
+    assert made("generalize", plan, trace, general_level=1.0) == ([0, 4], 1)
+    weak = plan_of(((0, 7), 0, 0.9), ((2, 2), 1, 0.1))
+    assert made("generalize", weak, trace_of(weak, [[(2, 1)]], [1.0]), general_level=1.0) is None
+
+
+def test_cover_extends_a_rule_that_was_active_by_a_partial_match() -> None:
+    plan = plan_of(((2, 3), 0, 0.5), ((4, 5), 1, 0.5))
+    assert made("cover", plan, trace_of(plan, [[(7, 1)], [(3, 0)]], [0.1, 0.9])) == ([4, 7], 1)
+    assert made("cover", plan, trace_of(plan, [[(3, 0)]], [0.9])) is None
+
+
+def test_avoid_gives_a_rule_of_the_worst_episode_another_action() -> None:
+    trace = trace_of(WALK, [[(1, 1)], [(6, 0)], [(2, 2)]], [0.9, 0.8, 0.0])
+    found = made("avoid", WALK, trace)
+    assert found is not None
+    assert found[0] == [2, 3]
+    assert found[1] in (0, 1)
+    assert made("avoid", WALK, trace_of(WALK, [[(1, 1)], [(6, 0)]], [0.5, 0.5])) is None
+
+
+def test_merge_covers_two_strong_rules_that_overlap_and_agree() -> None:
+    plan = plan_of(((0, 4), 1, 0.9), ((1, 4), 1, 0.9), ((1, 5), 1, 0.1), ((0, 4), 2, 0.9))
+    assert made("merge", plan, trace_of(plan, [[(1, 1)]], [1.0])) == ([0, 4], 1)
+    assert (
+        made("merge", plan_of(((0, 1), 1, 0.9), ((4, 5), 1, 0.9)), trace_of(plan, [[(1, 1)]], [1.0])) is None
+    )
+
+
+@given(st.integers(0, 10**6))
+def test_mutation_and_creep_change_at_most_one_value(seed: int) -> None:
+    trace = trace_of(WALK, [[(1, 0)]], [1.0])
+    for name in ("mutation", "creep"):
+        rule = BY_NAME[name](WALK, trace, setting(), stream(seed, name))
+        assert isinstance(rule, Rule)
+        changes = [
+            len(set(own.ravel()) - set(rule.bounds.ravel())) + int(action != rule.action)
+            for own, action in zip(WALK.bounds, WALK.actions, strict=True)
+        ]
+        assert min(changes) <= 1
+        assert CELL.low <= rule.bounds[0, 0] <= rule.bounds[0, 1] <= CELL.high
+
+
+def test_new_rules_know_what_their_origin_knows_and_are_young_and_the_origin_stays() -> None:
+    trace = trace_of(WALK, [[(6, 1)]], [1.0])
+    grown = applied(WALK, ["specialize", "specialize"], trace, setting(), KEY)
+    assert len(grown.actions) == 4  # the same rule is not added twice
+    assert grown.take(slice(3)).known.tobytes() == WALK.known.tobytes()
+    assert grown.known[3].tolist() == [0.5, 0.0, 0.5, 0.5, 0.0]
+
+
+def test_a_full_plan_loses_rules_at_random() -> None:
+    trace = trace_of(WALK, [[(6, 1)]], [1.0])
+    assert len(applied(WALK, ["specialize"], trace, setting(most_rules=3), KEY).actions) == 3
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_has_a_switch(name: str) -> None:
+    none: dict[str, Any] = dict.fromkeys(OPERATORS, 0.0)
+    off: dict[str, Any] = {name: 0.0, "new_rules": 50}
+    alone = {**none, name: 1.0, "new_rules": 5}
+    drawn = [
+        each for seed in range(9) for each in drawn_operators(setting(**off).parameters, stream(seed, "d"))
+    ]
+    assert set(drawn) == set(OPERATORS) - {name}
+    assert drawn_operators(setting(**alone).parameters, KEY) == [name] * 5
+    assert drawn_operators(setting(**none).parameters, KEY) == []
+
+
+def test_version_1_has_no_generalize_merge_creep_and_mutates_in_place() -> None:
+    first, second = SAMUELParameters(version=1).filled(), SAMUELParameters().filled()
+    drawn = {name for seed in range(99) for name in drawn_operators(first, stream(seed, "draws"))}
+    assert drawn == {"specialize", "cover", "avoid"}
+    assert (first.p_mut, first.bid_power, first.caution, first.spec_level) == (0.01, 1.0, 1.0, 1.0)
+    assert (second.p_mut, second.bid_power, second.caution, second.spec_level) == (0.0, 10.0, 0.1, 0.5)
+    assert SAMUELParameters(version=1, creep=2.0).filled().creep == 2.0
