@@ -55,7 +55,7 @@ class Job(NamedTuple):
 # The longest come first, so that no process waits for one at the end.
 AS_LIST = ("--list", "--effort", "normal")
 JOBS = (
-    Job("lunar-lander", "LunarLander-v3", 3),
+    Job("pplx-lunar", "LunarLander-v3", 6),
     Job("blackjack", "Blackjack-v1", 5, "PPL-DL"),
     Job("acrobot", "Acrobot-v1", 2, "PPL-DL"),
     Job("cart-pole", "CartPole-v1", 0, "PPL-DL"),
@@ -229,7 +229,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.all and find_spec("Box2D") is None:
         raise SystemExit('--all needs Box2D: pip install "ifthen[box2d]"')
-    wanted = options.only or [study for study in studies if options.all or study != "lunar-lander"]
+    wanted = options.only or [study for study in studies if options.all or study != "pplx-lunar"]
     jobs = [job for job in JOBS if job.study in wanted]
     console, began, rows = Console(width=160), time.perf_counter(), []
     for row in all_compared(jobs, options.src.resolve(), options.workers):

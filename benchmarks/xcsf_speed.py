@@ -35,7 +35,7 @@ from timing import best_interleaved, machine, timed
 from ifthen import XCSF, TabularTask, evaluate, frozen_lake
 from ifthen.rules import box
 from ifthen.rules.box import ONE, WORD, lowest_bit
-from ifthen.systems.system import Moment
+from ifthen.systems.learning import Moment
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.naive_xcsf import NaiveXCSF, Rule

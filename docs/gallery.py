@@ -2,10 +2,10 @@
 
     python docs/gallery.py
 
-Each environment has a table with the scores of all trials, and one pruned policy in words and as a
-picture. That policy has the fewest rules after pruning among the trials within 1 % of the best score on
-the validation seeds. The test seeds, on which scores are given, have no part in the choice. Rulesets go
-to results/gallery as JSON.
+Each environment has a table with the scores of all trials, and one policy in words and as a picture, pruned
+unless its study does not prune. That policy has the fewest rules among the trials within 1 % of the best
+score on the validation seeds. The test seeds, on which scores are given, have no part in the choice. Rulesets
+go to results/gallery as JSON.
 """
 
 from __future__ import annotations
@@ -35,13 +35,9 @@ STUDIES = {
     "cart-pole": "Keep a pole upright on a cart, for 500 steps at most. Return: steps.",
     "mountain-car": "Rock a weak car out of a valley. Return: minus the steps it takes, 200 at most.",
     "acrobot": "Swing a two-link arm up by its middle joint. Return: minus the steps, 500 at most.",
-    "lunar-lander": """Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Needs
-`pip install "ifthen[box2d]"`.
-
-- Every second rule of a list is the mirror image of the rule before it.
-- Populations come from a [rehearsal](guide.md#rehearsal-on-a-stand-in) of 600 generations on a compiled
-  stand-in. Epochs, steps and scores are of the environment itself.
-- Lists were not pruned, which takes long here: `ifthen prune results/gallery/LunarLander-v3.json`.""",
+    "pplx-lunar": """Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Needs
+`pip install "ifthen[box2d]"`. [PPL-X](pplx.md) learns it in 2 million steps. It shortens its lists itself:
+they are not pruned. Rules compare sums of two features, which it finds, too.""",
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",
@@ -49,8 +45,8 @@ STUDIES = {
 HEAD = """# Gallery
 
 Policies that `ifthen` has learnt for Gymnasium's environments. Each table has all ten trials of a system,
-not the best one. Below it stands one policy after pruning. The study of each section is a TOML file with
-all settings that are not defaults.
+not the best one. Below it is one policy, after pruning unless the section says otherwise. The study of each
+section is a TOML file with all settings that are not defaults.
 
 Scores are mean returns over 100 test seeds, given as mean ± standard deviation over trials. Nothing was
 learnt or selected on these seeds, and `ifthen evaluate` plays the same ones. Blackjack, which is mostly
@@ -111,7 +107,8 @@ def env_policy(results: Results, task: EnvTask) -> Shown:
         own = own.drop_nulls("pruned_rules")
     best = float(own["unseen_performance"].to_numpy().max())
     near = own.filter(polars.col("unseen_performance") >= best - NEAR * abs(best))
-    row = near.sort("pruned_rules", -polars.col("unseen_performance")).row(0, named=True)
+    shortest = "rules" if results.plan.prune is False else "pruned_rules"
+    row = near.sort(shortest, -polars.col("unseen_performance")).row(0, named=True)
     chosen = Trial(system, task.name, row["seed"])
     assert results.ruleset is not None
     pruned = results.ruleset(chosen)
@@ -139,7 +136,7 @@ def env_table(results: Results, task: EnvTask) -> str:
         rules, left = (results.values(system, task.name, name) for name in ("rules", "pruned_rules"))
         if episodes_of(task) == GAMES:
             got, fewer = many_games(results, system, task), []
-        cells = [system, str(len(got)), *played_on(got, task), spread(rules)]
+        cells = [system, str(len(got)), *played_on(got, task), size(rules)]
         lines.append("| " + " | ".join([*cells, reach(left), spread(fewer), reach(fewer)]) + " |")
     return "\n".join(lines)
 
@@ -208,6 +205,11 @@ def spread(values: list[float]) -> str:
     if not values:
         return NOTHING
     return mean_and_sd(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else None)
+
+
+def size(rules: list[float]) -> str:
+    """Return how many rules there are: a mean, with its standard deviation where numbers differ."""
+    return f"{np.mean(rules):,.0f}" + (f" ± {np.std(rules, ddof=1):,.0f}" if len(set(rules)) > 1 else "")
 
 
 def reach(values: list[float]) -> str:

@@ -14,7 +14,6 @@ from tests import (
     naive_envs,
     naive_evolve,
     naive_explain,
-    naive_lander,
     naive_pplx,
     naive_samuel,
     naive_values,
@@ -101,12 +100,6 @@ ORACLES: dict[str, dict[str, Any]] = {
         "best_actions": naive.prediction_array,
     },
     "environments.acrobot": {"accelerations": naive_envs.real_steps, "wrapped": naive_envs.real_steps},
-    "environments.lunar_lander": {
-        "ground": naive_lander.ground_height,
-        "thrust": naive_lander.engine,
-        "foot": naive_lander.foot_place,
-        "touches": naive_lander.hull_touches,
-    },
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "simulate.table_play": {
         "outcome": naive.outcome,
@@ -478,7 +471,6 @@ def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
         "naive.py",
         "naive_evolve.py",
         "naive_explain.py",
-        "naive_lander.py",
         "naive_pplx.py",
         "naive_samuel.py",
         "naive_values.py",

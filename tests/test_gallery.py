@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
         ("CartPole-v1", 10, 500.0),
         ("MountainCar-v0", 10, -110.0),
         ("Acrobot-v1", 12, -90.0),
-        ("LunarLander-v3", 20, 200.0),
+        ("LunarLander-v3", 10, 250.0),
     ],
 )
 def test_the_gallery_says_what_its_policies_get(name: str, rules: int, least: float) -> None:

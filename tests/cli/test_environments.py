@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ifthen.simulate.environment import EnvSimulator
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.gym_task import EnvTask
 from tests.commands import Finished, Runner
+from tests.golden.old_files import FOLDER
 
 SMALL = ("--set", "pop_size=8", "--set", "idv_size=4", "--task-set", "episodes=3")
 CART = ("train", "PPL-DL", "CartPole-v1", *SMALL)
@@ -239,12 +241,15 @@ def test_a_model_file_cannot_have_a_package_imported(run: Path, tmp_path: Path) 
     assert "antigravity" not in sys.modules
 
 
-def test_a_stand_in_that_does_not_fit_leaves_no_folder(ifthen: Runner, tmp_path: Path) -> None:
-    out = tmp_path / "refused"
-    wrong = ("--set", "stand_in=MountainCar-v0", "--set", "rehearsal=2")
-    done = ifthen("train", "PPL-DL", "CartPole-v1", *wrong, "--out", out)
-    refused(done, "to stand in for CartPole-v1 it needs 4 and 2")
-    assert not out.exists()
+def test_a_run_with_parameters_that_are_gone_is_shown_and_not_resumed(ifthen: Runner, tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "PPL-DL-removed.zip", tmp_path / files.MODEL)
+    settings = 'system = "PPL-DL"\ntask = "CartPole-v1"\nepochs = 2\nseed = 3\n'
+    (tmp_path / files.SETTINGS).write_text(settings)
+    assert "push right" in ifthen("show", tmp_path).out
+    assert ifthen("evaluate", tmp_path, "--episodes", "3").code == 0
+    refused(ifthen("resume", tmp_path), "was trained with mirror = ", "cannot learn on")
+    (tmp_path / files.SETTINGS).write_text(f"{settings}[parameters]\nrehearsal = 2\n")
+    refused(ifthen("resume", tmp_path), "unknown parameter 'rehearsal'. Earlier versions had it")
 
 
 def test_check_prints_what_rules_see_and_writes_it(ifthen: Runner, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from ifthen.environments.registry import (
     known_environments,
     presets_of,
 )
-from ifthen.environments.twins import registered_twin, unlike
+from ifthen.environments.twins import registered_twin
 from ifthen.systems.registry import SYSTEMS
 from tests.envs import WALK, Walk
 
@@ -139,10 +139,3 @@ def test_importing_ifthen_registers_our_environments_and_imports_no_file_of_one(
         "assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_stand_in_has_a_twin() -> None:
-    env = gymnasium.make("ifthen/LunarLander-v0")
-    twin = registered_twin("ifthen/LunarLander-v0")
-    assert twin is not None
-    assert not unlike(env, twin)

@@ -67,7 +67,14 @@ def test_regions_of_weighed_rules_are_right_in_the_middle_of_cells(kind: str) ->
     assert len(across) >= 160
 
 
-def test_borders_run_where_the_rule_changes_and_numbers_stand_in_their_regions() -> None:
+def test_a_real_y_points_up() -> None:
+    features = (Feature("y", 0.0, 2.0, "real"), Feature("speed", -1.0, 1.0, "real"))
+    rules = DecisionList([[[0.5, 2.0], [-1.0, 1.0]]], [0], features, ("fall", "fire"))
+    (axes,) = slice_figure(rules, axes=("speed", "y")).axes
+    assert not axes.yaxis_inverted()
+
+
+def test_borders_run_where_the_rule_changes_and_numbers_are_in_their_regions() -> None:
     ruleset, _ = a_policy("MountainCar-v0")
     plane = regions(ruleset, (0, 1), np.zeros(2))
     borders = rule_borders(plane.across, plane.down, plane.deciders)

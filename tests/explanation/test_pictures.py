@@ -72,7 +72,7 @@ def marked(axes: Axes, gid: str) -> list[Any]:
 
 
 def written(axes: Axes) -> dict[tuple[int, int], str]:
-    """Return the texts that stand in cells, by (x, y)."""
+    """Return the texts in cells, by (x, y)."""
     found: dict[tuple[int, int], str] = {}
     for text in axes.texts:
         x, y = (int(number) for number in text.get_position())

@@ -289,7 +289,7 @@ def test_every_property_has_its_mark_whether_requirements_are_met_or_not(require
     assert marks["optimal"] in "✗–"
 
 
-def test_problems_come_first_and_rules_that_never_decide_stand_in_one_fold() -> None:
+def test_problems_come_first_and_rules_that_never_decide_are_in_one_fold() -> None:
     rules = some_rules("strength", TASK, seed=2)
     report = verify(rules, TASK)
     page = explain_page(rules, TASK, verification=report)

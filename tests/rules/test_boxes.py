@@ -158,10 +158,10 @@ def test_of_many_pieces_the_largest_are_kept(sizes: list[int], room: int) -> Non
 
 def test_holes_reach_to_the_next_rules_in_both_directions() -> None:
     features = (Feature("x", 0, 9), Feature("y", 0, 9))
-    for mirror in (False, True):
+    for flipped in (False, True):
         bounds = np.array([[[0, 0], [0, 9]], [[5, 9], [0, 4]]])
         expected = [(1, 4, 0, 9), (1, 9, 5, 9)]
-        if mirror:
+        if flipped:
             bounds = 9 - bounds
             expected = [(5, 8, 0, 9), (0, 8, 0, 4)]
         holes = {(*hole.box[0][:2], *hole.box[1][:2]) for hole in coverage(bounds, features).holes}

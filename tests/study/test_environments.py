@@ -23,7 +23,7 @@ from ifthen.study.report import best_rulesets, write_report
 from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import Results
 from ifthen.study.tables import all_tables
-from ifthen.study.trial import STOP, TrialFiles, _run, run_trial
+from ifthen.study.trial import STOP, TrialFiles, run_trial
 from ifthen.study.verdicts import judge, main_measure, samples_of
 from tests.study.studies import TASKS, contents, small_plan
 
@@ -236,19 +236,6 @@ def test_a_trial_that_was_stopped_goes_on_to_the_same_bytes(
     assert files.history.read_bytes() == whole.history.read_bytes()
     assert files.model.read_bytes() == whole.model.read_bytes()
     assert not (tmp_path / STOP).exists()
-
-
-def test_a_trial_that_is_stopped_in_its_rehearsal_has_not_begun(tmp_path: Path) -> None:
-    rehearses = {"name": "PPL-DL", "parameters": {"stand_in": "CartPole-v1", "rehearsal": 100_000}}
-    plan = plan_of("CartPole-v1", systems=[rehearses], trials=1)
-    claim(tmp_path, plan)
-    (trial,) = plan.trials_to_run()
-    for stops in (lambda: True, iter([False, False, True, True]).__next__):
-        files = TrialFiles(tmp_path, trial)
-        files.begin()
-        assert _run(files, plan, trial, stops) == ("stopped", "before it began")
-        assert not files.checkpoint.exists()
-        assert not files.attempts.exists()
 
 
 def test_finished_trials_are_taken_over_byte_by_byte(folder: Path, results: Results, tmp_path: Path) -> None:

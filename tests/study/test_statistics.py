@@ -309,7 +309,7 @@ def test_beyond_the_limit_p_is_the_normal_approximation_without_ties_too() -> No
 
 
 @given(TIED, TIED)
-def test_comparing_the_other_way_round_mirrors_everything(a: list[float], b: list[float]) -> None:
+def test_comparing_the_other_way_round_turns_everything_round(a: list[float], b: list[float]) -> None:
     there, back = compare(a, b), compare(b, a)
     assert there.a12 is not None
     assert back.a12 is not None

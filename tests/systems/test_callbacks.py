@@ -14,7 +14,7 @@ import ifthen
 from ifthen import ParameterError, System, TaskError, evaluate, frozen_lake, load
 from ifthen.environments.make import env_task
 from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
-from ifthen.systems.system import Callback
+from ifthen.systems.learning import Callback
 from tests.systems.contract import every_system, make, meadow, saved_bytes
 
 

@@ -88,7 +88,7 @@ def test_all_optimal_actions_are_told_ties_included() -> None:
 def test_ties_that_only_rounding_tells_apart_are_ties(size: int, p_slip: float) -> None:
     rows = ["S" + "F" * (size - 1), *["F" * size] * (size - 2), "F" * (size - 1) + "G"]
     optimal = value_iteration(frozen_lake(desc=rows, p_slip=p_slip)).optimal_actions
-    # The map is its own mirror image: on the diagonal Down is as good as Right.
+    # The map is symmetric: on the diagonal Down is as good as Right.
     for cell in range(0, size * size - 1, size + 1):
         assert optimal[cell].tolist() == [False, True, True, False]
 

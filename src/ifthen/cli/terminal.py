@@ -15,7 +15,8 @@ from ifthen.text_table import TextTable, harmless
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
     from ifthen.simulate.simulator import Evaluation
-    from ifthen.systems.system import Goal, System
+    from ifthen.systems.learning import Goal
+    from ifthen.systems.system import System
     from ifthen.tasks.task import Task
 
 MOST_RULES = 40

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ifthen.runs.folder import RunFolder
     from ifthen.runs.settings import RunSettings
     from ifthen.simplify.prune import PruneResult
-    from ifthen.systems.system import Callback, System
+    from ifthen.systems.learning import Callback
+    from ifthen.systems.system import System
 
 Curves = Annotated[
     Path | None,
@@ -169,7 +170,6 @@ def train(
         return
     begin = None if start is None else read_policy(start, pruned=False).ruleset
     learner = settings.make_system(threads, begin)
-    learner.check()
     settings = settings.for_system(learner)
     curves = _curves(tensorboard)
     name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
@@ -222,7 +222,6 @@ def _learn_and_report(
 ) -> None:
     """Learn, then write and print everything that a finished run has."""
     with Stop() as stop:
-        learner.asked_to_stop = lambda: stop.asked
         try:
             callbacks = [*curves, after_epoch(settings.goal, stop)]
             finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
@@ -286,7 +285,7 @@ def _suited(learner: System, given: Mapping[str, Any]) -> str:
     from ifthen.runs.settings import toml_value
     from ifthen.systems.presets import preset
 
-    if not preset(learner.name, learner.task, given, learner.start is not None):
+    if not preset(learner.name, learner.task):
         return ""
     used = learner.parameters.model_dump()
     return ", ".join(

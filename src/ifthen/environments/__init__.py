@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import gymnasium
 
-OWN = {
-    "ifthen/FrozenLake-v0": ("frozen_lake:FrozenLakeXY", None),
-    "ifthen/LunarLander-v0": ("lunar_lander:LunarLanderStandIn", 1000),
-}
-"""Class and time limit of the environments that ifthen itself brings, by id."""
+OWN = {"ifthen/FrozenLake-v0": "frozen_lake:FrozenLakeXY"}
+"""The class of each environment that ifthen itself brings, by id."""
 
 
 def register_with_gymnasium() -> None:
     """Make `gymnasium.make` know the environments of ifthen."""
-    for environment, (entry, limit) in OWN.items():
+    for environment, entry in OWN.items():
         if environment not in gymnasium.registry:
-            gymnasium.register(environment, f"{__name__}.{entry}", max_episode_steps=limit)
+            gymnasium.register(environment, f"{__name__}.{entry}")

@@ -1,4 +1,4 @@
-"""A task in another environment: given anew for a file that holds none, or a stand-in to rehearse on.
+"""A task in an environment that is given anew, for a file that holds none.
 
 And a task for rules that call its features and actions by names of their own.
 """
@@ -11,53 +11,11 @@ from typing import Any
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.registry import known_by_id
-from ifthen.errors import ParameterError, TaskError
+from ifthen.errors import TaskError
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.flatten import FlatSpace, check_actions
+from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask, Option
 from ifthen.tasks.task import Task
-
-
-def with_stand_in(task: Task) -> EnvTask:
-    """Return a task that another environment can stand in for: itself, or raise where it is a table."""
-    if not isinstance(task, EnvTask):
-        raise ParameterError(f"stand_in and rehearsal are for environments; {task.name} is a table.")
-    return task
-
-
-def stand_in_task(task: Task, environment: str) -> EnvTask:
-    """Return a task like another, but played in another environment, to rehearse on.
-
-    The stand-in, given by its id, must observe as many numbers and have as many actions.
-    """
-    task = with_stand_in(task)
-    options: dict[str, Option] = {"max_episode_steps": task.t_max}
-    source = source_of(environment, options)
-    made = source.made
-    try:
-        check_actions(made.action_space)
-        flat, actions = FlatSpace.of(made.observation_space), int(made.action_space.n)
-    finally:
-        made.close()
-    observed = len(flat.leaves)
-    if (observed, actions) != (len(task.features), task.n_actions):
-        raise TaskError(
-            f"{environment} observes {observed} numbers and has {actions} actions; to stand in for "
-            f"{task.name} it needs {len(task.features)} and {task.n_actions}."
-        )
-    name = f"{task.name}, on {environment}"
-    return replace(
-        task,
-        name=name,
-        environment=environment,
-        options=options,
-        player="auto",
-        leave_out=(),
-        observed=tuple(flat.to_list()),
-        first_action=int(made.action_space.start),
-        statistics=(),
-        factory=source.factory,
-    )
 
 
 def played_in(task: Task, env: Any, options: Mapping[str, Option] | None = None) -> Task:

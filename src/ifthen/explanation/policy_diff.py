@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """The text shows this many states, and this many rules of each policy."""
-SHORT = 12  # characters of a name that can stand in every row
+SHORT = 12  # characters of a name that has room in every row
 ROUNDING = 1e-12  # relative: performances that differ by less are taken as equal
 Both = tuple[float, float]
 OWN_COLUMNS = (

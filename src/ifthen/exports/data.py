@@ -1,7 +1,7 @@
 """Rulesets as data: JSON with its schema, and tables of rules: CSV, Markdown for pages, LaTeX for papers.
 
 CSV holds what rules carry besides (weights, variances …) in full: every number reads back exactly. The tables
-for people are those of `read_rules`, with its rounded measures; rules stand in their own order.
+for people are those of `read_rules`, with its rounded measures; rules keep their own order.
 """
 
 from __future__ import annotations

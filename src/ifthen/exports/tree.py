@@ -299,7 +299,7 @@ def _mermaid_text(text: str) -> str:
 
 
 def _drawn(template: str, ruleset: RuleSet, task: Task | None, label: Callable[[str], str]) -> str:
-    """Return the tree, "yes" to the left, a question before what follows it; labels stand in one line."""
+    """Return the tree, "yes" to the left, a question before what follows it; each label in one line."""
     tree = decision_tree(ruleset, task)
     nodes: list[tuple[str, bool]] = []
     edges: list[tuple[int, int, str]] = []

@@ -1,6 +1,6 @@
 """The explain page: a policy to read, to question and to step through, as one HTML file.
 
-The page is `explain.html.j2` with `base.css`, `explain.css` and the scripts. Its data stand in the page as
+The page is `explain.html.j2` with `base.css`, `explain.css` and the scripts. Its data are in the page as
 one block of JSON. Its content security policy allows no loading, and no style or script but its own, which
 are named by their hashes.
 

@@ -125,7 +125,7 @@ def verified(verification: Verification | None) -> dict[str, Any]:
 def finding_groups(report: Verification) -> list[tuple[str, list[tuple[int, Finding]]]]:
     """Return the findings with their numbers, problems first, and of these the most urgent.
 
-    Many alike stand in one group, which then has a title.
+    Many alike are in one group, which then has a title.
     """
 
     def rank(numbered: tuple[int, Finding]) -> tuple[bool, int]:

@@ -2,7 +2,7 @@
 
 Where the same rules choose at every step of many episodes, it pays to lay them out once. A block is eight
 rules; for each feature that any of them restricts it holds their eight intervals in a row, which processors
-compare with a value in a few instructions. The result is a bit mask, bit r standing for rule r of the block.
+compare with a value in a few instructions. The result is a bit mask (bit r: rule r of the block).
 Nothing branches on single conditions, whose outcome no processor can foresee. Choices are those of
 `batch.chosen`.
 """

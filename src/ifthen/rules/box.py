@@ -3,7 +3,7 @@
 A box is two alleles per feature in any order (Stone and Bull 2003); it matches a state when
 min ≤ s_d ≤ max in every dimension d (paper, section "Design Commonalities").
 
-On tabular tasks the match set of each state is kept as a bit mask, bit r standing for rule r:
+On tabular tasks the match set of each state is kept as a bit mask (bit r: rule r):
 the AND over features of "rules whose interval contains this value". A mask is a row of 64-bit
 words, so that any number of rules fits.
 """

@@ -27,10 +27,10 @@ from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
+from ifthen.systems.learning import Callback
 from ifthen.systems.pplx.on_env import OnEnvironment
 from ifthen.systems.pplx.system import PPLX
 from ifthen.systems.pplx.teacher import Teacher, Whole
-from ifthen.systems.system import Callback
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable
 

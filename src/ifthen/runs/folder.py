@@ -16,8 +16,9 @@ from ifthen.runs.settings import RunSettings, checked_settings, read_settings
 from ifthen.runs.task_settings import refuse_imports
 from ifthen.store import alone, remove_half_written, write_text
 from ifthen.systems import model_file
+from ifthen.systems.learning import Callback, warn_if_over
 from ifthen.systems.registry import load
-from ifthen.systems.system import Callback, System
+from ifthen.systems.system import System
 from ifthen.tasks.task import Task
 from ifthen.text_table import csv_of
 
@@ -129,6 +130,7 @@ class RunFolder:
         for name in (MODEL, CHECKPOINT):
             if (self / name).exists():
                 system = load(self / name, threads=threads)
+                system.check_learning()
                 _check_same(system, fresh, self / name)
                 return with_task(system, fresh.task, self / name)
         return fresh
@@ -139,7 +141,7 @@ class RunFolder:
         """Learn the rest, then write model and history, alone; return whether the run is finished."""
         goal = settings.goal
         done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
-        system.warn_if_over(goal)
+        warn_if_over(system, goal)
         if goal.unit == "epochs" and done > goal.target:
             raise ParameterError(
                 f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
@@ -187,5 +189,6 @@ def identity(system: System) -> dict[str, Any]:
         "seed": system.seed,
         "start": system.start and system.start.to_dict(),
         **system.parameters.model_dump(),
+        **system.removed,
         **{f"task {name}": value for name, value in system.task.identity().items()},
     }

@@ -16,9 +16,10 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
 from ifthen.store import read_text
 from ifthen.systems.callbacks import StopAt
+from ifthen.systems.learning import STEP_LIMIT, Goal
 from ifthen.systems.parameters import checked_parameters
 from ifthen.systems.registry import system_by_name
-from ifthen.systems.system import STEP_LIMIT, Goal, System
+from ifthen.systems.system import System
 from ifthen.tasks.task import Task
 
 TOML_LIMIT = 2**20

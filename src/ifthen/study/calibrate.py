@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from ifthen.environments.rebind import stand_in_task
 from ifthen.study.plan import StudyPlan, Trial
-from ifthen.systems.ppl_dl import PPLDL
 
 LONG_ENOUGH = 0.3
 SHARE = 10
-REHEARSED = 10
 
 
 class Estimate(NamedTuple):
@@ -28,10 +25,6 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     """
     trial = Trial(system, task, plan.first_seed)
     learner = plan.make_system(trial)
-    rehearsal = 0.0
-    if isinstance(learner, PPLDL):
-        rehearsal = rehearsal_seconds(learner)
-        learner.parameters = learner.parameters.model_copy(update={"rehearsal": 0})
     first = int(learner.learn(epochs=0).now.records[-1]["episodes"])
     before = learner.learn(epochs=1).now.records[-1]  # compiles, or loads what was compiled
     began = time.perf_counter()
@@ -39,17 +32,4 @@ def calibrate(plan: StudyPlan, system: str, task: str) -> Estimate:
     learner.learn(epochs=most, callback=lambda _: time.perf_counter() - began < LONG_ENOUGH)
     longer = plan.epochs / (learner.epoch - int(before["epoch"]))
     episodes = int(learner.now.records[-1]["episodes"]) - int(before["episodes"])
-    return Estimate(rehearsal + (time.perf_counter() - began) * longer, first + episodes * longer)
-
-
-def rehearsal_seconds(learner: PPLDL) -> float:
-    """Return about how long a rehearsal takes, from a few generations on the stand-in."""
-    p = learner.parameters
-    if not p.rehearsal:
-        return 0.0
-    parameters = {**p.model_dump(), "stand_in": "", "rehearsal": 0}
-    played = PPLDL(stand_in_task(learner.task, p.stand_in), seed=learner.seed, threads=1, **parameters)
-    played.learn(epochs=1)  # compiles, or loads what was compiled
-    began = time.perf_counter()
-    played.learn(epochs=REHEARSED)
-    return (time.perf_counter() - began) / REHEARSED * float(p.rehearsal)
+    return Estimate((time.perf_counter() - began) * longer, first + episodes * longer)

@@ -16,9 +16,10 @@ from ifthen.errors import ParameterError, nearest, shown
 from ifthen.runs.settings import checked, parse_assignment, read_settings
 from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
 from ifthen.store import parse_json
+from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.parameters import checked_parameters
 from ifthen.systems.registry import system_by_name
-from ifthen.systems.system import EPOCH_LIMIT, System
+from ifthen.systems.system import System
 from ifthen.tasks.task import Task
 
 LARGEST_SEED = 2**63 - 1
@@ -43,7 +44,7 @@ class Trial(NamedTuple):
 
 
 def _printable(name: str) -> str:
-    """Return a name that can stand in files, tables and pages, or raise."""
+    """Return a name that can be used in files, tables and pages, or raise."""
     if not name.isprintable():
         raise ValueError(f"names must be printable text, without line breaks, not {shown(name)}")
     return name

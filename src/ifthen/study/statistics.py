@@ -188,7 +188,7 @@ def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
 
 
 def effect_word(a12: float) -> Effect:
-    """Return A12 in Vargha and Delaney's words: from 0.56 small, 0.64 medium, 0.71 large, and mirrored."""
+    """Return A12 in Vargha and Delaney's words: from 0.56 small, 0.64 medium, 0.71 large; alike below 0.5."""
     larger = max(a12, 1 - a12)
     if larger < 0.56:
         return "negligible"

@@ -176,14 +176,8 @@ def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bo
     found = saved_system(files.checkpoint, plan, trial)
     system = found or plan.make_system(trial)
     note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
-    done, system.asked_to_stop = system.epoch if system.started else 0, stop
-    try:
-        system.learn(epochs=plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
-    except KeyboardInterrupt:
-        if not stop() or system.started:
-            raise
-        files.attempts.unlink(missing_ok=True)
-        return NOT_BEGUN.outcome, NOT_BEGUN.line
+    done = system.epoch if system.started else 0
+    system.learn(epochs=plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
     if system.epoch < plan.epochs:
         system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt

@@ -17,8 +17,9 @@ from ifthen.checks import one_of, real_number, whole_number
 from ifthen.environments.make import as_task
 from ifthen.errors import ParameterError
 from ifthen.simulate.evaluate import shared_simulator
+from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.records import Record
-from ifthen.systems.system import EPOCH_LIMIT, System
+from ifthen.systems.system import System
 
 EPISODE_LIMIT = 100_000
 RETURNS = ("best_fitness", "mean_fitness", "median_fitness", "performance", "unseen_performance")

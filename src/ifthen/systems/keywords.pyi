@@ -31,9 +31,6 @@ class PPLDLKeywords(SystemKeywords, total=False):
     racing: bool
     fitness: Literal["sampled", "exact"]
     otherwise: bool
-    mirror: str
-    stand_in: str
-    rehearsal: int
 
 class PPLSTKeywords(SystemKeywords, total=False):
     idv_size: int | None

@@ -137,7 +137,7 @@ def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArr
 
 
 def _refuse_import(text: str) -> None:
-    """Stand in for an environment that could have a package imported."""
+    """Refuse to make an environment that could have a package imported."""
     raise TaskError(
         f"its option {text!r} could have a package imported, and files import none. Give the environment "
         "yourself: ifthen.load(path, env=…)."

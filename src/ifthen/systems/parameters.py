@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,6 +39,9 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    removed: ClassVar[Mapping[str, Any]] = {}
+    """Parameters that the system had and that files may name, with the values that had no effect."""
+
     noise: Noise = Field(
         default="aligned",
         description="Common random numbers fixed per episode and step, or one stream (paper).",
@@ -57,11 +60,22 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
                 hint = nearest(name, kind.model_fields)
                 if name in OF_TASKS:
                     hint = f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
+                if name in kind.removed:
+                    hint = " Earlier versions had it: leave it out."
                 lines.append(f"unknown parameter {shown(name)}.{hint}")
             else:
                 message = error["msg"].removeprefix("Value error, ")
                 lines.append(f"{name}: {message}, not {shown(error['input'])}.")
         raise ParameterError(" ".join(lines)) from None
+
+
+def without_removed(
+    kind: type[Parameters], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters in a file that a system still has, and those removed ones that had an effect."""
+    kept = {name: value for name, value in given.items() if name not in kind.removed}
+    used = {name: given[name] for name, off in kind.removed.items() if name in given and given[name] != off}
+    return kept, used
 
 
 def _plain(value: Any) -> Any:

@@ -159,13 +159,12 @@ def next_generation(
     threads: int,
     parents: Population,
     whole_rules: bool,
-    purpose: Literal["breed", "rehearse"] = "breed",
 ) -> Population:
     """Return the children of a population, their fitness not measured yet; elites stand last."""
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
-    key = stream(seed, purpose, epoch)
+    key = stream(seed, "breed", epoch)
 
     p, how = parameters, (whole_rules, alleles, task.n_actions)
 

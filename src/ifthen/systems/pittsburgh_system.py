@@ -19,7 +19,7 @@ from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_hist
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
-from ifthen.tasks.task import Method, Task
+from ifthen.tasks.task import Method
 
 
 class PittsburghSystem(System):
@@ -65,13 +65,9 @@ class PittsburghSystem(System):
     @cached_property
     def simulator(self) -> Simulator:
         """What plays the rules."""
-        return self.simulator_in(self.task)
-
-    def simulator_in(self, task: Task) -> Simulator:
-        """Return a new simulator that measures the population in a task, as the parameters say."""
         p = self.parameters
         return simulator_of(
-            task,
+            self.task,
             threads=self.threads,
             method=p.fitness,
             noise=p.noise,

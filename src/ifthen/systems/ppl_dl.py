@@ -5,32 +5,30 @@ learning: comparing with XCS", GECCO 2022.
 
 A generation: parents are chosen by tournaments, crossed allele by allele and mutated; the children replace
 the whole population and are measured. Fitness is performance.
-
-Aids for tasks that are hard to begin with stand in `ifthen.systems.rehearsal`; by default there are none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ifthen.rules.batch import LIST, RuleBatch
+from ifthen.errors import ParameterError
+from ifthen.rules.batch import LIST
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
-from ifthen.systems.pittsburgh import Population, first_population, next_generation, put_first
+from ifthen.systems.learning import Goal
+from ifthen.systems.parameters import setting
+from ifthen.systems.pittsburgh import (
+    PittsburghParameters,
+    Population,
+    first_population,
+    next_generation,
+    put_first,
+)
 from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.records import Record
-from ifthen.systems.rehearsal import (
-    AidParameters,
-    checked_aids,
-    in_form,
-    refuse_overwriting,
-    rehearsed,
-    stand_in_of,
-)
-from ifthen.systems.system import Goal
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -38,8 +36,15 @@ if TYPE_CHECKING:
     from ifthen.systems.keywords import PPLDLKeywords
 
 
-class PPLDLParameters(AidParameters):
+class PPLDLParameters(PittsburghParameters):
     """Parameters of PPL-DL; the defaults are the paper's."""
+
+    removed: ClassVar = {"mirror": "", "stand_in": "", "rehearsal": 0}
+
+    otherwise: bool = setting(
+        False,
+        "The last rule matches everywhere and only its action evolves, so that every state has an action.",
+    )
 
 
 class PPLDL(PittsburghSystem):
@@ -66,48 +71,47 @@ class PPLDL(PittsburghSystem):
 
     def fill_parameters(self, parameters: Any) -> Any:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
-        return checked_aids(super().fill_parameters(parameters), self.task)
+        if parameters.otherwise and self.task.default_action is not None:
+            raise ParameterError(
+                "otherwise evolves the action where no other rule matches, and the task's default_action "
+                "fixes it: give one of them."
+            )
+        return super().fill_parameters(parameters)
 
     def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the list to begin with, or raise where it does not fit or an aid would overwrite it."""
-        refuse_overwriting(self.parameters)
+        """Return the list to begin with, or raise where it does not fit or would be overwritten."""
+        if self.parameters.otherwise:
+            raise ParameterError(
+                "start gives rules as they are, and otherwise would overwrite the last one. Give "
+                "otherwise=False to begin with a ruleset."
+            )
         return super().fit_start(start)
 
-    def check(self) -> None:
-        """Raise where the stand-in cannot be made or does not fit."""
-        stand_in_of(self.parameters, self.task)
-
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
-        """Return random decision lists, after the one to start from, or after a rehearsal."""
-        p, task = self.parameters, self.task
-        population = in_form(first_population(p, task, self.seed, self.learns), p, task)
+    def begin(self) -> tuple[Population, Record]:
+        """Return random decision lists, after the one to start from."""
+        population = first_population(self.parameters, self.task, self.seed, self.learns)
         if self.start is not None:
             put_first(self.start, np.zeros((len(self.start), 0)), population)
-        return self.measured(rehearsed(self, population, progress_bar), None)
+        return self.measured(self.opened(population), None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
-        """Breed and measure."""
-        return self.measured(self.children(population, int(before["epoch"]) + 1), before)
+        """Breed, exchanging single alleles, and measure."""
+        p, epoch = self.parameters, int(before["epoch"]) + 1
+        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, False)
+        return self.measured(self.opened(children), before)
 
-    def children(
-        self, parents: Population, epoch: int, purpose: Literal["breed", "rehearse"] = "breed"
-    ) -> Population:
-        """Return the next generation: single alleles are exchanged."""
-        own = self.parameters, self.task, self.seed, epoch, self.threads
-        return in_form(next_generation(*own, parents, False, purpose), self.parameters, self.task)
-
-    def rehearse(self, parents: Population, generation: int) -> Population:
-        """Return the children of a generation on the stand-in."""
-        return self.children(parents, generation, "rehearse")
+    def opened(self, population: Population) -> Population:
+        """Return the population with the last rule of every list opened, where that is asked."""
+        if self.parameters.otherwise:
+            last = np.arange(len(population.lengths)), population.lengths - 1
+            population.bounds[last] = np.stack(lows_and_highs(self.task.features), axis=1)
+        return population
 
     def measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
         """Return the population with its fitness, and the history's row."""
-        fitness, row = self.measured_row(self.batch(population), before)
+        rules = population.batch(LIST, default=self.task.default_action)
+        fitness, row = self.measured_row(rules, before)
         return population._replace(fitness=fitness), row
-
-    def batch(self, population: Population) -> RuleBatch:
-        """Return the population ready to play."""
-        return population.batch(LIST, default=self.task.default_action)
 
     @property
     def ruleset(self) -> DecisionList:

@@ -22,6 +22,7 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.strength import StrengthRules
 from ifthen.simulate.simulator import Reinforcement
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model
 from ifthen.systems.parameters import above, between, setting
 from ifthen.systems.pittsburgh import (
@@ -33,7 +34,6 @@ from ifthen.systems.pittsburgh import (
 )
 from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -94,7 +94,7 @@ class PPLST(PittsburghSystem):
         """How many numbers a rule learns: w (one per feature and x0's) and var."""
         return len(self.task.features) + 2
 
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+    def begin(self) -> tuple[Population, Record]:
         """Return random rulesets that know nothing yet, after the one to start from, all reinforced once."""
         population = first_population(self.parameters, self.task, self.seed, self.learns)
         if self.start is not None:

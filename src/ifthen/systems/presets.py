@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ifthen.environments.registry import presets_of
-from ifthen.errors import ParameterError
-from ifthen.evolve.mirror import mirror_of
 from ifthen.tasks.gym_task import EnvTask
 
 PITTSBURGH = {
@@ -29,37 +27,11 @@ ANY: Mapping[str, Mapping[str, Any]] = {
     "PPL-ST": PITTSBURGH,
     "XCSF": {"epsilon": 0.1, "truncation": "bootstrap"},
 }
-"""For all environments, by system. Those for one environment stand in its file of `ifthen.environments`."""
+"""For all environments, by system. Those for one environment are in its file of `ifthen.environments`."""
 
 
-def preset(
-    system: str, task: Any, given: Mapping[str, Any] | None = None, starts: bool = False
-) -> dict[str, Any]:
-    """Return the parameters that suit a task, where the user gives no others.
-
-    Args:
-        system: the system's name.
-        task: the task.
-        given: the user's parameters: what would not go together with them is left out.
-        starts: whether the user gives rules to start from.
-    """
+def preset(system: str, task: Any) -> dict[str, Any]:
+    """Return the parameters of a system that suit a task, where the user gives no others."""
     if not isinstance(task, EnvTask):
         return {}
-    own, given = presets_of(system, task.environment), given or {}
-    if starts or task.default_action is not None:
-        own.pop("otherwise", None)
-    if starts or not _mirrors(own.get("mirror", ""), task, given.get("idv_size")):
-        own.pop("mirror", None)
-    other = bool(task.options.keys() - {"max_episode_steps"})  # the stand-in has no options
-    if starts or other or given.get("stand_in") == "":
-        own = {name: value for name, value in own.items() if name not in ("stand_in", "rehearsal")}
-    return {**ANY.get(system, {}), **own}
-
-
-def _mirrors(mirror: str, task: EnvTask, idv_size: Any) -> bool:
-    """Return whether a mirror fits a task, whose features may have other names or ranges, and pairs fit."""
-    try:
-        mirror_of(mirror, task.features, task.action_names)
-    except ParameterError:
-        return False
-    return not (isinstance(idv_size, int) and idv_size % 2)
+    return {**ANY.get(system, {}), **presets_of(system, task.environment)}

@@ -12,7 +12,8 @@ from ifthen.notebook import NotebookBar, in_notebook
 from ifthen.text_table import harmless
 
 if TYPE_CHECKING:
-    from ifthen.systems.system import Goal, System
+    from ifthen.systems.learning import Goal
+    from ifthen.systems.system import System
 
 SAVING_SHARE, SHORT_SAVE = 0.05, 0.25
 """Checkpoints take at most this share of the time, or this many seconds each."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,14 +19,25 @@ from ifthen.checks import whole_number
 from ifthen.digits import in_units
 from ifthen.environments.make import as_task
 from ifthen.environments.rebind import played_in
-from ifthen.errors import ModelFileError, ParameterError, warn
+from ifthen.errors import ModelFileError, ParameterError, shown
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems import model_file
 from ifthen.systems.front import Front
-from ifthen.systems.parameters import Parameters, checked_parameters
+from ifthen.systems.learning import (
+    EPOCH_LIMIT,
+    Callback,
+    Goal,
+    Moment,
+    Population,
+    as_one,
+    checked_goal,
+    print_progress,
+    warn_if_over,
+)
+from ifthen.systems.parameters import Parameters, checked_parameters, without_removed
 from ifthen.systems.presets import preset
 from ifthen.systems.progress import Saving, progress_of
 from ifthen.systems.records import Record, Records
@@ -34,44 +45,6 @@ from ifthen.tasks.task import Method, Task
 
 if TYPE_CHECKING:
     import polars
-
-Population = Any
-"""A system's own NamedTuple of arrays."""
-EPOCH_LIMIT = 10_000_000
-STEP_LIMIT = 10**12
-NEVER = 2**62
-Callback = Callable[["System"], bool | None]
-
-
-class Moment(NamedTuple):
-    """A system's whole state after an epoch; learning replaces it at once, so an interrupt cannot tear it."""
-
-    epoch: int
-    population: Population
-    records: Records
-
-    def followed_by(self, population: Population, record: Record) -> Moment:
-        """Return the state that learning leads to."""
-        return Moment(int(record["epoch"]), population, self.records.followed_by(record))
-
-
-class Goal(NamedTuple):
-    """When learning stops: at a total number of epochs, steps or episodes."""
-
-    unit: Literal["epochs", "steps", "episodes"]
-    target: int
-
-    def count(self, record: Record) -> int:
-        """Return the number of epochs, steps or episodes up to a row of the history."""
-        return int(record["epoch" if self.unit == "epochs" else self.unit])
-
-    def reached(self, record: Record) -> bool:
-        """Return whether a row of the history is where to stop."""
-        return self.count(record) >= self.target
-
-    def limit(self, unit: str) -> int:
-        """Return the limit on steps or on episodes."""
-        return self.target if unit == self.unit else NEVER
 
 
 class System(Shown, ABC):
@@ -112,14 +85,14 @@ class System(Shown, ABC):
                 "order: use PPL-DL, or leave default_action out."
             )
         self.seed = check_seed(seed)
-        suited = {**preset(self.name, self.task, parameters, start is not None), **parameters}
+        suited = {**preset(self.name, self.task), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
         self.threads = checked_threads(threads)
         self.start = None if start is None else self.fit_start(start)
         self.taught: model_file.TeacherPart | None = None
+        self.removed: dict[str, Any] = {}
+        """Parameters that a file was trained with and that ifthen no longer has."""
         self._now: Moment | None = None
-        self.asked_to_stop: Callable[[], bool] = lambda: False
-        """Asked now and then by long work before epoch 0, where callbacks are not called yet."""
 
     @property
     def task(self) -> Task:
@@ -144,7 +117,7 @@ class System(Shown, ABC):
             verbose=self.verbose,
             **self.parameters.model_dump(),
         )
-        other._now, other.asked_to_stop = self._now, self.asked_to_stop
+        other._now, other.removed = self._now, self.removed
         self.__dict__ = other.__dict__  # nothing is left of simulators that play the old one
 
     def set_teacher(self, teacher: Any) -> None:
@@ -171,17 +144,9 @@ class System(Shown, ABC):
             f"{self.name} cannot start from a ruleset: its rules come by covering. Leave out start."
         )
 
-    def check(self) -> None:
-        """Raise where learning could not begin. It is called before anything is written."""
-        return  # most systems have no more to check
-
     @abstractmethod
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
-        """Return the initial population and the history's row of epoch 0.
-
-        Args:
-            progress_bar: show one where this takes long.
-        """
+    def begin(self) -> tuple[Population, Record]:
+        """Return the initial population and the history's row of epoch 0."""
 
     @abstractmethod
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -223,6 +188,15 @@ class System(Shown, ABC):
     def population_of(self, model: model_file.Model) -> Population:
         """Return the population that a model file holds, or raise ModelFileError where it does not fit."""
 
+    def check_learning(self) -> None:
+        """Raise where a file was trained with parameters that are gone: it predicts, but cannot learn on."""
+        if self.removed:
+            given = ", ".join(f"{name} = {shown(value)}" for name, value in self.removed.items())
+            raise ParameterError(
+                f"this {self.name} was trained with {given}, which ifthen no longer has. It predicts as "
+                "before, but cannot learn on. Train a new one; start=system.ruleset begins with its rules."
+            )
+
     def learn(
         self,
         *bare: int,
@@ -252,20 +226,15 @@ class System(Shown, ABC):
             checkpoint_every: epochs between two checkpoints. They are further apart where saving takes long,
                 as with the history of very many epochs: it takes at most a twentieth of the time.
         """
-        if bare:
-            number = bare[0]
-            raise ParameterError(
-                f"learn({number}) could mean learn(epochs={number}), learn(steps={number}), learn(episodes="
-                f"{number}) or, as in Stable-Baselines3, learn(total_timesteps={number}): say which."
-            )
+        self.check_learning()
         asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
-        goal = self._checked_goal(asked)
+        goal = checked_goal(bare, asked, self.default_epochs, self._now)
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
         if self._now is None:
-            population, record = self.begin(progress_bar)
+            population, record = self.begin()
             self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
-            self.warn_if_over(goal)
+            warn_if_over(self, goal)
         save = Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
         bar, show = progress_of(self, goal) if progress_bar else (nullcontext(), lambda: None)
         with bar:
@@ -275,7 +244,7 @@ class System(Shown, ABC):
                     self._now = self._now.followed_by(population, record)
                     show()
                     if self.verbose:
-                        self._print_progress(goal)
+                        print_progress(self, goal)
                     if self.epoch % checkpoint_every == 0:
                         save.where_it_pays()
                     if after_epoch(self) is False:
@@ -283,38 +252,6 @@ class System(Shown, ABC):
             finally:
                 save.now()
         return self
-
-    def warn_if_over(self, goal: Goal) -> None:
-        """Say so if a goal in steps or episodes leaves nothing to learn: epoch 0 alone has reached it."""
-        took = goal.count(self.now.records[-1])
-        if len(self.now.records) == 1 and 0 < goal.target <= took:
-            message = (
-                f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} "
-                f"were asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer "
-                "episodes of the task, or in PPL a smaller pop_size, make it shorter."
-            )
-            warn(message)
-
-    def _print_progress(self, goal: Goal) -> None:
-        """Print a line after every tenth of the way to a goal."""
-        before, done = (goal.count(record) for record in self.now.records[-2:])
-        apart = max(1, goal.target // 10)
-        if done // apart > before // apart:
-            print(f"{self.name}: epoch {self.epoch}, {self.num_timesteps:,} steps, {self.watched_in_words}")
-
-    def _checked_goal(self, asked: Mapping[str, int | None]) -> Goal:
-        """Return when to stop, or raise where that is no count, or more than one."""
-        given = {name: number for name, number in asked.items() if number is not None} or {
-            "epochs": self.default_epochs
-        }
-        if len(given) > 1:
-            also = " (total_timesteps is another word for steps)" if "total_timesteps" in given else ""
-            raise ParameterError(f"learn takes one of epochs, steps and episodes, not {given}{also}.")
-        ((name, number),) = given.items()
-        unit: Any = "steps" if name == "total_timesteps" else name
-        more = whole_number(name, number, 0, EPOCH_LIMIT if unit == "epochs" else STEP_LIMIT)
-        goal = Goal(unit, more)
-        return goal if self._now is None else Goal(unit, more + goal.count(self._now.records[-1]))
 
     def predict(
         self,
@@ -405,7 +342,7 @@ class System(Shown, ABC):
             "system": self.name,
             "seed": self.seed,
             "epoch": epoch,
-            "parameters": self.parameters.model_dump(),
+            "parameters": {**self.parameters.model_dump(), **self.removed},
             "history": records.columns(),
         }
         if self.start is not None:
@@ -417,10 +354,12 @@ class System(Shown, ABC):
     @classmethod
     def from_model(cls, model: model_file.Model, threads: int | None = None) -> Self:
         """Build the system that a model file describes."""
-        checked_parameters(cls.Parameters, model.parameters)  # before any of them could pass for an argument
+        given, removed = without_removed(cls.Parameters, model.parameters)
+        checked_parameters(cls.Parameters, given)  # before any of them could pass for an argument
         plain = {name: field.default for name, field in cls.Parameters.model_fields.items()}
-        known = {**plain, **model.parameters}  # an older file knows nothing of presets that came later
+        known = {**plain, **given}  # an older file knows nothing of presets that came later
         system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **known)
+        system.removed = removed
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system
 
@@ -453,20 +392,3 @@ class System(Shown, ABC):
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
         return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
-
-
-def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
-    """Return one callback that calls all of those given, and stops learning where any of them does."""
-    listed = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
-    given: list[Any] = [] if callbacks is None else list(listed)
-    for callback in given:
-        if not callable(callback) or isinstance(callback, type):
-            raise ParameterError(
-                f"callback must be a function that takes the system, or a list of them, not {callback!r}."
-            )
-
-    def every(system: System) -> bool:
-        answers = [callback(system) for callback in given]  # all of them, also where one stops learning
-        return not any(answer is False for answer in answers)
-
-    return every

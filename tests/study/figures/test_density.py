@@ -112,7 +112,7 @@ def test_states_without_rules_are_below_the_scale() -> None:
     assert axes.texts[1].get_text() == "0.5"
 
 
-def test_systems_without_trials_are_left_out_and_many_stand_in_rows_of_three() -> None:
+def test_systems_without_trials_are_left_out_and_many_are_in_rows_of_three() -> None:
     results = pond_results("A", "B", "C", "D", "E")
     task = tables_of(results.plan)["pond"]
     found = densities(results)

@@ -39,7 +39,7 @@ def test_tasks_without_a_map_are_left_out_and_alone_give_no_figure() -> None:
     assert len(figure.axes) == 1
 
 
-def test_many_maps_stand_in_rows() -> None:
+def test_many_maps_are_in_rows() -> None:
     figure = lakes_figure([frozen_lake(4, 0, map_seed=seed) for seed in range(6)])
     assert figure is not None
     assert len(figure.axes) == 5  # two of the six are the same

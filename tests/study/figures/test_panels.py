@@ -21,7 +21,7 @@ def test_places_of_lakes_that_are_not_in_the_study_are_empty() -> None:
     assert rows == [["FrozenLake-4-0", "FrozenLake-4-0.1"], [EMPTY, "FrozenLake-8-0.1"]]
 
 
-def test_other_tasks_stand_in_their_order_in_up_to_four_columns_under_their_names() -> None:
+def test_other_tasks_are_in_their_order_in_up_to_four_columns_under_their_names() -> None:
     tasks = ["a", "b", "c", "d", "FrozenLake-4-0"]
     arrangement = arranged(tasks)
     assert arrangement.rows == [["a", "b", "c"], ["d", "FrozenLake-4-0", EMPTY]]
@@ -32,7 +32,7 @@ def test_other_tasks_stand_in_their_order_in_up_to_four_columns_under_their_name
     assert balanced(9, 4) == 3
 
 
-def test_lakes_that_would_leave_their_grid_empty_or_too_wide_stand_in_order() -> None:
+def test_lakes_that_would_leave_their_grid_empty_or_too_wide_are_in_order() -> None:
     scattered = ["FrozenLake-4-0", "FrozenLake-8-0.1", "FrozenLake-12-0.3"]
     assert arranged(scattered).rows == [scattered]
     many = [f"FrozenLake-4-0.{slip}" for slip in range(1, 9)]

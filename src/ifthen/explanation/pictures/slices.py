@@ -172,7 +172,7 @@ def _label_axes(axes: Axes, features: Sequence[Feature]) -> None:
         axis.set_label_text(feature.name + unit, fontsize=SMALL, parse_math=False)
     if len(features) == 1:
         axes.set_yticks([])
-    elif features[1].name in DOWNWARDS:
+    elif features[1].name in DOWNWARDS and features[1].is_integer:  # a real y is a height
         axes.invert_yaxis()
     axes.tick_params(labelsize=SMALL - 1, width=0.6, length=2.5, pad=2)
     axes.xaxis.labelpad = axes.yaxis.labelpad = 2

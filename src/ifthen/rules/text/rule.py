@@ -318,7 +318,7 @@ def _read_extras(scanner: Scanner) -> dict[str, list[float]]:
 
 
 def _read_range(scanner: Scanner, narrow: _Narrowing, name: str, bracket: bool) -> None:
-    """Narrow by two ends, which stand in brackets or not: "[2, 5]", "2 to 5"."""
+    """Narrow by two ends, in brackets or not: "[2, 5]", "2 to 5"."""
     if scanner.following() == "(":
         found = IN_ROUND.match(scanner.text, scanner.at)
         low, high = ("2", "5") if found is None else found.groups()
@@ -357,7 +357,7 @@ class _Narrowing:
             self._scanner.take_text(self._feature.unit)
 
     def by(self, relation: str, number: float) -> None:
-        """Keep the values that stand in this relation to the number."""
+        """Keep the values that have this relation to the number."""
         name, end = self._feature.name, number_in_words(number)
         if relation == "!=":
             raise RuleError(f"a condition is an interval: {name} ≠ {end} takes two rules, one for each side.")

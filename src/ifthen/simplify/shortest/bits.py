@@ -1,7 +1,7 @@
 """States, boxes and allowed actions as bit masks, and a first list: the largest box, again and again.
 
 Only the order of a feature's values matters to a box, so every feature is replaced by ranks: 0 for the
-smallest value that a state has, and so on. A set of states is a row of 64-bit words, bit s standing for state
+smallest value that a state has, and so on. A set of states is a row of 64-bit words; bit s means state
 s. The states inside a box are the AND over features of "rank up to the upper end" and "not below the lower".
 """
 

@@ -196,7 +196,7 @@ def rarest(seen: Ints, states: np.uint64) -> np.uint64:
 def learn(few: Few, facts: Facts, left: np.uint64, rules: int, steps: Words) -> None:
     """Note that `rules` rules cannot decide `left`, without the states that this does not depend on.
 
-    States that stand in few facts are taken out first, so that facts gather on the same states.
+    States of few facts are taken out first, so that facts gather on the same states.
     """
     untried = left
     while untried != ZERO:

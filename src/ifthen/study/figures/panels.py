@@ -26,7 +26,7 @@ OPTIMUM = {"fraction": "otp", "exact_fraction": "optimum"}
 
 
 class Arrangement(NamedTuple):
-    """Where tasks stand in a figure."""
+    """Where tasks are in a figure."""
 
     rows: list[list[str]]
     """Names of tasks, row by row; `EMPTY` where there is none."""

@@ -154,7 +154,7 @@ def _density_name(task: str, scale: str) -> str:
 def study_page(results: Results, figures: Drawings) -> str:
     """Return the report of a study as one HTML text; the same results give the same text.
 
-    Of the figures, those of influence and of densities stand in the page.
+    Of the figures, those of influence and of densities are in the page.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("ifthen.study", "report"), PackageLoader("ifthen", "pages")]),

@@ -14,8 +14,8 @@ from ifthen.systems.records import Record
 from ifthen.tasks.task import Task
 
 if TYPE_CHECKING:
+    from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.system import PPLX
-    from ifthen.systems.system import Goal
 
 Population = Any
 """A learner's own NamedTuple of arrays."""
@@ -55,7 +55,7 @@ class Learner(ABC):
         """Return what an epoch does, in a few words."""
 
     @abstractmethod
-    def begin(self, progress_bar: bool) -> tuple[Population, Record]:
+    def begin(self) -> tuple[Population, Record]:
         """Return the initial population and the history's row of epoch 0."""
 
     @abstractmethod

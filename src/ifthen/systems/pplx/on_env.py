@@ -41,8 +41,8 @@ from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
+    from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.system import PPLX
-    from ifthen.systems.system import Goal
 
 BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
@@ -195,7 +195,7 @@ class OnEnvironment(Learner):
         own = plenty, given, self.system.teacher, self.parameters.imitate
         return Bench(self.simulator, self.system.seed, epoch, quota, *own)
 
-    def begin(self, progress_bar: bool) -> tuple[Knowledge, Record]:
+    def begin(self) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
         bench, f, a = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
         episodes = list[Trajectory]()

@@ -22,6 +22,7 @@ from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import TableSimulator, policy_table
 from ifthen.systems.front import Front, Point
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
 from ifthen.systems.pplx.anneal import DRIFT, anneal, drop_least_missed
 from ifthen.systems.pplx.learner import Learner
@@ -30,7 +31,6 @@ from ifthen.systems.pplx.list_value import list_value
 from ifthen.systems.pplx.lists import Rules, copied, picked, rules_over, widen
 from ifthen.systems.pplx.parameters import PPLXParameters
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 
@@ -167,7 +167,7 @@ class OnTable(Learner):
         phase, n = self.phase(epoch)
         return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {n}"
 
-    def begin(self, progress_bar: bool) -> tuple[Lists, Record]:
+    def begin(self) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""
         model, n = self.task.dynamics, self.longest
         bounds = np.zeros((n, n, model.states.shape[1], 2), np.int32)

@@ -11,6 +11,7 @@ from ifthen.errors import ParameterError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.front import Front, Point
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, TeacherPart
 from ifthen.systems.pittsburgh_system import checked_start
 from ifthen.systems.pplx.learner import Learner, Population
@@ -19,7 +20,7 @@ from ifthen.systems.pplx.on_table import OnTable
 from ifthen.systems.pplx.parameters import MOST_RULES, PPLXParameters
 from ifthen.systems.pplx.teacher import Teacher, as_teacher
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal, System
+from ifthen.systems.system import System
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
@@ -140,10 +141,10 @@ class PPLX(System):
         over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
         return over or super().reached(goal)
 
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+    def begin(self) -> tuple[Population, Record]:
         """Return the initial population."""
         self._check_teacher()
-        return self.learner.begin(progress_bar)
+        return self.learner.begin()
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Go one step of the plan on."""

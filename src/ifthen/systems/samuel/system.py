@@ -24,6 +24,7 @@ from ifthen.simulate.bids import Bidding, Bids
 from ifthen.simulate.evaluate import check_options, simulator_of
 from ifthen.simulate.simulator import Budget, Simulator
 from ifthen.store import SIZE_LIMIT
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
 from ifthen.systems.pittsburgh_system import checked_start
 from ifthen.systems.records import Record
@@ -48,7 +49,7 @@ from ifthen.systems.samuel.plans import (
     first_plan,
     separated,
 )
-from ifthen.systems.system import Goal, System
+from ifthen.systems.system import System
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -118,7 +119,7 @@ class SAMUEL(System):
         p, task = self.parameters, self.task
         return Setting(Grid.of(task.features, p.granularity), task.n_actions, p)
 
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+    def begin(self) -> tuple[Population, Record]:
         """Return a population of first plans, all alike, after their first operators and episodes."""
         p = self.parameters
         plans = [first_plan(self.task, p.first_mean, self.start)] * p.pop_size

@@ -12,8 +12,8 @@ from ifthen.errors import ParameterError
 from ifthen.randomness import stream
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.prediction_array import PredictionArrayRules
+from ifthen.systems.learning import Goal
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal
 from ifthen.systems.xcsf.index import HELD, Learning, mark_members, new_space
 from ifthen.systems.xcsf.parameters import XCSFParameters, kernel_reach, kernel_settings
 from ifthen.systems.xcsf.population import Classifiers, Population, packed, unpacked

@@ -1,6 +1,6 @@
 """XCSF on an environment, one step at a time: what was observed goes in, an action comes out.
 
-The state before and the present one stand in two live rows, in turns. When a new one arrives, all rules are
+The state before and the present one are in two live rows, in turns. When a new one arrives, all rules are
 asked once whether they match it; from then on its masks follow rules that come and go, as a table's do.
 Python environments and compiled twins share `live_step`, so that both give the same bytes.
 

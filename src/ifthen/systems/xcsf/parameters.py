@@ -1,6 +1,6 @@
 """Parameters of XCSF, under the names of the literature, and the form that its kernels get them in.
 
-The defaults are the paper's. For kernels, single parameters stand in a record, lengths per feature in arrays.
+The defaults are the paper's. For kernels, single parameters are in a record, lengths per feature in arrays.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ifthen.errors import ParameterError
 from ifthen.rules.prediction_array import PredictionArrayRules
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model
 from ifthen.systems.records import Record
-from ifthen.systems.system import Goal, System
+from ifthen.systems.system import System
 from ifthen.systems.xcsf import parameters as of
 from ifthen.systems.xcsf.checkpoint import checked_population
 from ifthen.systems.xcsf.learner import Learner
@@ -60,7 +61,7 @@ class XCSF(System):
     def _learner(self) -> Learner[Any]:
         return self._kind(self.task, self.parameters, self.seed)
 
-    def begin(self, progress_bar: bool = False) -> tuple[Population, Record]:
+    def begin(self) -> tuple[Population, Record]:
         """Return an empty population: rules come by covering."""
         rls, number = self.parameters.prediction == "rls", self._learner.number
         population = empty_population(len(self.task.features), rls, kind=number)
