@@ -297,7 +297,9 @@ def matching_table(effort: Effort) -> Table:
         words = int(box.words_for(len(ruleset)))
         value_masks = np.zeros((len(model.lows), model.widest, words), dtype=np.uint64)
         masks = np.zeros((len(model.states), words), dtype=np.uint64)
-        box.match_masks(bounds[None], 0, len(ruleset), model.states, model.lows, value_masks, masks)
+        box.match_masks(
+            bounds[None], 0, len(ruleset), model.states, model.lows, model.cyclic, value_masks, masks
+        )
         out, rounds = np.empty((1, len(ruleset)), dtype=np.bool_), max(WORD, effort.steps // 10)
         ways: list[Callable[[], int]] = [
             partial(scan, bounds, model.points, out, rounds),

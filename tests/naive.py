@@ -341,3 +341,14 @@ def interquartile_mean(values: Sequence[float]) -> Fraction:
     copies = sorted(Fraction(float(value)) for value in values for _ in range(4))
     middle = copies[len(values) : 3 * len(values)]
     return sum(middle, Fraction(0)) / len(middle)
+
+
+# Cyclic features: an interval is what is met on the way round from its first end to its last one.
+
+
+def way_round(first: int, last: int, low: int, high: int) -> set[int]:
+    met = {first}
+    while first != last:
+        first = low if first == high else first + 1
+        met.add(first)
+    return met

@@ -25,6 +25,7 @@ from ifthen import jit
 from tests import (
     naive,
     naive_envs,
+    naive_evasion,
     naive_evolve,
     naive_explain,
     naive_pplx,
@@ -36,6 +37,7 @@ from tests import (
 ORACLE_MODULES = (
     naive,
     naive_envs,
+    naive_evasion,
     naive_evolve,
     naive_explain,
     naive_pplx,

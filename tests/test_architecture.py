@@ -12,6 +12,7 @@ import ifthen
 from tests import (
     naive,
     naive_envs,
+    naive_evasion,
     naive_evolve,
     naive_explain,
     naive_pplx,
@@ -100,6 +101,14 @@ ORACLES: dict[str, dict[str, Any]] = {
         "best_actions": naive.prediction_array,
     },
     "environments.acrobot": {"accelerations": naive_envs.real_steps, "wrapped": naive_envs.real_steps},
+    "environments.evasion": {
+        "normal": naive_evasion.normal,
+        "nearest_step": naive_evasion.reading,
+        "steer": naive_evasion.steered,
+        "nearest_approach": naive_evasion.approach,
+        "fly": naive_evasion.flown,
+        "observe": naive_evasion.sensed,
+    },
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "simulate.table_play": {
         "outcome": naive.outcome,
@@ -469,6 +478,7 @@ def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
 def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
     for name in (
         "naive.py",
+        "naive_evasion.py",
         "naive_evolve.py",
         "naive_explain.py",
         "naive_pplx.py",

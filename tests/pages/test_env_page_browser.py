@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from ifthen import RuleSet, explain_page, parse_rules, trace
+from ifthen import DecisionList, RuleSet, explain_page, parse_rules, trace
 from ifthen.pages.explain_page import part_of, policy_data
 from ifthen.verification import verify
 from tests.browser import needs_browser, opened
@@ -299,3 +299,23 @@ def test_the_page_works_terms_out_as_the_rules_do(tmp_path: Path) -> None:
         assert any(any(moved) for moved in changes)
         page.hover(".rules > :nth-child(2)")
         assert lit(page, "decided") == [1]
+
+
+@needs_browser
+@pytest.mark.browser
+def test_the_page_goes_round_the_end_of_a_cyclic_feature_as_the_rules_do(tmp_path: Path) -> None:
+    task = a_task("ifthen/Evasion-v0")
+    random, (lows, highs) = np.random.default_rng(5), (ends.astype(np.int64) for ends in task.ranges)
+    drawn = random.integers(lows, highs + 1, (2, 14, 6)).transpose(1, 2, 0)
+    bounds = np.where(random.random((14, 6, 1)) < 0.5, np.stack([lows, highs], axis=1), drawn).astype(int)
+    rules = DecisionList(bounds, random.integers(0, 9, 14), task.features, task.action_names)
+    assert (rules.bounds[..., 0] > rules.bounds[..., 1]).sum() > 3
+    points = np.vstack([random.integers(lows, highs + 1, (400, 6)), *rules.bounds.transpose(2, 0, 1)])
+    with opened(written(tmp_path, explain_page(rules, task))) as page:
+        found = page.evaluate(
+            "([policy, points]) => points.map(point => decider(policy, point))",
+            [policy_data(rules, "rules", part_of(task)), points.tolist()],
+        )
+        assert found == rules.choose(points)[1].tolist()
+        for rule in range(14):
+            page.hover(f"[data-rule='{rule}']")

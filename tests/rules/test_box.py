@@ -19,7 +19,7 @@ STATES = all_states()
 
 def matching(bounds: NDArray[np.int32], observations: NDArray[np.float64]) -> NDArray[np.bool_]:
     out = np.empty((len(observations), len(bounds)), dtype=np.bool_)
-    matches(bounds, observations, out)
+    matches(decode(bounds), observations, out)
     return out
 
 
@@ -28,7 +28,16 @@ def masks(bounds: NDArray[np.int32], individual: int = 0, length: int | None = N
     words = words_for(rules)
     scratch = np.empty((len(FEATURES), max(f.width for f in FEATURES), words), dtype=np.uint64)
     out = np.empty((len(STATES), words), dtype=np.uint64)
-    match_masks(bounds, individual, rules if length is None else length, STATES, LOWS, scratch, out)
+    match_masks(
+        bounds,
+        individual,
+        rules if length is None else length,
+        STATES,
+        LOWS,
+        np.zeros(0, dtype=np.int64),
+        scratch,
+        out,
+    )
     return out
 
 

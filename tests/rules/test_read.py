@@ -304,7 +304,10 @@ def test_names_of_several_words_need_no_quotation_marks() -> None:
         ("feature x: 0 to 9.5", "line 1: x has whole numbers unless 'real' is said"),
         ("feature x: 9 to 0", "low (9) must not exceed high (0)"),
         ("feature x: 0 to 1e12", "high of feature 'x' must be a whole number"),
-        ("feature x: 0 to 9 complex", "expected 'real', 'clipped', or a comma and a unit, not 'complex'"),
+        (
+            "feature x: 0 to 9 complex",
+            "expected 'real', 'clipped', 'cyclic', or a comma and a unit, not 'complex'",
+        ),
         ("actions: a, , b", "line 1: expected a name"),
         ('actions: "a" b', "line 1: expected a comma between names, not 'b'"),
         ('actions: "\\q"', "an escape that cannot be read"),

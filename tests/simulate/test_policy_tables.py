@@ -29,6 +29,7 @@ MODEL = Dynamics(
     states=STATES,
     points=STATES.astype(np.float64),
     lows=lows_and_highs(FEATURES)[0],
+    cyclic=np.zeros(0, dtype=np.int64),
     widest=max(feature.width for feature in FEATURES),
     axes=tuple(range(len(FEATURES))),
 )

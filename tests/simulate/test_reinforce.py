@@ -69,6 +69,7 @@ def updated(
         states=np.array([state], dtype=np.int32),
         points=np.array([state]),
         lows=np.zeros(len(state), dtype=np.int32),
+        cyclic=np.zeros(0, dtype=np.int64),
         widest=1,
         axes=tuple(range(len(state))),
     )

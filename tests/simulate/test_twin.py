@@ -134,7 +134,12 @@ def test_blocks_choose_as_intervals_do(kind: str, rules: int, ragged: bool) -> N
 
 @kernel
 def held(lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float) -> int:
-    return holding(lows, highs, first, value)
+    return holding(lows, highs, first, value, ())
+
+
+@kernel
+def held_round(lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float) -> int:
+    return holding(lows, highs, first, value, (True,))
 
 
 def test_intervals_hold_both_their_ends_and_never_nan() -> None:
@@ -142,8 +147,20 @@ def test_intervals_hold_both_their_ends_and_never_nan() -> None:
     highs = np.array([9.0, 1.0, 1.0, 1.0, 2.0, -np.inf, np.inf, np.nextafter(1, 0), 2.0])
     inside = [low <= 1.0 <= high for low, high in zip(lows[1:], highs[1:], strict=True)]
     bits = sum(bit << r for r, bit in enumerate(inside))
-    assert held(lows, highs, 1, 1.0) == holding(lows, highs, 1, 1.0) == bits
-    assert held(lows, highs, 1, np.nan) == holding(lows, highs, 1, np.nan) == 0
+    for hold in (held, held_round, partial(holding, wrap=())):
+        assert hold(lows, highs, 1, 1.0) == bits
+        assert hold(lows, highs, 1, np.nan) == 0
+
+
+def test_intervals_that_wrap_hold_what_lies_beyond_their_ends() -> None:
+    lows, highs = (
+        np.array([3.0, 3.0, 1.0, 1.0, 5.0, 2.0, np.inf, 0.0]),
+        np.array([1.0] * 4 + [4.0] * 3 + [9.0]),
+    )
+    for value in (0.0, 1.0, 2.0, 3.0, 4.0, 4.5, 5.0, 9.0):
+        inside = (value >= lows) & (value <= highs) | (lows > highs) & ((value >= lows) | (value <= highs))
+        bits = sum(int(bit) << r for r, bit in enumerate(inside))
+        assert held_round(lows, highs, 0, value) == holding(lows, highs, 0, value, (True,)) == bits
 
 
 @pytest.mark.parametrize("environment", CLASSIC)

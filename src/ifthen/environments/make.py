@@ -247,7 +247,7 @@ def _feature(leaf: Leaf, label: str, own: KnownFeature, low: float, high: float)
             raise TaskError(f"the range of {label} must be whole numbers, not {(low, high)}.")
         low, high = whole
     try:
-        return Feature(label, low, high, kind, own.unit, clips=True)
+        return Feature(label, low, high, kind, own.unit, clips=True, cyclic=own.cyclic)
     except RuleError as problem:
         raise TaskError(str(problem)) from None
 

@@ -33,6 +33,7 @@ class KnownFeature(NamedTuple):
     low: float | None = None
     high: float | None = None
     is_integer: bool = False
+    cyclic: bool = False
 
 
 class KnownEnvironment:
@@ -165,7 +166,12 @@ def about(env: Any) -> About:
     known, core = known_class(env), env.unwrapped
     if known is KnownEnvironment or known.of_class == class_path(type(core)):
         return About(known.features, known.actions, known.least_reward(core), known.episodes)
-    return About(tuple(KnownFeature(f.name, f.unit) for f in known.features), known.actions, None, None)
+    return About(
+        tuple(KnownFeature(f.name, f.unit, cyclic=f.cyclic) for f in known.features),
+        known.actions,
+        None,
+        None,
+    )
 
 
 def is_gymnasiums_own(env: Any) -> bool:

@@ -1,8 +1,8 @@
 """Counterfactuals: the nearest state in which another action is chosen.
 
-Distance is the sum over features of |change| / (high − low) of the feature. Among states at the same
-distance the one that changes fewer features is nearest, then the one whose values come first in
-lexicographic order. Distances are compared as fractions, so that a tie is a tie.
+Distance is the sum over features of |change| / (high − low) of the feature, cyclic ones included, which are
+not gone round. Among states at the same distance the one that changes fewer features is nearest, then the one
+whose values come first in lexicographic order. Distances are compared as fractions, so that a tie is a tie.
 
 Where the states can be listed, all are looked at. Elsewhere decision lists can be
 answered, over real features too. A list chooses another action than a in each box of another action, less
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.term import coefficients
@@ -157,8 +158,9 @@ def nearest_in_list(
     whole = np.array([[f.low, f.high] for f in rules.features], dtype=np.float64)
     spans = np.where(whole[:, 0] < whole[:, 1], whole[:, 1] - whole[:, 0], 1.0)
     # No rule matching is as if one more rule, with no action, matched everything.
-    boxes = np.concatenate([rules.bounds.astype(np.float64), whole[None]])
-    actions = np.append(rules.actions, NULL_ACTION)
+    parts, _ = rules.unwrapped()
+    boxes = np.concatenate([parts.bounds.astype(np.float64), whole[None]])
+    actions = np.append(parts.actions, NULL_ACTION)
     serial, origin = itertools.count(), np.asarray(start, dtype=np.float64)
     heap: list[tuple[Rank, int, int, NDArray[np.float64]]] = []
 
@@ -224,10 +226,10 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
     """
     origin, found = np.asarray(start, dtype=np.float64), []
     now, slopes = ruleset.with_terms(origin[None])[0], coefficients(ruleset.features)
-    inside = (ruleset.bounds[:, :, 0] <= now) & (now <= ruleset.bounds[:, :, 1])
+    holds = inside(ruleset.bounds, now)
     for d, feature in enumerate(ruleset.observed_features):
         moved = [d, *(len(origin) + np.flatnonzero(slopes[:, d]))]
-        elsewhere = np.delete(inside, moved, axis=1).all(axis=1)  # rules that a change of d alone can reach
+        elsewhere = np.delete(holds, moved, axis=1).all(axis=1)  # rules that a change of d alone can reach
         values = tried_values(feature, ruleset.bounds[elsewhere, d])
         for t in moved[1:]:
             crossings = (ruleset.bounds[elsewhere, t] - now[t]) / slopes[t - len(origin), d] + origin[d]

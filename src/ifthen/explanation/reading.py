@@ -263,7 +263,10 @@ def latex_interval(feature: Feature, low: float, high: float) -> str:
         return ""
     unit = rf"\,{latex_text(feature.unit)}" if feature.unit else ""
     least, most = latex_number(low), latex_number(high)
-    if feature.is_one_value(low, high):
+    if low > high:
+        least_of_all, most_of_all = latex_number(feature.low), latex_number(feature.high)
+        relation = rf"\in [{least}, {most_of_all}] \cup [{least_of_all}, {most}]"
+    elif feature.is_one_value(low, high):
         relation = f"= {least}"
     elif low <= feature.low:
         relation = rf"\le {most}"

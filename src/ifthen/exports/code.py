@@ -68,6 +68,8 @@ class Language:
 
     both: ClassVar[str]
     """Stands between two tests that must both hold."""
+    either: ClassVar[str]
+    """Stands between two tests one of which must hold."""
     equal: ClassVar[str]
     """A test, of `{value}` and `{low}`."""
     between: ClassVar[str]
@@ -128,7 +130,9 @@ class Language:
         tests = []
         for d, feature in enumerate(self.ruleset.features):
             low, high = (int(n) if feature.is_integer else n for n in self.ruleset.bounds[rule, d].tolist())
-            if low > feature.low or high < feature.high:
+            if low > high:
+                tests.append(f"({self.test(d, low, None)}{self.either}{self.test(d, None, high)})")
+            elif low > feature.low or high < feature.high:
                 ends = (low if low > feature.low else None, high if high < feature.high else None)
                 exact = low == high and (not feature.clips or None not in ends)  # beyond an end is as at it
                 tests.append(self.test(d, low, high) if exact else self.test(d, *ends))
@@ -166,7 +170,8 @@ class Language:
 class Python(Language):
     """Python, with one argument for each feature."""
 
-    both, equal, between = " and ", "{value} == {low}", "{low} <= {value} <= {high}"
+    both, either = " and ", " or "
+    equal, between = "{value} == {low}", "{low} <= {value} <= {high}"
     comment = "# {}"
     first = Way((), ("return {action}  # {name}",), ("return None",))
     highest = Way(
@@ -219,7 +224,8 @@ def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
 class C(Language):
     """C99, with an array of doubles for the features and an enum for the actions."""
 
-    both, equal, between = " && ", "{value} == {low}", "{value} >= {low} && {value} <= {high}"
+    both, either = " && ", " || "
+    equal, between = "{value} == {low}", "{value} >= {low} && {value} <= {high}"
     comment = "/* {} */"
     first = Way((), ("return {action};",), ("return IFTHEN_NONE;",))
     highest = Way(
@@ -310,7 +316,8 @@ def _clipped(code: C) -> list[str]:
 class SQL(Language):
     """Standard SQL, with one column for each feature."""
 
-    both, equal, between = " AND ", "{value} = {low}", "{value} BETWEEN {low} AND {high}"
+    both, either = " AND ", " OR "
+    equal, between = "{value} = {low}", "{value} BETWEEN {low} AND {high}"
 
     def number(self, number: float, feature: int | None = None) -> str:
         """Return a number of a feature as an expression that every database computes exactly."""

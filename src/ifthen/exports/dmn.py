@@ -32,21 +32,27 @@ Row = tuple[Sequence[Span], int]
 
 
 def to_dmn(ruleset: RuleSet, task: Task | None = None) -> str:
-    """Return a table with hit policy FIRST, one row per rule."""
-    rules, about = decision_list(ruleset, task)
+    """Return a table with hit policy FIRST, one row per rule; two or more where it wraps."""
+    rules, about = _in_rows(ruleset, task)
     order = range(len(rules.action_names))
     return _document(rules, "FIRST", _rows(rules), order, f"{title(ruleset, task)}: {about}")
 
 
 def to_dmn_priority(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return an equivalent table with hit policy PRIORITY, whose rows have no order."""
-    rules, about = decision_list(ruleset, task)
+    rules, about = _in_rows(ruleset, task)
     rows, order = _rows(rules), action_order(rules)
     if order is None:
         order = list(range(len(rules.action_names)))
         rows = [(box, action) for box, action in decision_tree(rules, task).boxes() if action != NULL_ACTION]
         about = equivalent(f"table of {plural(len(rows), 'row')}", ruleset, task)
     return _document(rules, "PRIORITY", rows, order, f"{title(ruleset, task)}: {about}")
+
+
+def _in_rows(ruleset: RuleSet, task: Task | None) -> tuple[RuleSet, str]:
+    """Return the ruleset as a decision list, and one line on it; a rule that wraps is cut in parts."""
+    rules, about = decision_list(ruleset, task)
+    return rules.unwrapped()[0], about
 
 
 def action_order(rules: RuleSet) -> list[int] | None:

@@ -73,6 +73,7 @@ def ranges_in_words(ruleset: RuleSet, place: str = "") -> list[str]:
             f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
             + ("" if f.is_integer else ", real")
             + (f", {f.unit}" if f.unit else "")
+            + (", cyclic" if f.cyclic else "")
             + ("; beyond, as at the nearer end" if f.clips else "")
         )
         for d, f in enumerate(observed)

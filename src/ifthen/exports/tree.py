@@ -135,7 +135,7 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
                 f"a tree for rules of kind {ruleset.kind!r} needs states that can be listed: integer "
                 "features with few values, or a task."
             )
-        ruleset = terms_as_features(ruleset)
+        ruleset = terms_as_features(ruleset).unwrapped()[0]
         axes = [_edge_axis(f, ruleset.bounds[:, d]) for d, f in enumerate(ruleset.features)]
         if np.prod([float(len(axis.values)) for axis in axes]) <= CELL_LIMIT:
             cut = [d for d, axis in enumerate(axes) if len(axis.values) > 1]

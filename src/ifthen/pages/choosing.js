@@ -6,10 +6,9 @@ const MANY_ENDS = 100;  // of more rules than this that compare scores, the ends
 // Behind the features of a condition stand terms: sums of features, added up in the same order as in Python.
 const termValue = ({ of }, point) => of.reduce((total, [d, coefficient]) => total + coefficient * point[d], 0);
 const valueAt = (policy, point, d) => d < point.length ? point[d] : termValue(policy.terms[d - point.length], point);
-const inside = (policy, rule, point) => policy.bounds[rule].every(([low, high], d) => {
-  const value = valueAt(policy, point, d);
-  return low <= value && value <= high;
-});
+// An interval of a cyclic feature that begins above its end goes round the end of the range.
+const holds = ([low, high], value) => low > high ? value >= low || value <= high : low <= value && value <= high;
+const inside = (policy, rule, point) => policy.bounds[rule].every((ends, d) => holds(ends, valueAt(policy, point, d)));
 const restricts = ({ low, high }, [from, to]) => from > low || to < high;
 // Whether a rule's condition has slanted borders: it restricts a term.
 const slanted = ({ bounds, terms }, rule) => terms.some((term, t) => restricts(term, bounds[rule][bounds[rule].length - terms.length + t]));
@@ -87,9 +86,8 @@ function clip(features, point) {
 function nearestChange(policy, features, point, d) {
   const { low, high } = features[d], here = actionAt(policy, decider(policy, point)), far = ({ value }) => Math.abs(value - point[d]);
   const slopes = policy.terms.map(term => term.of.find(([e]) => e === d)?.[1] ?? 0), n = features.length;
-  const others = allRules(policy).filter(rule => policy.bounds[rule].every(([from, to], e) => {
-    const value = valueAt(policy, point, e);
-    return e === d || (e >= n && slopes[e - n]) || (from <= value && value <= to);
+  const others = allRules(policy).filter(rule => policy.bounds[rule].every((ends, e) => {
+    return e === d || (e >= n && slopes[e - n]) || holds(ends, valueAt(policy, point, e));
   }));
   const crossings = slopes.flatMap((slope, t) => slope ? others.flatMap(rule => policy.bounds[rule][n + t]).map(end => point[d] + (end - termValue(policy.terms[t], point)) / slope) : []);
   const places = [...changePlaces(policy, others, d, features[d]), ...around(crossings, features[d])].filter(({ value }) => low <= value && value <= high);

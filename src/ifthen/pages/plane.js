@@ -53,7 +53,7 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
   const middles = (edges, d) => edges.slice(1).map((end, i) => task.features[d].whole ? Math.round((edges[i] + end) / 2) : (edges[i] + end) / 2);
 
   function reachingRules(policy) {
-    return allRules(policy).filter(rule => policy.bounds[rule].every(([low, high], d) => d >= view.fixed.length || view.axes.includes(d) || (low <= view.fixed[d] && view.fixed[d] <= high)));
+    return allRules(policy).filter(rule => policy.bounds[rule].every((ends, d) => d >= view.fixed.length || view.axes.includes(d) || holds(ends, view.fixed[d])));
   }
 
   function work() {
@@ -224,16 +224,22 @@ function makePlane({ task, policies, view, shown, both, compared, valueOf, nameO
     pen.stroke();
   }
 
+  // The sides of a box along a feature: one, or two where the interval goes round the end of the range.
+  function sides([from, to], { low, high, whole }) {
+    const half = whole ? 0.5 : 0;
+    return (from > to ? [[from, high], [low, to]] : [[from, to]]).map(([first, last]) => [first - half, last + half]);
+  }
+
   function paintBox(rule) {
     const policy = shown()[state.light.policy] ?? shown()[0], [horizontal, vertical] = view.axes, x = across();
     if (slanted(policy, rule)) return;  // no box of the two features shows it
-    const half = d => task.features[d].whole ? 0.5 : 0, bounds = policy.bounds[rule];
-    const xs = [bounds[horizontal][0] - half(horizontal), bounds[horizontal][1] + half(horizontal)].map(x);
-    const ys = flat() ? [state.size[1] - BOTTOM, TOP] : [bounds[vertical][0] - half(vertical), bounds[vertical][1] + half(vertical)].map(down());
+    const parts = (d, place) => sides(policy.bounds[rule][d], task.features[d]).map(ends => ends.map(place));
     pen.strokeStyle = ink("--ink");
     pen.lineWidth = 2.4;
     pen.setLineDash([7, 4]);
-    pen.strokeRect(xs[0], ys[1], xs[1] - xs[0], ys[0] - ys[1]);
+    for (const [left, right] of parts(horizontal, x)) {
+      for (const [low, top] of flat() ? [[state.size[1] - BOTTOM, TOP]] : parts(vertical, down())) pen.strokeRect(left, top, right - left, low - top);
+    }
     pen.setLineDash([]);
   }
 

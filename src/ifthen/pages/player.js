@@ -58,11 +58,12 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
     const values = now.episode.points.map(point => shownValue(point, d)), low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * 0.08;
     const y = value => HIGH - (value - low + room) / (high - low + 2 * room) * HIGH;
     const path = drawing("path", { class: "line", d: values.map((value, i) => `${i ? "L" : "M"}${i} ${y(value).toFixed(2)}`).join("") });
-    const band = drawing("rect", { class: "band", x: 0, width: Math.max(1, last()) });
+    // The second one is for an interval that goes round the end of the range.
+    const bands = [0, 1].map(() => drawing("rect", { class: "band", x: 0, width: Math.max(1, last()) }));
     const zero = low < 0 && high > 0 ? [drawing("line", { class: "zero", x1: 0, x2: last(), y1: y(0), y2: y(0) })] : [];
     const value = make("b"), name = make("span", { class: "name" }, feature.name, value), end = number => make("span", {}, minus(String(Number(number.toPrecision(3)))));
-    now.rows.push({ d, y, band, value });
-    return [name, make("span", { class: "ends" }, end(high), end(low)), chart("track", band, ...zero, path)];
+    now.rows.push({ d, y, bands, value });
+    return [name, make("span", { class: "ends" }, end(high), end(low)), chart("track", ...bands, ...zero, path)];
   }
 
   function stripRow(name, values, colourOf) {
@@ -85,12 +86,16 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
 
   function showLines() {
     const point = now.episode.points[now.at], bounds = policy().bounds[rule()];
-    for (const { d, y, band, value } of now.rows) {
+    for (const { d, y, bands, value } of now.rows) {
       const { low, high, unit } = quantity(d), [from, to] = bounds?.[d] ?? [low, high], open = !bounds || (from <= low && to >= high);
       value.textContent = ` ${full(shownValue(point, d))}${unit && ` ${unit}`}`;
-      const top = to >= high ? 0 : Math.max(0, y(to)), bottom = from <= low ? HIGH : Math.min(HIGH, y(from));
-      band.setAttribute("y", top);
-      band.setAttribute("height", open ? 0 : Math.max(1.5, bottom - top));
+      const parts = open ? [] : from > to ? [[from, high], [low, to]] : [[from, to]];
+      bands.forEach((band, i) => {
+        const [first, end] = parts[i] ?? [low, high];
+        const top = end >= high ? 0 : Math.max(0, y(end)), bottom = first <= low ? HIGH : Math.min(HIGH, y(first));
+        band.setAttribute("y", top);
+        band.setAttribute("height", i < parts.length ? Math.max(1.5, bottom - top) : 0);
+      });
     }
     for (const cursor of now.cursors) for (const end of ["x1", "x2"]) cursor.setAttribute(end, now.at);
   }

@@ -4,8 +4,8 @@ The rulesets of a batch may differ in length: ruleset i has the first `lengths[i
 stands behind them is never read.
 
 Tables are played with `bounds` as they are. Elsewhere the batch is laid out as `Intervals`: the smaller bound
-comes first, and an interval that reaches the edge of its feature's range is left open (−∞, +∞), because
-values beyond the range count as its edge.
+comes first, unless the interval of a cyclic feature wraps (`ifthen.rules.box`). An interval that reaches the
+edge of its feature's range is left open (−∞, +∞), because values beyond the range count as its edge.
 
 Rulesets may have terms (`ifthen.rules.term`), each its own coefficients: conditions are then intervals of
 features and, behind them, of terms. A ruleset with fewer terms than others has terms without any
@@ -26,7 +26,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
 from ifthen.rules import box
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.strength import StrengthRules
 from ifthen.rules.term import coefficients, observed_of, ranges_of, term_value
@@ -41,7 +41,7 @@ class RuleBatch(NamedTuple):
     how: int
     """How they choose: LIST (the first matching rule) or STRENGTH (the strongest matching rule)."""
     bounds: NDArray[Any]
-    """`(n, rules, features + terms, 2)`: conditions as unordered bounds."""
+    """`(n, rules, features + terms, 2)`: unordered bounds; of cyclic features they have an order."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
     learnt: NDArray[np.float64]
@@ -63,9 +63,13 @@ class RuleBatch(NamedTuple):
         }
         return self._replace(**some)
 
-    def digests(self) -> list[bytes]:
-        """Return for each ruleset a digest that only rulesets with the same rules share."""
-        columns = box.decode(self.bounds), self.actions, self.learnt
+    def digests(self, features: Sequence[Feature] = ()) -> list[bytes]:
+        """Return for each ruleset a digest that only rulesets with the same rules share.
+
+        Args:
+            features: the task's features; they must be given where any of them is cyclic.
+        """
+        columns = box.decode(self.bounds, _cyclic(self, features)), self.actions, self.learnt
         parts = [np.ascontiguousarray(column).reshape(*self.actions.shape, -1) for column in columns]
         rules = np.concatenate([part.view(np.uint8) for part in parts if part.size], axis=2)
         common = blake2b(repr((self.how, self.x0, self.default)).encode(), digest_size=16)
@@ -87,7 +91,7 @@ class Intervals(NamedTuple):
     lows: NDArray[np.float64]
     """`(n, rules, features + terms)`: where intervals begin."""
     highs: NDArray[np.float64]
-    """`(n, rules, features + terms)`: where they end."""
+    """`(n, rules, features + terms)`: where they end; before they begin where they wrap."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
     learnt: NDArray[np.float64]
@@ -102,6 +106,9 @@ class Intervals(NamedTuple):
     """`(features,)`: the largest value of each feature."""
     terms: NDArray[np.float64]
     """`(n, terms, features)`: coefficients."""
+    wrap: tuple[bool, ...] = ()
+    """`(True,)` where a feature is cyclic, so that intervals may wrap, else empty. A tuple's length is known
+    when a kernel is compiled: other tasks do not pay for it."""
 
     @classmethod
     def of(cls, rules: RuleBatch, features: Sequence[Feature]) -> Self:
@@ -116,11 +123,18 @@ class Intervals(NamedTuple):
             least, most = (
                 np.concatenate([np.broadcast_to(ends, wide), own[:, None]], axis=2) for ends, own in own_ends
             )
-        ordered = box.decode(rules.bounds).astype(np.float64)
+        ordered = box.decode(rules.bounds, _cyclic(rules, features)).astype(np.float64)
         lows = np.where(ordered[..., 0] <= least, -np.inf, ordered[..., 0])
         highs = np.where(ordered[..., 1] >= most, np.inf, ordered[..., 1])
         own = rules.actions, rules.learnt, rules.lengths, float(rules.x0), rules.default
-        return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms)
+        wrap = (True,) if any(feature.cyclic for feature in features) else ()
+        return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms, wrap)
+
+
+def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> NDArray[np.bool_]:
+    """Return which features of a batch, terms included, are cyclic."""
+    own = cyclic_ones(observed_of(features))
+    return np.append(own, np.zeros(rules.bounds.shape[2] - len(own), dtype=np.bool_))
 
 
 def batch_of(ruleset: RuleSet) -> RuleBatch | None:
@@ -178,7 +192,9 @@ def is_inside(rules: Intervals, i: int, r: int, points: NDArray[np.float64], lan
     features = len(rules.floors)
     for d in range(features):
         value = points[lane, d]
-        if value < rules.lows[i, r, d] or value > rules.highs[i, r, d]:
+        low, high = rules.lows[i, r, d], rules.highs[i, r, d]
+        below, above = value < low, value > high
+        if (below and above) if len(rules.wrap) > 0 and low > high else (below or above):
             return False
     for t in range(rules.terms.shape[1]):
         low, high = rules.lows[i, r, features + t], rules.highs[i, r, features + t]

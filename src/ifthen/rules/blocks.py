@@ -37,7 +37,8 @@ class Blocks(NamedTuple):
     lows: NDArray[np.float64]
     """`(rows · 8,)`: where intervals begin,"""
     highs: NDArray[np.float64]
-    """`(rows · 8,)`: and end; nothing is inside those of rules that fill up the last block."""
+    """`(rows · 8,)`: and end, before they begin where they wrap; nothing is inside those of rules that fill
+    up the last block."""
     deviations: NDArray[np.float64]
     """`(rules,)`: sqrt(var) of each rule; not used in lists."""
 
@@ -84,8 +85,9 @@ def fill_blocks(rules: Intervals, i: int, out: Blocks) -> None:
 
 
 @intrinsic
-def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any) -> Any:
+def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
     """Stand for eight comparisons with each end, as vectors of eight numbers."""
+    some_wrap = len(wrap) > 0
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         eight, index = ir.VectorType(ir.DoubleType(), EIGHT), ir.IntType(32)
@@ -101,24 +103,37 @@ def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any) -
         one = builder.insert_element(undefined, arguments[3], ir.Constant(index, 0))
         spread = ir.Constant(ir.VectorType(index, EIGHT), [0] * EIGHT)
         values = builder.shuffle_vector(one, undefined, spread)
-        above = builder.fcmp_ordered(">=", values, loaded(0))
-        inside = builder.and_(above, builder.fcmp_ordered("<=", values, loaded(1)))
+        lows, highs = loaded(0), loaded(1)
+        above, below = builder.fcmp_ordered(">=", values, lows), builder.fcmp_ordered("<=", values, highs)
+        inside = builder.and_(above, below)
+        if some_wrap:
+            wrapped = builder.and_(builder.or_(above, below), builder.fcmp_ordered(">", lows, highs))
+            inside = builder.or_(inside, wrapped)
         return builder.zext(builder.bitcast(inside, ir.IntType(EIGHT)), ir.IntType(64))
 
-    return types.int64(lows, highs, types.int64, types.float64), generate
+    return types.int64(lows, highs, types.int64, types.float64, wrap), generate
 
 
-def holding(lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float) -> int:
-    """Return the eight intervals from `first` on that hold a value, as bits (where nothing is compiled)."""
-    return sum(int(lows[first + r] <= value <= highs[first + r]) << r for r in range(EIGHT))
+def holding(
+    lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float, wrap: tuple[bool, ...]
+) -> int:
+    """Return the eight intervals from `first` on that hold a value, as bits (where nothing is compiled).
+
+    In compiled code an empty `wrap` says that none of them wraps, which saves a comparison.
+    """
+    rows = ((lows[first + r], highs[first + r]) for r in range(EIGHT))
+    held = (low <= value or value <= high if low > high else low <= value <= high for low, high in rows)
+    return sum(int(bit) << r for r, bit in enumerate(held))
 
 
 @overload(holding)
-def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any) -> Any:
+def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
     """Return what stands for `holding` in compiled code."""
 
-    def compiled(lows: Any, highs: Any, first: Any, value: Any) -> Any:
-        return _eight_at_once(lows, highs, first, value)  # type: ignore[call-arg]  # Numba adds the first one
+    def compiled(lows: Any, highs: Any, first: Any, value: Any, wrap: Any) -> Any:
+        return _eight_at_once(  # type: ignore[call-arg]  # Numba adds the first one
+            lows, highs, first, value, wrap
+        )
 
     return compiled
 
@@ -133,7 +148,8 @@ def chosen_by_blocks(rules: Intervals, i: int, blocks: Blocks, points: NDArray[n
     for block in range(len(blocks.ends)):
         mask = ALL
         while row < blocks.ends[block]:
-            mask &= holding(blocks.lows, blocks.highs, row * EIGHT, points[lane, blocks.features[row]])
+            value = points[lane, blocks.features[row]]
+            mask &= holding(blocks.lows, blocks.highs, row * EIGHT, value, rules.wrap)
             row += 1
         if rules.how == LIST and mask != 0:
             return int(rules.actions[i, block * EIGHT + trailing_zeros(np.uint64(mask))])

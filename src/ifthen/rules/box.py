@@ -3,6 +3,10 @@
 A box is two alleles per feature in any order (Stone and Bull 2003); it matches a state when
 min ≤ s_d ≤ max in every dimension d (paper, section "Design Commonalities").
 
+On cyclic features the order of the two alleles counts: [300, 60] goes from 300 to the largest value and on
+from the smallest one to 60, the interval *wraps*. `decode` leaves the larger bound first in such intervals
+only. A value x then matches [a, b], wrapped or not, if two of x ≥ a, x ≤ b and a > b hold.
+
 On tabular tasks the match set of each state is kept as a bit mask (bit r: rule r):
 the AND over features of "rules whose interval contains this value". A mask is a row of 64-bit
 words, so that any number of rules fits.
@@ -24,9 +28,38 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-def decode(bounds: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return boxes `(…, features, 2)` with the smaller bound first."""
-    return np.where((bounds[..., 1] < bounds[..., 0])[..., None], bounds[..., ::-1], bounds)
+def decode(bounds: NDArray[Any], cyclic: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+    """Return boxes `(…, features, 2)` with the smaller bound first, but for cyclic features `(features,)`."""
+    exchanged = bounds[..., 1] < bounds[..., 0]
+    if cyclic is not None and cyclic.any():
+        exchanged &= ~cyclic
+    return np.where(exchanged[..., None], bounds[..., ::-1], bounds)
+
+
+def inside(bounds: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which intervals `(…, 2)`, as `decode` gives them, hold the values beside them `(…)`."""
+    above, below = values >= bounds[..., 0], values <= bounds[..., 1]
+    wraps = bounds[..., 0] > bounds[..., 1]
+    found: NDArray[np.bool_] = np.where(wraps, above | below, above & below)
+    return found
+
+
+def without_wraps(
+    bounds: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return boxes `(n, features, 2)` cut in two where an interval wraps, and the box that each is a part of.
+
+    The parts of a box have no point in common.
+    """
+    origins = np.arange(len(bounds))
+    for d in np.flatnonzero((bounds[..., 0] > bounds[..., 1]).any(axis=0)).tolist():
+        parts = np.repeat(np.arange(len(bounds)), 1 + (bounds[:, d, 0] > bounds[:, d, 1]))
+        second = np.append(False, parts[1:] == parts[:-1])
+        bounds, origins = bounds[parts], origins[parts]
+        wraps = bounds[:, d, 0] > bounds[:, d, 1]
+        bounds[wraps & ~second, d, 1] = highs[d]
+        bounds[wraps & second, d, 0] = lows[d]
+    return bounds, origins
 
 
 @kernel
@@ -37,14 +70,15 @@ def words_for(rules: int) -> int:
 
 @kernel
 def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: NDArray[np.bool_]) -> None:
-    """Write which of the boxes `(rules, features, 2)` match each observation: `(n, rules)`."""
+    """Write which of the boxes `(rules, features, 2)`, as `decode` gives them, match: `(n, rules)`."""
     for i in range(observations.shape[0]):
         for r in range(bounds.shape[0]):
             inside = True
             for d in range(bounds.shape[1]):
                 value = observations[i, d]
                 a, b = bounds[r, d, 0], bounds[r, d, 1]
-                if value < min(a, b) or value > max(a, b):
+                below, above = value < a, value > b
+                if (below and above) if a > b else (below or above):
                     inside = False
                     break
             out[i, r] = inside
@@ -52,7 +86,7 @@ def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: N
 
 @kernel
 def contains(bounds: NDArray[np.int32], outer: int, inner: int) -> bool:
-    """Return whether the box `outer` of `(n, features, 2)` contains all of the box `inner`."""
+    """Return whether the box `outer` of `(n, features, 2)` contains all of `inner`; none of them wraps."""
     for d in range(bounds.shape[1]):
         if min(bounds[inner, d, 0], bounds[inner, d, 1]) < min(bounds[outer, d, 0], bounds[outer, d, 1]):
             return False
@@ -99,13 +133,14 @@ def match_masks(
     length: int,
     states: NDArray[np.int32],
     lows: NDArray[np.int32],
+    cyclic: NDArray[np.int64],
     value_masks: NDArray[np.uint64],
     out: NDArray[np.uint64],
 ) -> None:
     """Write the match set of every state `(states, features)` as bit masks, for one individual's rules.
 
-    The individual has `length` rules. `bounds` is `(n, rules, features, 2)`, `value_masks` scratch of
-    `(features, widest, words)`.
+    The individual has `length` rules. `bounds` is `(n, rules, features, 2)`, `cyclic` the numbers of cyclic
+    features, `value_masks` scratch of `(features, widest, words)`.
     """
     features = states.shape[1]
     value_masks[:] = ZERO
@@ -115,6 +150,13 @@ def match_masks(
             a, b = bounds[individual, r, d, 0], bounds[individual, r, d, 1]
             for value in range(min(a, b) - lows[d], max(a, b) - lows[d] + 1):
                 value_masks[d, value, word] |= bit
+    for d in cyclic:
+        for r in range(length):
+            a, b = bounds[individual, r, d, 0] - lows[d], bounds[individual, r, d, 1] - lows[d]
+            if a > b:  # an interval that wraps holds its ends, and else what lies outside them
+                for value in range(value_masks.shape[1]):
+                    if value != a and value != b:
+                        value_masks[d, value, r // WORD] ^= ONE << np.uint64(r % WORD)
     for s in range(states.shape[0]):
         for word in range(out.shape[1]):
             mask = value_masks[0, states[s, 0] - lows[0], word]

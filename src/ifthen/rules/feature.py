@@ -36,6 +36,10 @@ class Feature:
         clips: whether a value beyond the range counts as the nearer end of it; it is refused otherwise.
         of: the features that a term adds up, each with its coefficient; empty for what is observed. Terms are
             real and clip. `ifthen.term` makes them.
+        cyclic: whether the smallest value comes after the largest one, as with hours and compass courses. An
+            interval of a cyclic feature may wrap: if it begins above its end, it goes from there to the
+            largest value, and on from the smallest value to its end. Elsewhere the two ends may stand in any
+            order.
     """
 
     name: str
@@ -45,6 +49,7 @@ class Feature:
     unit: str = ""
     clips: bool = False
     of: tuple[tuple[str, float], ...] = ()
+    cyclic: bool = False
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -58,7 +63,11 @@ class Feature:
         refuse_nul("a feature's name and unit", (self.name, self.unit), RuleError)
         if not isinstance(self.clips, bool):
             raise RuleError(f"clips of feature {self.name!r} must be true or false, not {self.clips!r}.")
+        if not isinstance(self.cyclic, bool):
+            raise RuleError(f"cyclic of feature {self.name!r} must be true or false, not {self.cyclic!r}.")
         object.__setattr__(self, "of", _checked_parts(self.name, self.of))
+        if self.of and self.cyclic:
+            raise RuleError(f"{self.name!r} is a sum of features, which cannot be cyclic.")
         if self.of and (self.kind != "real" or not self.clips):
             raise RuleError(f"{self.name!r} is a sum of features: its kind must be 'real', and it must clip.")
         for bound in ("low", "high"):
@@ -93,9 +102,11 @@ class Feature:
         """Return the closed interval as a condition: "x ≤ 3" where it begins at the feature's edge.
 
         Nothing is said of an interval that leaves nothing out. "x ≤ 0" is said of the lower edge alone where
-        values beyond count as it.
+        values beyond count as it. An interval that wraps is "x from 300 through 0 to 60".
         """
         unit = f" {self.unit}" if self.unit else ""
+        if low > high:
+            return self._wrapped_in_words(low, high) + unit if self.leaves_out(low, high) else ""
         if low <= self.low and high >= self.high:
             return ""
         if self.is_one_value(low, high):
@@ -105,6 +116,18 @@ class Feature:
         if high >= self.high:
             return f"{self.name} ≥ {number_in_words(low)}{unit}"
         return f"{self.name} in [{number_in_words(low)}, {number_in_words(high)}]{unit}"
+
+    def _wrapped_in_words(self, low: float, high: float) -> str:
+        """Return an interval that wraps, without unit; it says an end of the range that it goes through."""
+        inner = [end for end in (self.low, self.high) if end not in (low, high)]
+        through = f" through {number_in_words(inner[0])}" if inner else ""
+        return f"{self.name} from {number_in_words(low)}{through} to {number_in_words(high)}"
+
+    def leaves_out(self, low: float, high: float) -> bool:
+        """Return whether there is a value outside an interval; one that wraps has its ends exchanged."""
+        if low <= high:
+            return bool(low > self.low or high < self.high)
+        return bool(low > (high + 1 if self.is_integer else np.nextafter(high, np.inf)))
 
     def is_one_value(self, low: float, high: float) -> bool:
         """Return whether only one value is in a closed interval, the values that count as an edge with it.
@@ -117,18 +140,19 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
         plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of)}
+        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of), "cyclic": self.cyclic}
         return plain | {name: value for name, value in own.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
-        """Build a feature from `to_dict`'s plain data; unit and clips may be left out, a term's range too."""
+        """Build a feature from `to_dict`'s plain data; defaults may be left out, and a term's range."""
         is_term = isinstance(data, Mapping) and "of" in data
         given = {**ANY_TERM, **data} if is_term else data
-        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of"}
+        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of", "cyclic"}
         if not isinstance(given, Mapping) or set(given) - others != needed:
             raise RuleError(
-                f"a feature needs name, kind, low and high, and may have unit, clips and of, not {data!r}."
+                f"a feature needs name, kind, low and high, and may have unit, clips, of and "
+                f"cyclic, not {data!r}."
             )
         return cls(**given)
 
@@ -164,6 +188,11 @@ def lows_and_highs(features: tuple[Feature, ...]) -> tuple[NDArray[Any], NDArray
     lows = np.array([feature.low for feature in features], dtype=kind)
     highs = np.array([feature.high for feature in features], dtype=kind)
     return lows, highs
+
+
+def cyclic_ones(features: tuple[Feature, ...]) -> NDArray[np.bool_]:
+    """Return which features are cyclic, `(features,)`."""
+    return np.array([feature.cyclic for feature in features], dtype=np.bool_)
 
 
 def bounds_type(features: tuple[Feature, ...]) -> type[np.int32] | type[np.float64]:

@@ -30,7 +30,7 @@ from ifthen.rules.arrays import (
     rules_from,
 )
 from ifthen.rules.comparison import Comparison, Scoring
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 from ifthen.rules.term import coefficients, fitted_to, formula, has_own_name, with_terms
 from ifthen.text_table import TextTable
 
@@ -46,7 +46,8 @@ class RuleSet(Shown, ABC):
     """Rules over named features, each proposing one named action.
 
     Args:
-        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included.
+        bounds: the conditions, `(rules, features, 2)`; the two bounds in any order, both included. Of a
+            cyclic feature the first is where the interval begins: it wraps where it ends at a smaller value.
         actions: the actions, `(rules,)`, as indices into `action_names`.
         features: name and range of each feature: those that are observed, then the terms that the ruleset
             makes of them (`ifthen.term`), if any. It is asked with what is observed alone.
@@ -98,13 +99,32 @@ class RuleSet(Shown, ABC):
                 f"only decision lists may have terms: rules of kind {self.kind!r} have weights for features."
             )
         self._coefficients = frozen(coefficients(self.features))
-        self.bounds = frozen(box.decode(checked_bounds(bounds, self.features)))
+        self.bounds = frozen(self._ordered(checked_bounds(bounds, self.features)))
         self.actions = frozen(checked_actions(actions, len(self.bounds), self.action_names))
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
             raise AttributeError(f"a ruleset cannot be changed: make a new one with other {name}")
         super().__setattr__(name, value)
+
+    def _ordered(self, bounds: NDArray[Any]) -> NDArray[Any]:
+        """Return conditions with the smaller bound first, unless they wrap and leave something out."""
+        ordered = box.decode(bounds, cyclic_ones(self.features))
+        for r, d in np.argwhere(ordered[..., 0] > ordered[..., 1]).tolist():
+            if not self.features[d].leaves_out(*ordered[r, d].tolist()):
+                ordered[r, d] = self.features[d].low, self.features[d].high
+        return ordered
+
+    def unwrapped(self) -> tuple[Self, Ints]:
+        """Return rules that choose the same and do not wrap, and which rule, from 0, each is a part of.
+
+        A rule that wraps becomes two, on both sides of the end of the range, for each interval that does.
+        They never match together, so that rules of any kind choose the same.
+        """
+        if not (self.bounds[..., 0] > self.bounds[..., 1]).any():
+            return self, np.arange(len(self))
+        bounds, origins = box.without_wraps(self.bounds, *lows_and_highs(self.features))
+        return self._made(bounds, origins), origins
 
     @property
     def terms(self) -> tuple[Feature, ...]:

@@ -158,7 +158,7 @@ class Contest:
     def performances(self, rulesets: Sequence[RuleSet], seeds: int | None = None) -> Floats:
         """Return the mean returns `(n,)` from the first `seeds` seeds, or all; the floor for failures."""
         rules, k = stacked(rulesets), len(self.seeds) if seeds is None else seeds
-        keys = [(key, k) for key in rules.digests()]
+        keys = [(key, k) for key in rules.digests(rulesets[0].features)]
         fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
         if fresh:
             own = rules.take(np.array(list(fresh.values()), dtype=np.int64))
@@ -274,7 +274,8 @@ def rounded_bounds(rules: RuleSet, contest: Contest) -> RuleSet:
         if feature.is_integer or value in (lows[d], highs[d]) or contest.steps <= 0:
             continue
         found = roundings(feature, value, most)
-        values = [each for each in found if (each <= other if end == 0 else each >= other)]
+        wraps = bool(rules.bounds[r, d, 0] > rules.bounds[r, d, 1])
+        values = [each for each in found if (each <= other if end == 0 else each >= other) != wraps]
         candidates = [with_condition(rules, (r, d, end), each) for each in values]
         enough = [contest.is_enough(each) for each in contest.performances(candidates)] if values else []
         rules = candidates[enough.index(True)] if any(enough) else rules

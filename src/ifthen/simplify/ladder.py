@@ -239,7 +239,7 @@ def one_rule_less(rules: Rules) -> Iterator[Rules]:
         yield with_condition(fewer, -1, whole) if catch_all and r == n - 1 else fewer
     for i, j in itertools.permutations(range(n if rules.ordered else 0), 2):
         if rules.actions[i] == rules.actions[j]:
-            merged = with_condition(rules, i, hull_of(rules.bounds[[i, j]]))
+            merged = with_condition(rules, i, hull_of(rules.bounds[[i, j]], rules.features))
             yield merged.subset(np.delete(np.arange(n), j))
 
 

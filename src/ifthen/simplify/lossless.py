@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.rules.box import inside, without_wraps
 from ifthen.rules.boxes.lists import compare, order_by_score
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.shortest.lists import Effort, shortest_list
@@ -101,7 +102,7 @@ def merge_rules(draft: Draft) -> int:
     actions, merged = draft.ruleset.actions, 0
     for i, j in itertools.permutations(np.flatnonzero(draft.kept).tolist(), 2):
         if actions[i] == actions[j] and draft.kept[i] and draft.kept[j]:
-            merged += draft.attempt({i: hull_of(draft.bounds[[i, j]]), j: None})
+            merged += draft.attempt({i: hull_of(draft.bounds[[i, j]], draft.ruleset.features), j: None})
     return merged
 
 
@@ -112,9 +113,15 @@ def with_condition(rules: Rules, where: Any, bounds: Any) -> Rules:
     return rules.with_bounds(changed)
 
 
-def hull_of(boxes: Box) -> Box:
-    """Return the smallest box `(features, 2)` around boxes `(n, features, 2)`."""
-    return np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=1)
+def hull_of(boxes: Box, features: tuple[Feature, ...]) -> Box:
+    """Return the smallest box `(features, 2)` around boxes `(n, features, 2)`.
+
+    Where some intervals wrap and others do not, it has the whole range.
+    """
+    hull = np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=1)
+    wraps = boxes[..., 0] > boxes[..., 1]
+    whole = wraps.any(axis=0) & ~(wraps.all(axis=0) & (hull[:, 0] > hull[:, 1]))
+    return np.where(whole[:, None], np.stack(lows_and_highs(features), axis=1), hull)
 
 
 def widen_intervals(draft: Draft) -> None:
@@ -186,7 +193,9 @@ class Draft:
                 bounds[r] = box
         if self.points is None:
             # Only in the smallest box around all boxes that change can anything differ.
-            within = hull_of(np.concatenate([self.bounds[list(changes)], bounds[list(changes)]]))
+            features, both = self.ruleset.features, [self.bounds[list(changes)], bounds[list(changes)]]
+            parts, _ = without_wraps(np.concatenate(both), *lows_and_highs(features))
+            within = hull_of(parts, features)
             after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
             same = compare(self.rules_left(), after, within=within, budget=LOOKS_PER_STEP).equal is True
         else:
@@ -198,7 +207,7 @@ class Draft:
     def _same_at(self, points: Floats, rules: list[int], kept: Mask, bounds: Box) -> bool:
         """Ask the rules at every point whose match set changes with `rules`; note it where actions stay."""
         places = self.values[:, None]
-        within = (bounds[rules, :, 0] <= places) & (places <= bounds[rules, :, 1])
+        within = inside(bounds[rules], places)
         columns = within.all(axis=2) & kept[rules]
         at = np.flatnonzero((columns != self.matching[:, rules]).any(axis=1))
         matching = self.matching[at]

@@ -89,7 +89,7 @@ class EnvSimulator(Simulator):
 
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
         """Measure rulesets on the training seeds that an epoch may spend."""
-        keys = rules.digests()
+        keys = rules.digests(self.task.features)
         firsts = {key: i for i, key in reversed(list(enumerate(keys)))}
         own = rules.take(np.array(list(firsts.values()), dtype=np.int64))
         board = self._remembered(list(firsts))
@@ -155,7 +155,7 @@ class EnvSimulator(Simulator):
     def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
         """Return the performance of one ruleset on the training seeds, and on the validation seeds."""
         fittest = rules.take(np.array([best]))
-        (key,) = fittest.digests()
+        (key,) = fittest.digests(self.task.features)
         if key not in self._measures:  # often the same ruleset stays the fittest
             self._measures = {key: self.measures_of(partial(self.play, fittest))}
         return dict(self._measures[key])

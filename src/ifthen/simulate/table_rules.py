@@ -93,7 +93,9 @@ def fill_policy_tables(
     masks = np.empty((n_states, words), dtype=np.uint64)
     deviations = np.empty(most)
     for i in range(first, last):
-        match_masks(rules.bounds, i, rules.lengths[i], model.states, model.lows, value_masks, masks)
+        match_masks(
+            rules.bounds, i, rules.lengths[i], model.states, model.lows, model.cyclic, value_masks, masks
+        )
         own, actions = rules.learnt[i], rules.actions[i]
         if rules.how != LIST:
             for r in range(rules.lengths[i]):
@@ -241,7 +243,9 @@ def reinforce_rules(
     for i in range(first, last):
         own, length = fold(lesson.key, i), rules.lengths[i]
         actions, learnt = rules.actions[i], rules.learnt[i]
-        match_masks(rules.bounds, i, length, model.states, model.lows, space.value_masks, space.masks)
+        match_masks(
+            rules.bounds, i, length, model.states, model.lows, model.cyclic, space.value_masks, space.masks
+        )
         space.action_masks[:] = ZERO
         for r in range(length):
             space.action_masks[actions[r], r // WORD] |= ONE << np.uint64(r % WORD)

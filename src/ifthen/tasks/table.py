@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import RuleError, TaskError
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 from ifthen.tasks.table_checks import ARRAYS, checked_fields
 from ifthen.tasks.task import Task
 
@@ -52,6 +52,8 @@ class Dynamics(NamedTuple):
     """`(D, features)`: the same as floats."""
     lows: NDArray[np.int32]
     """`(features,)`: the smallest value of each feature."""
+    cyclic: NDArray[np.int64]
+    """`(cyclic features,)`: their numbers; intervals of these may wrap."""
     widest: int
     """The largest number of values of any feature."""
     axes: tuple[int, ...]
@@ -211,6 +213,7 @@ class TabularTask(Task):
             states=vectors,
             points=vectors.astype(np.float64),
             lows=lows,
+            cyclic=np.flatnonzero(cyclic_ones(self.features)),
             widest=int((highs - lows).max()) + 1,
             axes=tuple(range(len(self.features))),
         )

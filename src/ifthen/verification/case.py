@@ -58,7 +58,8 @@ def dead_everywhere(ruleset: RuleSet, budget: int) -> tuple[Beaten, NDArray[np.b
         return dead, np.array([reach.decides is True for reach in reaches])
     if ruleset.scoring is None or ruleset.votes:
         return {}, np.ones(len(ruleset), dtype=np.bool_)
-    bounds = ruleset.bounds.astype(np.float64)
+    parts, origins = ruleset.unwrapped()
+    bounds = parts.bounds.astype(np.float64)
     low, high = bounds[..., 0], bounds[..., 1]
     whole = np.array([feature.is_integer for feature in ruleset.features])
     middle = np.clip(low / 2 + high / 2, low, high)  # halves of the smallest numbers are 0
@@ -67,11 +68,13 @@ def dead_everywhere(ruleset: RuleSet, budget: int) -> tuple[Beaten, NDArray[np.b
     alive[np.unique(ruleset.choose(tried)[1])] = True
     beaten: Beaten = {}
     for r in np.flatnonzero(~alive).tolist():
-        around = ((low <= low[r]) & (high >= high[r])).all(axis=1)
-        for q in np.flatnonzero(around).tolist():
-            if q != r and always_above(ruleset.scoring, q, r, bounds[r]):
-                beaten[r] = (q,)
-                break
+        above: set[int] = set()
+        for part in np.flatnonzero(origins == r).tolist():
+            around = ((low <= low[part]) & (high >= high[part])).all(axis=1)
+            others = (q for q in origins[around].tolist() if q != r)
+            above.add(next((q for q in others if always_above(ruleset.scoring, q, r, bounds[part])), r))
+        if r not in above:
+            beaten[r] = tuple(sorted(above))
     return beaten, alive
 
 

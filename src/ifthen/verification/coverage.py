@@ -118,7 +118,10 @@ def _gaps(scope: Scope, missing: NDArray[np.int64]) -> tuple[list[dict[str, Any]
     gaps: list[dict[str, Any]] = []
     left, count, ruleset = missing, 0, scope.ruleset
     values = ruleset.with_terms(scope.points[missing])
-    bounds, points = ruleset.bounds.astype(np.float64), np.repeat(values[:, :, None], 2, axis=2)
+    bounds, points = (
+        ruleset.unwrapped()[0].bounds.astype(np.float64),
+        np.repeat(values[:, :, None], 2, axis=2),
+    )
     space = RankSpace(ruleset.features, np.concatenate([bounds, points]))
     rules, ranks = space.ranks(bounds), space.ranks(points)
     while len(left):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, nearest
+from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import coefficients
@@ -126,7 +127,8 @@ def importance(ruleset: RuleSet, scope: Scope) -> NDArray[np.float64]:
         changed[d] = (choose_at(ruleset, moved)[0] != np.tile(actions, SWAPS)).mean()
         moved[:, d] = np.tile(points[:, d], SWAPS)
     widths = np.where(highs > lows, highs - lows, 1.0)
-    left_out = np.where(highs > lows, 1 - (most - least) / widths, 0.0)
+    held = np.where(most >= least, most - least, most - least + widths)
+    left_out = np.where(highs > lows, 1 - held / widths, 0.0)
     weights = scope.shares + FEW / len(ruleset)
     found: NDArray[np.float64] = changed + FEW * (weights @ by_feature(ruleset, left_out))
     return found
@@ -217,8 +219,7 @@ def regions(ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]) -
         fixed: the value of every feature, `(features,)`; those of the pair do not matter.
     """
     others = [d for d in range(len(fixed)) if d not in pair]
-    lows, highs = ruleset.bounds[:, others, 0], ruleset.bounds[:, others, 1]
-    reaching = ruleset.bounds[((lows <= fixed[others]) & (fixed[others] <= highs)).all(axis=1)]
+    reaching = ruleset.bounds[inside(ruleset.bounds[:, others], fixed[others]).all(axis=1)]
     exact = ruleset.ordered and not ruleset.terms  # borders along a term are slanted
     sides = [_edges(ruleset.features[d], reaching[:, d], exact) for d in pair]
     across, down = sides if len(pair) == 2 else (sides[0], np.array([0.0, 1.0]))

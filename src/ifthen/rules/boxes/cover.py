@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.jit import kernel
+from ifthen.rules.box import decode, without_wraps
 from ifthen.rules.boxes.search import BUDGET, uncovered
 from ifthen.rules.boxes.space import Ranks, RankSpace, Region
-from ifthen.rules.feature import Feature
+from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 
 SPARE = 4
 """Pieces kept for each hole wanted: several can lie in the same hole."""
@@ -57,13 +58,15 @@ def coverage(
     """Decide exactly whether boxes cover the whole space of the features, or a part of it.
 
     Args:
-        bounds: the boxes, `(rules, features, 2)`, closed, the smaller bound first; may be none.
+        bounds: the boxes, `(rules, features, 2)`, closed, the smaller bound first unless they wrap.
         features: the features, whose ranges bound the space.
         within: look only at this box, `(features, 2)`.
         budget: looks at cells and rules in them before giving up.
         limit: how many holes to keep, at least 1.
     """
-    boxes = np.asarray(bounds, dtype=np.float64)
+    own = tuple(features)
+    ordered = decode(np.asarray(bounds, dtype=np.float64), cyclic_ones(own))
+    boxes, _ = without_wraps(ordered, *lows_and_highs(own))
     space = RankSpace(features, boxes, within)
     rules = space.ranks(boxes)
     found = uncovered(space, rules, budget, limit=SPARE * limit)

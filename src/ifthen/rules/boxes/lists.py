@@ -7,12 +7,13 @@ answer holds for every point.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.boxes.search import BUDGET, differences, uncovered
 from ifthen.rules.boxes.space import Point, Ranks, RankSpace, Region, overlap
 from ifthen.rules.comparison import Scoring
@@ -49,14 +50,30 @@ def first_match(ruleset: RuleSet, *, budget: int = BUDGET) -> list[Reach]:
         budget: looks at cells and rules in them before giving up, over all rules; what the search for one
             rule leaves, those for later rules can use.
     """
-    bounds, rest = ruleset.bounds.astype(np.float64), budget
+    parts, origins = ruleset.unwrapped()
+    bounds, rest = parts.bounds.astype(np.float64), budget
     space = RankSpace(ruleset.features, bounds)
     boxes, reaches = space.ranks(bounds), []
     for r in range(len(boxes)):
         reach, looks = _reach(space, boxes, r, max(1, rest // (len(boxes) - r)))
         rest = max(0, rest - looks)
         reaches.append(reach)
-    return reaches
+    return [
+        _joined(r, [reaches[p] for p in np.flatnonzero(origins == r)], origins) for r in range(len(ruleset))
+    ]
+
+
+def _joined(rule: int, parts: list[Reach], origins: Ints) -> Reach:
+    """Return where a rule decides, given its parts on both sides of the end of a cyclic feature's range."""
+    shares = [part.share for part in parts if part.share is not None]
+    share = sum(shares) if len(shares) == len(parts) else None
+    decides = next((part for part in parts if part.decides), None)
+    if decides is not None:
+        return Reach(rule, True, decides.witness, share)
+    if any(part.decides is None for part in parts):
+        return Reach(rule, None)
+    shadow = {int(origins[r]) for part in parts for r in part.shadowed_by}
+    return Reach(rule, False, None, share, tuple(sorted(shadow)))
 
 
 def _reach(space: RankSpace, boxes: Ranks, r: int, budget: int) -> tuple[Reach, int]:
@@ -93,19 +110,22 @@ def _shadow(
 def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
     """Return all pairs of rules with different actions whose boxes meet, and where both match.
 
-    In a decision list the second rule of a pair decides nowhere in that region. With terms, a pair whose
+    In a decision list the second rule of a pair decides nowhere in that region. Where rules wrap and meet in
+    several boxes, it is the largest. With terms, a pair whose
     boxes only touch is left out where no observation is found that both match.
     """
-    bounds = ruleset.bounds.astype(np.float64)
+    parts, origins = ruleset.unwrapped()
+    bounds = parts.bounds.astype(np.float64)
     space = RankSpace(ruleset.features, bounds)
-    boxes, found = space.ranks(bounds), {}
+    boxes, found = space.ranks(bounds), dict[tuple[int, int], Region]()
     for first, box in enumerate(boxes[:-1]):
         later = boxes[first + 1 :]
         common = np.stack([np.maximum(box, later)[..., 0], np.minimum(box, later)[..., 1]], axis=-1)
         meets = (common[..., 0] <= common[..., 1]).all(axis=1)
-        for i in np.flatnonzero(meets & (ruleset.actions[first + 1 :] != ruleset.actions[first])).tolist():
+        for i in np.flatnonzero(meets & (parts.actions[first + 1 :] != parts.actions[first])).tolist():
             if not isinstance(space.observation(common[i]) if ruleset.terms else None, str):
-                found[first, first + 1 + i] = space.region(common[i])
+                pair, region = (int(origins[first]), int(origins[first + 1 + i])), space.region(common[i])
+                found[pair] = max(found.get(pair, region), region, key=lambda each: each.share)
     return found
 
 
@@ -113,7 +133,7 @@ def point_of(ruleset: RuleSet, rule: int) -> Point | None:
     """Return an observation that a rule matches; None where there is none, or none is known."""
     if not ruleset.terms:
         return tuple(ruleset.bounds[rule, :, 0].tolist())
-    bounds = ruleset.bounds[[rule]].astype(np.float64)
+    bounds = ruleset.subset([rule]).unwrapped()[0].bounds[:1].astype(np.float64)
     space = RankSpace(ruleset.features, bounds)
     box = space.ranks(bounds)[0]
     return None if isinstance(space.observation(box), str) else space.witness(box)
@@ -146,7 +166,7 @@ def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: 
         within: look only at this box, `(features, 2)`.
         budget: looks at cells and rules in them before giving up.
     """
-    a, b = over_the_same_terms(a, b)
+    a, b = (each.unwrapped()[0] for each in over_the_same_terms(a, b))
     bounds = np.concatenate([a.bounds, b.bounds]).astype(np.float64)
     space = RankSpace(a.features, bounds, within)
     actions = np.concatenate([a.actions, b.actions])
@@ -215,18 +235,20 @@ def order_by_score(ruleset: RuleSet) -> list[int] | None:
 
 def _precedence(ruleset: RuleSet) -> Mask | None:
     """Return which rules must come before which, `(rules, rules)`; None where that differs between points."""
-    scoring, bounds = ruleset.scoring, ruleset.bounds.astype(np.float64)
+    parts, origins = ruleset.unwrapped()
+    scoring, bounds = ruleset.scoring, parts.bounds.astype(np.float64)
     if scoring is None or scoring.votes is not None:
         return None
     before = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
-    for r in range(len(ruleset)):
-        for q in range(r + 1, len(ruleset)):
-            low, high = np.maximum(bounds[r, :, 0], bounds[q, :, 0]), np.minimum(*bounds[[r, q], :, 1])
-            if ruleset.actions[r] == ruleset.actions[q] or (low > high).any():
-                continue
-            shared = np.stack([low, high], axis=1)
-            before[r, q] = always_above(scoring, r, q, shared)
-            before[q, r] = always_above(scoring, q, r, shared)
-            if not before[r, q] and not before[q, r]:
-                return None
+    for i, j in itertools.combinations(range(len(parts)), 2):
+        r, q = origins[i], origins[j]
+        low, high = np.maximum(bounds[i, :, 0], bounds[j, :, 0]), np.minimum(*bounds[[i, j], :, 1])
+        if ruleset.actions[r] == ruleset.actions[q] or (low > high).any():
+            continue
+        shared = np.stack([low, high], axis=1)
+        first, second = always_above(scoring, r, q, shared), always_above(scoring, q, r, shared)
+        if not first and not second:
+            return None
+        before[r, q] |= first
+        before[q, r] |= second
     return before

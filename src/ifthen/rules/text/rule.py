@@ -23,6 +23,7 @@ GOES_ON = re.compile(r"(?:and|then)\b|[,;\]&∧→⇒…–|]|\.\.|->", re.IGNOR
 NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
 RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
 BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
+THROUGH = re.compile(r"through\b", re.IGNORECASE)
 COMMA = re.compile(",")
 CLOSING = re.compile(r"\]")
 OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
@@ -34,6 +35,7 @@ NAMED = re.compile(rf'({QUOTED.pattern}\s*|[^="\[]+)(?:\[([^="\]]*)\]\s*)?=')
 PLUS_OR_MINUS, TIMES = re.compile(r"[+\-−]"), re.compile(r"[*·×]")
 COEFFICIENT = re.compile(rf"(?:{NUMBER.pattern})\s*[*·×]")
 SIGNS = set("+-−*·×")
+AROUND = "an interval of {0} goes round the end of the range: no other test of {0} can stand beside it."
 SAME = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">=", "==": "=", "≠": "!="}
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
 
@@ -323,10 +325,11 @@ def _read_range(scanner: Scanner, narrow: _Narrowing, name: str, bracket: bool) 
         found = IN_ROUND.match(scanner.text, scanner.at)
         low, high = ("2", "5") if found is None else found.groups()
         raise RuleError(f"an interval has its ends: write [{low[:40]}, {high[:40]}], not {scanner.rest()}.")
-    narrow.by(">=", narrow.number())
+    first = narrow.number()
+    through = narrow.number() if scanner.take(THROUGH) else None
     if not scanner.take(BETWEEN_ENDS):
         raise RuleError(f"expected two numbers, as in {name} in [2, 5], not {scanner.rest()}.")
-    narrow.by("<=", narrow.number())
+    narrow.between(first, through, narrow.number())
     if bracket and not scanner.take(CLOSING):
         raise RuleError(f"expected ], not {scanner.rest()}.")
     narrow.unit()
@@ -356,8 +359,41 @@ class _Narrowing:
         if not GOES_ON.match(self._feature.unit):
             self._scanner.take_text(self._feature.unit)
 
+    def between(self, first: float, through: float | None, last: float) -> None:
+        """Keep the values of an interval; of a cyclic feature it wraps where it begins above its end.
+
+        Args:
+            first: where it begins.
+            through: a value between, where one is written: "from 300 through 0 to 60".
+            last: where it ends.
+        """
+        name, wraps = self._feature.name, self._feature.cyclic and first > last
+        if through is not None and (through >= first) + (through <= last) + wraps < 2:
+            ends = f"{number_in_words(first)} to {number_in_words(last)}"
+            raise RuleError(f"{name} from {ends} does not go through {number_in_words(through)}.")
+        if not wraps:
+            self.by(">=", first)
+            self.by("<=", last)
+            return
+        if self._bounds != [self._feature.low, self._feature.high]:
+            raise RuleError(AROUND.format(name))
+        self._bounds[:] = [self._checked(">=", first), self._checked("<=", last)]
+
     def by(self, relation: str, number: float) -> None:
         """Keep the values that have this relation to the number."""
+        if self._bounds[0] > self._bounds[1]:
+            raise RuleError(AROUND.format(self._feature.name))
+        number = self._checked(relation, number)
+        if relation in ("=", ">=", ">"):
+            self._bounds[0] = max(self._bounds[0], number)
+        if relation in ("=", "<=", "<"):
+            self._bounds[1] = min(self._bounds[1], number)
+        if self._bounds[0] > self._bounds[1]:
+            low, high = self._bounds
+            raise RuleError(f"no {self._feature.name} can be ≥ {low} and ≤ {high}: this never matches.")
+
+    def _checked(self, relation: str, number: float) -> float:
+        """Return the end of an interval that a number in this relation is, or raise."""
         name, end = self._feature.name, number_in_words(number)
         if relation == "!=":
             raise RuleError(f"a condition is an interval: {name} ≠ {end} takes two rules, one for each side.")
@@ -370,11 +406,4 @@ class _Narrowing:
         low, high = self._feature.low, self._feature.high
         if not low <= number <= high:
             raise RuleError(f"{name} {relation} {end} leaves the range of {name}, {low} to {high}.")
-        if relation in ("=", ">=", ">"):
-            self._bounds[0] = max(self._bounds[0], number)
-        if relation in ("=", "<=", "<"):
-            self._bounds[1] = min(self._bounds[1], number)
-        if self._bounds[0] > self._bounds[1]:
-            raise RuleError(
-                f"no {name} can be ≥ {self._bounds[0]} and ≤ {self._bounds[1]}: this never matches."
-            )
+        return number

@@ -189,7 +189,7 @@ def names_in(text: str) -> list[str]:
 
 
 def feature_in(name: str, text: str) -> Feature:
-    """Return the feature that a line of the head describes: "0 to 7" or "-0.4 to 0.4 real clipped, rad"."""
+    """Return the feature of a line of the head: "0 to 7 cyclic" or "-0.4 to 0.4 real clipped, rad"."""
     label = names_in(name)
     scanner = Scanner(text)
     low = scanner.number()
@@ -200,12 +200,13 @@ def feature_in(name: str, text: str) -> Feature:
     high = scanner.number()
     kind = (scanner.take(re.compile(r"(?:real|integer)\b", re.IGNORECASE)) or "integer").lower()
     clips = scanner.take(re.compile(r"clipped\b", re.IGNORECASE)) is not None
+    cyclic = scanner.take(re.compile(r"cyclic\b", re.IGNORECASE)) is not None
     unit = names_in(text[scanner.at :])[0] if scanner.take(re.compile(",")) else ""
     scanner.skip()
     if not unit and scanner.at < len(text):
-        raise RuleError(f"expected 'real', 'clipped', or a comma and a unit, not {scanner.rest()}.")
+        raise RuleError(f"expected 'real', 'clipped', 'cyclic', or a comma and a unit, not {scanner.rest()}.")
     if kind == "integer":
         if low != int(low) or high != int(high):
             raise RuleError(f"{label[0]} has whole numbers unless 'real' is said, not {low} to {high}.")
-        return Feature(label[0], int(low), int(high), "integer", unit, clips)
-    return Feature(label[0], low, high, "real", unit, clips)
+        return Feature(label[0], int(low), int(high), "integer", unit, clips, cyclic=cyclic)
+    return Feature(label[0], low, high, "real", unit, clips, cyclic=cyclic)

@@ -15,7 +15,7 @@ from ifthen.rules.text.rule import SIGNS
 
 PLAIN_NAME = re.compile(r"[^\W\d][\w'.]*(?:[ -][\w'.]+)*")
 """Names that need no quotation marks: words, with single spaces or hyphens between them."""
-KEYWORDS = "if and then always otherwise else default in between from to do real integer"
+KEYWORDS = "if and then always otherwise else default in between from through to do real integer"
 """Words that a rule is written with: a name with one of them stands in quotation marks."""
 
 
@@ -47,7 +47,8 @@ def quoted(name: str) -> str:
 
 def _feature_line(feature: Feature) -> str:
     ends = f"{number_in_words(feature.low)} to {number_in_words(feature.high)}"
-    kind = ("" if feature.is_integer else " real") + (" clipped" if feature.clips else "")
+    marks = (not feature.is_integer, " real"), (feature.clips, " clipped"), (feature.cyclic, " cyclic")
+    kind = "".join(mark for holds, mark in marks if holds)
     return f"feature {quoted(feature.name)}: {ends}{kind}{_unit(feature)}"
 
 

@@ -106,8 +106,10 @@ class PPLX(System):
         return self._kind.filled(parameters, self.task)
 
     def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the list to begin with, or raise where it does not fit."""
-        return checked_start(self, start, self.parameters.most_rules or MOST_RULES, "most_rules")
+        """Return the list to begin with, or raise where it does not fit; its intervals do not wrap."""
+        return checked_start(
+            self, start.unwrapped()[0], self.parameters.most_rules or MOST_RULES, "most_rules"
+        )
 
     @property
     def _kind(self) -> type[Learner]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
 from ifthen.randomness import stream
+from ifthen.rules.box import decode
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.systems.learning import Goal
@@ -119,7 +120,8 @@ class Learner(ABC, Generic[T]):
         """Return all rules (macroclassifiers) of a population that has some."""
         rules, task = population.numerosity > 0, self.task
         return PredictionArrayRules(
-            population.bounds[rules].astype(bounds_type(task.features)),
+            # Conditions of XCSF never wrap, whatever the order of their bounds.
+            decode(population.bounds[rules]).astype(bounds_type(task.features)),
             population.action[rules],
             task.features,
             task.action_names,
