@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, StrengthSumRules
 
 FEATURES = (Feature("u", -3, 4), Feature("v", 0, 6))
 ACTIONS = ("Left", "Down", "Right")
@@ -80,12 +80,17 @@ def rulesets(
     features: Sequence[Feature] = FEATURES,
     action_names: Sequence[str] = ACTIONS,
 ) -> RuleSet:
-    """Draw a decision list, a set of strength rules or one of rules that vote; or of the given kind."""
+    """Draw a decision list, rules with strengths, or rules that vote or add up; or of the given kind."""
     bounds, actions = draw(rules(features=features, action_names=action_names))
-    kinds: list[type[RuleSet]] = [DecisionList, StrengthRules, PredictionArrayRules]
+    kinds: list[type[RuleSet]] = [DecisionList, StrengthRules, PredictionArrayRules, StrengthSumRules]
     kind = kind or draw(st.sampled_from(kinds))
     if kind is PredictionArrayRules:
         return draw(voting_rules(features=features, action_names=action_names))
+    if kind is StrengthSumRules:
+        strengths = draw(
+            st.lists(st.sampled_from([0.5, 1.0, 1.0, 2.5]), min_size=len(actions), max_size=len(actions))
+        )
+        return StrengthSumRules(bounds, actions, features, action_names, strengths)
     if kind is DecisionList:
         return DecisionList(bounds, actions, features, action_names)
     n, weighted = len(actions), len(features) + 1

@@ -19,8 +19,10 @@ from tests import (
     naive_samuel,
     naive_values,
     naive_xcsf,
+    naive_zcs,
 )
 from tests.naive_xcsf import NaiveEnvXCSF, NaiveXCSF
+from tests.naive_zcs import NaiveZCS
 
 SOURCE = Path(ifthen.__file__).parent
 TESTS = Path(__file__).parent
@@ -236,6 +238,26 @@ ORACLES: dict[str, dict[str, Any]] = {
         "arrive": NaiveEnvXCSF.meet,
         "live_step": NaiveEnvXCSF.step,
         "run_twin": NaiveEnvXCSF.run_episodes,
+    },
+    "systems.zcs.breed": {
+        "put_interval": NaiveZCS.interval,
+        "random_value": NaiveZCS.value,
+        "new_rule": NaiveZCS.new_rule,
+        "fill_population": NaiveZCS.fill,
+        "spin": naive_zcs.spun,
+        "weak_rule": NaiveZCS.weak,
+        "copy_rule": NaiveZCS.put,
+        "cover": NaiveZCS.cover,
+        "mutate_rule": NaiveZCS.mutated,
+        "breed": NaiveZCS.breed,
+    },
+    "systems.zcs.run": {
+        "clip": naive_zcs.clipped,
+        "match_set": NaiveZCS.matching,
+        "act": NaiveZCS.act,
+        "settle": NaiveZCS.settle,
+        "run_table": NaiveZCS.run,
+        "run_twin": NaiveZCS.run,
     },
     "systems.pplx.learnt_table": {
         "action_value": naive_pplx.action_value,

@@ -8,6 +8,7 @@ from ifthen.environments.frozen_lake import frozen_lake as frozen_lake
 from ifthen.environments.frozen_lake import paper_suite as paper_suite
 from ifthen.environments.make import env_task as env_task
 from ifthen.environments.make import task_by_name as task_by_name
+from ifthen.environments.mazes import maze as maze
 from ifthen.environments.twins import check_twin as check_twin
 from ifthen.environments.twins import register_twin as register_twin
 from ifthen.errors import EngineError as EngineError
@@ -39,6 +40,7 @@ from ifthen.rules.prediction_array import PredictionArrayRules as PredictionArra
 from ifthen.rules.ruleset import NULL_ACTION as NULL_ACTION
 from ifthen.rules.ruleset import RuleSet as RuleSet
 from ifthen.rules.strength import StrengthRules as StrengthRules
+from ifthen.rules.strength_sum import StrengthSumRules as StrengthSumRules
 from ifthen.rules.term import term as term
 from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
@@ -67,6 +69,7 @@ from ifthen.systems.registry import load as load
 from ifthen.systems.samuel.system import SAMUEL as SAMUEL
 from ifthen.systems.system import System as System
 from ifthen.systems.xcsf.system import XCSF as XCSF
+from ifthen.systems.zcs.system import ZCS as ZCS
 from ifthen.tasks.gym_task import EnvTask as EnvTask
 from ifthen.tasks.solve import Solution as Solution
 from ifthen.tasks.solve import policy_values as policy_values

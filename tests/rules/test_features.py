@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import Feature, RuleError
+from ifthen import DecisionList, Feature, RuleError, parse_rules
 from ifthen.rules.feature import lows_and_highs, number_in_words
 from ifthen.rules.text.rule import RuleReader
+from ifthen.rules.text.write import rules_text
 
 
 def test_width_counts_both_ends() -> None:
@@ -114,3 +115,69 @@ def test_impossible_features_are_refused(name: Any, low: Any, high: Any, message
 def test_plain_data_that_is_no_feature_is_refused(data: Any) -> None:
     with pytest.raises(RuleError):
         Feature.from_dict(data)
+
+
+WALLS = Feature("north", 0, 2, labels=("empty", "a wall", "food"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0, 2, ""),
+        (0, 0, "north is empty"),
+        (1, 1, "north is a wall"),
+        (0, 1, "north is not food"),
+        (1, 2, "north is not empty"),
+    ],
+)
+def test_values_with_names_are_said_by_name_and_read_back(low: int, high: int, words: str) -> None:
+    assert WALLS.interval_in_words(low, high) == words
+    if words:
+        read = RuleReader([WALLS], ["go"]).read(f"IF {words} THEN go")
+        assert read.bounds[0] == [low, high]
+
+
+def test_several_names_are_joined_by_or() -> None:
+    feature = Feature("sky", 1, 4, labels=("clear", "grey", "rain", "snow or hail"))
+    assert feature.interval_in_words(1, 2) == "sky is clear or grey"
+    reader = RuleReader([feature], ["go"])
+    assert reader.read("IF sky is rain or snow or hail THEN go").bounds[0] == [3, 4]
+    assert reader.read("IF sky = grey THEN go").bounds[0] == [2, 2]
+    assert reader.read("IF sky <= rain AND sky >= 2 THEN go").bounds[0] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("IF north is a tree THEN go", "north is empty or a wall or food, not 'a tree"),
+        ("IF north is empty or food THEN go", "an interval of empty, a wall, food"),
+        ("IF north is not a wall THEN go", "an interval of empty, a wall, food"),
+    ],
+)
+def test_names_of_values_that_make_no_interval_are_refused(line: str, message: str) -> None:
+    with pytest.raises(RuleError, match=message):
+        RuleReader([WALLS], ["go"]).read(line)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"labels": ("empty",)},
+        {"labels": ("empty", "a wall", "A wall")},
+        {"labels": ("empty", "a wall", "")},
+        {"labels": "abc"},
+        {"labels": ("a", "b", "c"), "unit": "m"},
+        {"labels": ("a", "b", "c"), "clips": True},
+        {"labels": ("a", "b", "c"), "kind": "real"},
+    ],
+)
+def test_labels_are_one_text_for_each_value(wrong: dict[str, Any]) -> None:
+    with pytest.raises(RuleError, match="labels of feature 'north'"):
+        Feature("north", 0, 2, **wrong)
+
+
+def test_labels_round_trip_as_plain_data_and_as_text() -> None:
+    assert Feature.from_dict(json.loads(json.dumps(WALLS.to_dict()))) == WALLS
+    odd = Feature("sky is", 0, 2, labels=("not here", "to, do", "is"))
+    rules = DecisionList([[[0, 1]], [[1, 2]], [[1, 1]]], [0, 0, 0], [odd], ["go"])
+    assert parse_rules(rules_text(rules)) == rules

@@ -255,7 +255,7 @@ def test_other_kinds_of_rulesets_are_refused() -> None:
     listed = DecisionList([[[0, 2]]], [0], task.features, task.action_names)
     strong = StrengthRules([[[0, 2]]], [0], task.features, task.action_names, [[0.0, 0.0]], [0.0])
     for ruleset in (listed, strong):
-        with pytest.raises(RuleError, match="only rulesets of XCSF can be compacted"):
+        with pytest.raises(RuleError, match="only rulesets of XCSF and ZCS can be compacted"):
             compact(ruleset, task)
 
 

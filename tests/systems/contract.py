@@ -21,6 +21,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "SAMUEL": {"pop_size": 10, "most_rules": 24, "new_rules": 6, "retest_every": 1}
     | dict.fromkeys(("pre_episodes", "post_episodes", "cluster_episodes"), 4)
     | {"fitness_episodes": 8, "retest_episodes": 10},
+    "ZCS": {"pop_limit": 60, "problems_per_epoch": 10, "rho": 1.0, "mu": 0.05},
 }
 OTHER: dict[str, dict[str, Any]] = {
     "PPL-DL": {"p_mut": 0.5},
@@ -28,6 +29,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "XCSF": {"mu": 0.5},
     "PPL-X": {"candidates": 70},
     "SAMUEL": {"new_rules": 3},
+    "ZCS": {"mu": 0.5},
 }
 """A parameter of each system that changes what it learns."""
 MEADOW = ("SFF", "FFH", "FFG")

@@ -28,6 +28,11 @@ def tasks() -> None:
     print_table(TextTable("FrozenLake tasks of the paper", headings, tuple(rows)))
     out.print("\nFrozenLake-SIZE-SLIP-mapSEED is a random map, such as FrozenLake-16-0.1-map7.")
     out.print('A map of your own goes into a --config file, as [task] with desc = ["SF", "FG"] and p_slip.')
+    print_table(maze_table())
+    out.print(
+        "\nMAZE-bits sees the bits of the field instead, such as Maze4-bits. In an aliased maze some cells"
+    )
+    out.print("look alike: steps are those of who knows the cell, and rules without memory may need more.\n")
     out.print(f"Gymnasium environments with a transition table: {', '.join(listed_ids(table=True))}.\n")
     for name in listed_ids(table=False):
         _print_environment(name)
@@ -37,6 +42,20 @@ def tasks() -> None:
         "beyond a feature's range to the range. A twin is a compiled copy of an environment that plays the "
         "same episodes much faster."
     )
+
+
+def maze_table() -> TextTable:
+    """Return all mazes with their sizes and the fewest steps to food."""
+    from ifthen.environments.mazes import MAZES, maze, steps_to_food
+
+    rows = []
+    for name in MAZES:
+        task = maze(name)
+        steps = steps_to_food(task)
+        fewest = f"{steps.mean():.3f}", str(steps.max())
+        rows.append((name, str(len(steps)), str(task.t_max), *fewest, "yes" if task.aliased else "no"))
+    headings = ("task", "cells", "t_max", "fewest steps to food, mean", "farthest", "aliased")
+    return TextTable("Mazes: eight neighbours are seen, eight moves lead to food", headings, tuple(rows))
 
 
 def _print_environment(name: str) -> None:

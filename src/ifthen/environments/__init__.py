@@ -11,6 +11,7 @@ OWN: dict[str, tuple[str, int | None, dict[str, Any]]] = {
     "ifthen/Evasion-v0": ("evasion:Evasion", 20, {}),
     "ifthen/EvasionFixed-v0": ("evasion:Evasion", 20, {"start": "fixed"}),
     "ifthen/EvasionNoisy-v0": ("evasion:Evasion", 20, {"sensor_noise": 0.1}),
+    "ifthen/Maze-v0": ("mazes:MazeEnv", None, {}),
 }
 """Class, time limit and keyword arguments of the environments that ifthen itself brings, by id."""
 

@@ -61,9 +61,10 @@ def table_task(
         raise TaskError(f"{known.objection_to_table(core)}. Give it to ifthen.env_task.")
     next_state, reward, done, probability = common_outcomes(table)
     vectors = _vectors(len(table), decode or partial(known.decode, core))
+    own = known.table_features(core) if decode is None and feature_names is None else None
     if feature_names is None:
-        own = [feature.name for feature in known.features] or ["state"]
-        feature_names = own if decode is None else [f"f{i}" for i in range(vectors.shape[1])]
+        names = [feature.name for feature in own or known.features] or ["state"]
+        feature_names = names if decode is None else [f"f{i}" for i in range(vectors.shape[1])]
     if len(feature_names) != vectors.shape[1]:
         raise TaskError(
             f"{len(feature_names)} feature names {list(feature_names)} for {vectors.shape[1]} features."
@@ -79,12 +80,13 @@ def table_task(
         enumerations = DETERMINISTIC_ENUMERATIONS if deterministic else STOCHASTIC_ENUMERATIONS
     label = spec.id if spec else type(core).__name__
     space = getattr(core, "observation_space", None)
+    features = tuple(
+        Feature(label, int(column.min()), int(column.max()))
+        for label, column in zip(feature_names, vectors.T, strict=True)
+    )
     return TabularTask(
         name=name or label,
-        features=tuple(
-            Feature(label, int(column.min()), int(column.max()))
-            for label, column in zip(feature_names, vectors.T, strict=True)
-        ),
+        features=features if own is None else own,
         action_names=tuple(action_names),
         state_features=vectors,
         next_state=next_state,
@@ -99,7 +101,7 @@ def table_task(
         observes="features" if isinstance(space, (Box, MultiDiscrete)) else "state",
         layout=known.layout(core),
         preset=known.preset(core),
-        origin={"environment": label},
+        origin={"environment": label, **known.table_origin(core)},
     )
 
 

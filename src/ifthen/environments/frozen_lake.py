@@ -76,6 +76,11 @@ class FrozenLake(KnownEnvironment):
         return {"idv_size": PAPER_RULES[side]} if side in PAPER_RULES else {}
 
     @staticmethod
+    def settings_named(name: str) -> dict[str, Any] | None:
+        """Return the arguments of `frozen_lake` that a name stands for."""
+        return settings_named(name)
+
+    @staticmethod
     def task_named(name: str) -> TabularTask | None:
         """Return the task called FrozenLake-SIZE-SLIP or FrozenLake-SIZE-SLIP-mapSEED."""
         settings = settings_named(name)

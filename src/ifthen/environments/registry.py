@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import gymnasium
 
 from ifthen import environments
+from ifthen.rules.feature import Feature
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.twin import Twin
 
@@ -69,6 +70,21 @@ class KnownEnvironment:
     def decode(env: Any, state: int) -> Sequence[int]:
         """Return the features of a state of a transition table."""
         return (state,)
+
+    @staticmethod
+    def table_features(env: Any) -> tuple[Feature, ...] | None:
+        """Return the features of a transition table; None to read names and ranges off its states."""
+        return None
+
+    @staticmethod
+    def table_origin(env: Any) -> dict[str, Any]:
+        """Return the options that make the same environment again, where a table has to remember them."""
+        return {}
+
+    @staticmethod
+    def settings_named(name: str) -> dict[str, Any] | None:
+        """Return the settings that a task's name stands for; None if it is no name of this environment's."""
+        return None
 
     @staticmethod
     def layout(env: Any) -> tuple[str, ...] | None:
@@ -127,6 +143,12 @@ def known_by_id(environment: str) -> type[KnownEnvironment]:
     return _known.get(
         entry if isinstance(entry, str) else class_path(entry) if entry else "", KnownEnvironment
     )
+
+
+def settings_named(name: str) -> dict[str, Any] | None:
+    """Return the settings that the name of a known task stands for; None if nothing knows it."""
+    found = (known.settings_named(name) for known in known_environments())
+    return next((settings for settings in found if settings is not None), None)
 
 
 def presets_of(system: str, environment: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ifthen.digits import percent, plural, values_in_words, worth_showing
 from ifthen.errors import ParameterError, TaskError
 from ifthen.notebook import Shown
 from ifthen.randomness import below, check_seed, stream
+from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import task_of
 from ifthen.simulate.scope import Number, choose_at, column_of, recorded_episodes, tabular, values_by_name
@@ -118,6 +119,7 @@ class Trace(Shown):
         seed: the reset seed; None in a task with a table of states.
         slip_word: the word for a step that `slipped`: "slipped" on a map, "unlikely" elsewhere.
         tested: the features that rules test: of many features, these are shown.
+        named: the features whose values have names; of these, words say the names.
     """
 
     task: str
@@ -131,6 +133,7 @@ class Trace(Shown):
     seed: int | None = None
     slip_word: str = "slipped"
     tested: tuple[str, ...] = ()
+    named: tuple[Feature, ...] = ()
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
@@ -144,7 +147,9 @@ class Trace(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trace as plain data; steps, rules and episodes are numbered from 0."""
-        return asdict(self)
+        plain = asdict(self)
+        del plain["named"]
+        return plain
 
     def to_table(self) -> polars.DataFrame:
         """Return one row per step, without columns that do not apply; steps and rules count from 1."""
@@ -173,16 +178,20 @@ class Trace(Shown):
         shown, with a summary of which rule decided when.
         """
         name = "An episode" if self.episode is None else f"Training episode {self.episode + 1}"
-        tested = self.tested
-        start = f"from {in_words(self.start, tested)}" if self.seed is None else f"reset seed {self.seed}"
+        tested, named = self.tested, self.named
+        start = (
+            f"from {in_words(self.start, tested, named)}" if self.seed is None else f"reset seed {self.seed}"
+        )
         heading = prose(f"{name} in {self.task}, {start}:", width)
-        ending = prose(f"{self.ending_in_words} Last observation: {in_words(self.last, tested)}.", width)
+        ending = prose(
+            f"{self.ending_in_words} Last observation: {in_words(self.last, tested, named)}.", width
+        )
         if not self.steps:
             return f"{heading}\n{ending}"
         runs = runs_of(self.steps)
         left_out = len(runs) - SHOWN_FIRST - SHOWN_LAST
         shown = [*runs[:SHOWN_FIRST], *runs[-SHOWN_LAST:]] if left_out > 1 else runs
-        header, *rows = step_rows([run[0] for run in shown], self.slip_word, width, tested)
+        header, *rows = step_rows([run[0] for run in shown], self.slip_word, width, tested, named)
         lines = [
             row
             if len(run) == 1
@@ -197,7 +206,13 @@ class Trace(Shown):
         return "\n".join([heading, header, *lines, ending, *summary])
 
 
-def step_rows(steps: Sequence[Step], slip_word: str, width: int, tested: Collection[str] = ()) -> list[str]:
+def step_rows(
+    steps: Sequence[Step],
+    slip_word: str,
+    width: int,
+    tested: Collection[str] = (),
+    named: Sequence[Feature] = (),
+) -> list[str]:
     """Return steps as lines below a header: a column per feature, or one for all where there is no room.
 
     Of many features, those that rules test are shown.
@@ -219,10 +234,10 @@ def step_rows(steps: Sequence[Step], slip_word: str, width: int, tested: Collect
     numbered = [[str(step.step + 1), *(f"{step.features[name]:.3g}" for name in names)] for step in steps]
     rows = [["step", *names, *header]]
     rows += [[*head, *tail] for head, tail in zip(numbered, tails, strict=True)]
-    if sum(least_widths(rows)) + len(GAP) * (len(rows[0]) - 1) <= width:
+    if not named and sum(least_widths(rows)) + len(GAP) * (len(rows[0]) - 1) <= width:
         return fitting_rows(rows, "r" * (len(names) + 1) + align, width)
     rows = [["step", "state", *header]]
-    shown = [in_words({name: step.features[name] for name in names}) for step in steps]
+    shown = [in_words({name: step.features[name] for name in names}, (), named) for step in steps]
     rows += [[str(s.step + 1), own, *tail] for s, own, tail in zip(steps, shown, tails, strict=True)]
     return fitting_rows(rows, "rl" + align, width)
 
@@ -236,9 +251,16 @@ def runs_of(steps: Sequence[Step]) -> list[Sequence[Step]]:
     return runs
 
 
-def in_words(features: Mapping[str, Number], tested: Collection[str] = ()) -> str:
-    """Return an observation in words, its numbers with four digits; of many features, those tested."""
-    return values_in_words({name: f"{value:.4g}" for name, value in features.items()}, tested)
+def in_words(
+    features: Mapping[str, Number], tested: Collection[str] = (), named: Sequence[Feature] = ()
+) -> str:
+    """Return an observation in words, its numbers with four digits; of many features, those tested.
+
+    Values of the features `named` are called by their labels.
+    """
+    words = {name: f"{value:.4g}" for name, value in features.items()}
+    words |= {f.name: f.value_in_words(features[f.name]) for f in named if f.name in features}
+    return values_in_words(words, tested)
 
 
 def _summary(trace: Trace, width: int, when: bool) -> Iterator[str]:
@@ -340,7 +362,8 @@ def trace_of(
     said = ending_in_words(ending, steps, total, task.t_max)
     slip = "slipped" if task.layout else "unlikely"
     tested = () if ruled is None else ruled.tested
-    return Trace(task.name, episode, seen[0], steps, seen[n], ending, said, total, seed, slip, tested)
+    named = tuple(feature for feature in task.features if feature.labels)
+    return Trace(task.name, episode, seen[0], steps, seen[n], ending, said, total, seed, slip, tested, named)
 
 
 def _on_states(found: Trajectory, task: Task, t: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ifthen.digits import values_in_words
 from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
-from ifthen.explanation.pictures.grid import has_grid, letters
+from ifthen.explanation.pictures.grid import has_grid, letters, places
 from ifthen.notebook import Part, Shown
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
@@ -31,7 +31,7 @@ from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 
-LETTERS = {"G": "a goal", "H": "a hole"}
+LETTERS = {"G": "a goal", "H": "a hole", "O": "a wall"}
 Vector = tuple[float, ...]
 
 
@@ -106,9 +106,9 @@ class Ground:
         if not len(states):
             return f"no state of {task.name}"
         if has_grid(task):
-            x, y = (int(value - f.low) for value, f in zip(point, task.features, strict=True))
-            letter = letters(task)[y][x]
-        if letter == "G" or (letter == "H" and task.layout):
+            (row, *_), (column, *_) = places(task, states)
+            letter = letters(task)[row][column]
+        if letter in ("G", "O") or (letter == "H" and task.layout):
             return f"{LETTERS[letter]} of {task.name}"
         ends = task.next_state[task.decision_states][task.done[task.decision_states]]
         ending = np.isin(states, ends).any()
@@ -346,8 +346,11 @@ def shown_values(ruleset: RuleSet, point: Sequence[float], given: Sequence[float
     shown = {}
     for d, (feature, value, said) in enumerate(zip(ruleset.observed_features, point, given, strict=True)):
         ends = np.append(np.unique(ruleset.bounds[:, d]), [feature.low, feature.high])
-        counts = "" if said == value else f" (counts as {_with_unit(feature, number_in_words(value))})"
-        shown[feature.name] = _with_unit(feature, short_number(said, ends)) + counts
+        counts = "" if said == value else f" (counts as {feature.value_in_words(value)})"
+        number = (
+            feature.value_in_words(said) if feature.labels else _with_unit(feature, short_number(said, ends))
+        )
+        shown[feature.name] = number + counts
     return shown
 
 
@@ -368,7 +371,7 @@ def changed_value(feature: Feature, before: float, after: float) -> str:
     if not feature.is_integer and len(number_in_words(after)) > LONG > len(number_in_words(neighbour)):
         side = "just above" if after > before else "just below"
         return f"{side} {_with_unit(feature, number_in_words(neighbour))}"
-    return _with_unit(feature, number_in_words(after))
+    return feature.value_in_words(after)
 
 
 def _with_unit(feature: Feature, number: str) -> str:

@@ -74,6 +74,8 @@ class Language:
     """A test, of `{value}` and `{low}`."""
     between: ClassVar[str]
     """A test, of `{value}`, `{low}` and `{high}`."""
+    counted: ClassVar[str]
+    """Of a rule whose vote is added to others: that its action has votes."""
     comment: ClassVar[str] = ""
     first: ClassVar[Way]
     """The first rule that matches decides."""
@@ -142,6 +144,8 @@ class Language:
         """Return the lines that choose an action."""
         scoring = self.ruleset.scoring
         way = self.first if scoring is None else self.highest if scoring.votes is None else self.voted
+        if scoring is not None and scoring.adds:  # divided by 1, sums stay sums
+            way = way._replace(rule=(way.rule[0], self.counted))
         lines = list(way.before)
         for r, action in enumerate(self.ruleset.actions.tolist()):
             fields = {"action": self.actions[action], "name": one_line(self.ruleset.action_names[action])}
@@ -160,7 +164,7 @@ class Language:
         """Return the score of a rule, its products added from left to right."""
         scoring = self.ruleset.scoring
         assert scoring is not None
-        slopes = zip(scoring.slopes[rule].tolist(), self.values, strict=True)
+        slopes = zip(scoring.slopes[rule].tolist() if not scoring.adds else (), self.values, strict=False)
         terms = [self.number(float(scoring.constants[rule]))]
         terms += [f"{self.number(slope)} * {value}" for slope, value in slopes]
         less = float(scoring.deductions[rule])
@@ -170,6 +174,7 @@ class Language:
 class Python(Language):
     """Python, with one argument for each feature."""
 
+    counted = "totals[{action}] = 1.0"
     both, either = " and ", " or "
     equal, between = "{value} == {low}", "{low} <= {value} <= {high}"
     comment = "# {}"
@@ -224,6 +229,7 @@ def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
 class C(Language):
     """C99, with an array of doubles for the features and an enum for the actions."""
 
+    counted = "totals[{action}] = 1.0;"
     both, either = " && ", " || "
     equal, between = "{value} == {low}", "{value} >= {low} && {value} <= {high}"
     comment = "/* {} */"

@@ -22,15 +22,15 @@ function score({ scoring }, rule, point) {
   return total - scoring.deductions[rule];
 }
 
-// The average score of every action that a matching rule proposes, by action in order.
+// The average or added-up score of every action that a matching rule proposes, by action in order.
 function averages(policy, point, rules) {
-  const { votes } = policy.scoring, sums = new Map(), totals = new Map();
+  const { votes, adds } = policy.scoring, sums = new Map(), totals = new Map();
   for (const rule of rules) {
     const action = policy.actions[rule];
     sums.set(action, (sums.get(action) ?? 0) + votes[rule] * score(policy, rule, point));
     totals.set(action, (totals.get(action) ?? 0) + votes[rule]);
   }
-  return new Map([...sums.keys()].sort((a, b) => a - b).map(action => [action, sums.get(action) / totals.get(action)]));
+  return new Map([...sums.keys()].sort((a, b) => a - b).map(action => [action, adds ? sums.get(action) : sums.get(action) / totals.get(action)]));
 }
 
 // The ways to choose: which rule decides (-1 for none), why, and how the other matching rules are ordered and noted.
@@ -64,7 +64,7 @@ const BY_VOTES = {
   },
   reason(policy, point, _, nameOf) {
     const array = averages(policy, point, matching(policy, point));
-    return `Predicted payoffs: ${[...array].map(([action, value]) => `${nameOf(action)} ${full(value)}`).join(", ")}.`;
+    return `${policy.scoring.adds ? "Strengths" : "Predicted payoffs"}: ${[...array].map(([action, value]) => `${nameOf(action)} ${full(value)}`).join(", ")}.`;
   },
   order: (policy, rule) => -policy.scoring.votes[rule],
   note: () => "",

@@ -11,9 +11,11 @@
   const shown = () => view.shown.map(i => policies[i]);
   const both = () => view.shown.length === 2;
   const nameOf = action => action < 0 ? "no action" : task.actions[action];
-  const valueOf = (d, value) => `${full(value)}${task.features[d].unit && ` ${task.features[d].unit}`}`;
+  const valueOf = (d, value) => task.features[d].labels?.[value - task.features[d].low] ?? `${full(value)}${task.features[d].unit && ` ${task.features[d].unit}`}`;
   const named = () => task.features.length <= MOST_DRAWN ? task.features.map((_, d) => d) : view.axes;
-  const placeName = point => named().map(d => `${task.features[d].name} = ${valueOf(d, point[d])}`).join(", ");
+  const seen = point => named().map(d => `${task.features[d].name} = ${valueOf(d, point[d])}`).join(", ");
+  const cellName = place => ["x", "y"].map((name, d) => `${name} = ${task.cells[place][d]}`).join(", ");
+  const placeName = point => task.cells && point.place !== undefined ? cellName(point.place) : seen(point);
   const subject = () => pinned ? chosen : pointed ?? chosen ?? player.here();
   const announce = text => { byId("live").textContent = text; };
 
@@ -215,7 +217,7 @@
 
   // Begin. What is drawn in the middle is chosen here, and nowhere else.
   const shared = {
-    task, policies, view, shown, both, compared, valueOf, nameOf, placeName, point, choose, refreshWhy: explain, startAt: place => player.startAt(place),
+    task, policies, view, shown, both, compared, valueOf, nameOf, placeName, seen, point, choose, refreshWhy: explain, startAt: place => player.startAt(place),
   };
   const scene = task.points ? makeGrid(shared) : makePlane(shared);
   const player = makePlayer({ task, policy: () => shown()[0], nameOf, placeName, colour: scene.colour, visit, announce });

@@ -89,6 +89,7 @@ def explain_page(
                 "name": found.name,
                 "features": [
                     {"name": f.name, "low": f.low, "high": f.high, "unit": f.unit, "whole": f.is_integer}
+                    | ({"labels": list(f.labels)} if f.labels else {})
                     for f in found.features
                 ],
                 "actions": list(found.action_names),

@@ -3,6 +3,8 @@
 
 const DIRECTIONS = {
   Left: "Left", West: "Left", Right: "Right", East: "Right", Up: "Up", North: "Up", Down: "Down", South: "Down",
+  "go north": "Up", "go northeast": "Up-right", "go east": "Right", "go southeast": "Down-right",
+  "go south": "Down", "go southwest": "Down-left", "go west": "Left", "go northwest": "Up-left",
 };
 const LAYERS = {
   decider: "the number of the rule that decides, each rule in a colour of its own",
@@ -15,9 +17,12 @@ const LAYERS = {
 };
 const MOST_NUMBERED = 16;  // columns that are wide enough for numbers
 
-function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf, placeName, choose, refreshWhy, startAt }) {
+function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf, placeName, seen, choose, refreshWhy, startAt }) {
   const board = byId("board"), start = task.points[task.starts[0]];
   const placeAt = new Map(task.points.map((point, place) => [point.join(), place]).reverse());  // the first of equals
+  // On a map the place of a state is its cell; elsewhere two of its features are.
+  const spots = task.cells ?? task.points, spotAt = task.cells ? new Map(spots.map((spot, place) => [spot.join(), place])) : placeAt;
+  task.points.forEach((point, place) => { point.place = place; });
   const layers = { one: "decider", both: "plain" };
   let cells = new Map(), trail = [];
   [view.axes, view.fixed] = [task.axes.slice(), start.slice()];
@@ -26,7 +31,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   const mode = () => both() ? "both" : "one";  // each has a layer of its own
   const layer = () => layers[mode()];
   const decides = place => place < task.decisions;
-  const placeOf = ({ place, point }) => place ?? placeAt.get(point.join());
+  const placeOf = ({ place, point }) => place ?? point.place ?? placeAt.get(point.join());
   const differ = place => compared && decides(place) && policies[0].chosen[place] !== policies[1].chosen[place];
 
   // An episode is stored as places; the player needs a point, a rule, an action and a reward for each step.
@@ -74,7 +79,10 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   }
 
   // The grid: a slice through the states along two features, all others fixed.
+  const along = axis => task.cells ? Array.from({ length: task.shape[1 - axis] }, (_, i) => i) : valuesOf(view.axes[axis]);
+
   function coordinates(x, y) {
+    if (task.cells) return [x, y];
     const point = view.fixed.slice();
     point[view.axes[0]] = x;
     if (view.axes.length > 1) point[view.axes[1]] = y;
@@ -84,7 +92,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   function gridRow(columns, y, label) {
     const row = make("div", { role: "row" }, make("span", { role: "rowheader", class: "axis" }, label));
     for (const x of columns) {
-      const place = placeAt.get(coordinates(x, y).join()), none = place === undefined;
+      const place = spotAt.get(coordinates(x, y).join()), none = place === undefined;
       const cell = make("div", { role: "gridcell", class: none ? "cell none" : "cell", tabindex: "-1", "data-place": place, "aria-label": none ? "no state" : undefined });
       if (!none) cells.set(place, cell);
       row.append(cell);
@@ -93,9 +101,9 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   }
 
   function build() {
-    const [across, down] = view.axes, columns = valuesOf(across), names = view.axes.map(d => task.features[d].name);
+    const down = view.axes[1], columns = along(0), names = task.cells ? ["x", "y"] : view.axes.map(d => task.features[d].name);
     const label = names[0] + (down === undefined ? "" : ` across, ${names[1]} down`);
-    const rows = down === undefined ? [0] : valuesOf(down), look = columns.length > MOST_NUMBERED ? "grid dense" : "grid";
+    const rows = down === undefined ? [0] : along(1), look = columns.length > MOST_NUMBERED ? "grid dense" : "grid";
     const grid = make("div", { role: "grid", class: look, "aria-label": `States: ${label}` });
     grid.style.setProperty("--columns", columns.length);
     grid.style.setProperty("--rows", rows.length);
@@ -121,7 +129,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
     return first;
   }
 
-  const unasked = place => ({ H: task.hole, G: "goal" }[task.letters[place]] ?? task.never[place] ?? "no action is asked for");
+  const unasked = place => ({ H: task.hole, G: "goal", O: "wall" }[task.letters[place]] ?? task.never[place] ?? "no action is asked for");
 
   function labelOf(place) {
     if (!decides(place)) return `${placeName(task.points[place])}: ${unasked(place)}`;
@@ -138,7 +146,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
     const tinted = layer() === "decider" && decides(place) && rule >= 0;
     const text = tinted ? `${rule + 1}` : short(value), scaled = value !== null, split = isDifference();
     setClasses(cell, {
-      end: !decides(place), never: place in task.never, H: letter === "H", G: letter === "G", numbered: text !== "", tinted,
+      end: !decides(place), never: place in task.never, H: letter === "H", G: letter === "G", O: letter === "O", numbered: text !== "", tinted,
       differs: both() && differ(place), scaled: scaled && !split, more: scaled && split && value >= 0, less: scaled && split && value < 0,
     });
     if (tinted) cell.style.setProperty("--hue", hue(rule));
@@ -155,9 +163,9 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   function paintBorders() {
     const { decider } = shown()[0], drawn = byId("borders").checked && !both();
     for (const [place, cell] of cells) {
-      const [x, y] = view.axes.map(d => task.points[place][d]);
+      const [x, y] = task.cells ? spots[place] : view.axes.map(d => task.points[place][d]);
       for (const [name, dx, dy] of [["el", -1, 0], ["er", 1, 0], ["et", 0, -1], ["eb", 0, 1]]) {
-        const other = placeAt.get(coordinates(x + dx, y + dy).join());
+        const other = spotAt.get(coordinates(x + dx, y + dy).join());
         const apart = other !== undefined && decides(place) && decides(other) && decider[place] !== decider[other];
         cell.classList.toggle(name, drawn && apart);
       }
@@ -187,6 +195,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
     if (letters.has("S")) parts.push(key(make("b", {}, "S"), "start"));
     if (letters.has("G")) parts.push(key(swatch("G"), "goal"));
     if (letters.has("H")) parts.push(key(swatch("H"), task.hole));
+    if (letters.has("O")) parts.push(key(swatch("O"), "wall"));
     if (never.length) parts.push(key(swatch("never"), never.length === 1 ? never[0] : "never entered"));
     if (!task.grid && board.querySelector(".cell.end")) parts.push(key(swatch("end"), "no action is asked for"));
     if (board.querySelector(".cell.none")) parts.push(key(swatch("none"), "no state"));
@@ -194,7 +203,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   }
 
   function paintTrail() {
-    const cellOf = point => cells.get(placeAt.get(point.join()));
+    const cellOf = point => cells.get(placeOf({ point }));
     const here = trail.length ? cellOf(trail.at(-1)) : null, been = new Set(trail.slice(0, -1).map(cellOf));
     for (const cell of cells.values()) setClasses(cell, { agent: cell === here, trail: been.has(cell) });
   }
@@ -241,6 +250,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
     if (place === undefined) return [];
     if (!decides(place)) return [make("h2", {}, placeName(point)), make("p", { class: "reason" }, `${capital(unasked(place))}.`)];
     const parts = [make("h2", {}, placeName(point) + (both() ? "" : `: ${nameOf(shown()[0].chosen[place])}`))];
+    if (task.cells) parts.push(make("p", { class: "seen" }, `It sees: ${seen(point)}.`));
     parts.push(make("div", { class: both() ? "sides" : "" }, ...shown().map(policy => explanation(policy, place))));
     if (!subject.played && shown()[0].episodes.some(episode => episode.path[0] === place)) {
       const button = make("button", { type: "button" }, "Start an episode here");
@@ -267,7 +277,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
   function move(event) {
     const all = [...board.querySelectorAll(".cell")], at = all.indexOf(event.target.closest(".cell"));
     if (at < 0) return;
-    const columns = valuesOf(view.axes[0]).length, column = at % columns, first = at - column;
+    const columns = along(0).length, column = at % columns, first = at - column;
     const to = {
       ArrowLeft: column ? at - 1 : at, ArrowRight: column < columns - 1 ? at + 1 : at,
       ArrowUp: at - columns, ArrowDown: at + columns, Home: first, End: first + columns - 1,
@@ -296,7 +306,7 @@ function makeGrid({ task, policies, view, shown, both, compared, valueOf, nameOf
     decider: (policy, what) => decides(placeOf(what)) ? policy.decider[placeOf(what)] : -1,
     colour: (_, rule) => `hsl(${Math.round(hue(rule))} 55% 60%)`,
     trail(points) { trail = points; paintTrail(); },
-    show(point) { const place = placeAt.get(point.join()); if (place !== undefined && !cells.has(place)) slice.fix(point); },
+    show(point) { const place = placeOf({ point }); if (place !== undefined && !cells.has(place)) slice.fix(point); },
     scroll: () => board.scrollIntoView({ block: "center" }),
   };
 }

@@ -36,7 +36,7 @@ function makePlayer({ task, policy, nameOf, placeName, colour, visit, announce }
   }
 
   function startAt(point) {
-    const first = policy().episodes.findIndex(episode => episode.points[0].join() === point.join());
+    const first = policy().episodes.findIndex(episode => point.place === undefined ? episode.points[0].join() === point.join() : episode.path[0] === point.place);
     if (first < 0) return;
     byId("episode").value = first;
     load();

@@ -132,6 +132,7 @@ MEASURES: dict[str, Callable[[Evaluation], str | None]] = {
     "episodes": lambda one: f"{one.episodes:,}" if one.episodes else None,
     "reset seeds": lambda one: None if one.seeds is None else f"{one.seeds.min():,} to {one.seeds.max():,}",
     "steps": lambda one: f"{one.steps:,}" if one.steps else None,
+    "steps per episode": lambda one: None if one.mean_steps is None else f"{one.mean_steps:.4g}",
     "truncated episodes": lambda one: _share(one.truncated_share) if one.episodes else None,
     "reached a state with no rule": lambda one: _share(one.failed_share),
     "states with no rule": lambda one: None if one.uncovered is None else f"{len(one.uncovered):,}",

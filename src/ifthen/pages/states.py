@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.explanation.measures import advantages, best_action_map, table_values, usage, visits
-from ifthen.explanation.pictures.grid import DIRECTIONS, has_grid, letters
+from ifthen.explanation.pictures.grid import (
+    DIRECTIONS,
+    first_place,
+    grid_shape,
+    has_grid,
+    letters,
+    places,
+    sees_place,
+)
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import Explanation, changed_value, explain_all
 from ifthen.pages.tables import ENDINGS, Column, number, numbers
@@ -123,7 +131,7 @@ class StatePart:
             "axes": list(ACROSS_AND_DOWN.get(names[:2], tuple(range(min(2, len(names)))))),
             "points": self.points,
             "decisions": len(task.decision_states),
-            **cells_data(task, self.points),
+            **cells_data(task, self.points, self.states),
             "starts": list(dict.fromkeys(self.places[task.initial_states].tolist())),
             "best": numbers(value_iteration(task).values[task.decision_states]),
         }
@@ -205,17 +213,26 @@ def change_in_words(why: Explanation) -> str:
     return f"If {changes}: {then}."
 
 
-def cells_data(task: TabularTask, points: list[list[int]]) -> dict[str, Any]:
+def cells_data(task: TabularTask, points: list[list[int]], states: NDArray[np.integer]) -> dict[str, Any]:
     """Return the letter of every place, what H means, and what is to be said of places never entered.
+
+    Where the features are what is seen rather than x and y, there are the cells of places and the grid's
+    rows and columns, too.
 
     Args:
         task: the task.
         points: the features of every place.
+        states: the state of every place.
     """
     if not has_grid(task):
         return {"letters": [], "hole": "", "never": {}}
-    left, top = (feature.low for feature in task.features)
     grid = letters(task)
+    if not sees_place(task):
+        rows, columns = (found.tolist() for found in places(task, states))
+        marks = [grid[r][c] for r, c in zip(rows, columns, strict=True)]
+        cells = {"cells": list(zip(columns, rows, strict=True)), "shape": grid_shape(task)}
+        return {"letters": marks, "hole": "hole", "never": {}, **cells}
+    left, top = first_place(task)
     marks = [grid[y - top][x - left] for x, y in points]
     never = {str(i): never_in_words(task, points[i]) for i, mark in enumerate(marks) if mark == " "}
     return {"letters": marks, "hole": "hole" if task.layout else "another ending", "never": never}

@@ -123,7 +123,11 @@ class VisitPart:
         return {
             "scoring": None
             if scoring is None
-            else {name: column.tolist() for name, column in scoring._asdict().items() if column is not None},
+            else {
+                name: np.asarray(column).tolist()
+                for name, column in scoring._asdict().items()
+                if column is not None
+            },
             "axes": sorted(order[:2]),
             "order": order,
             "middle": numbers(median_point(met.points)),

@@ -78,7 +78,8 @@ class Scoring(NamedTuple):
     The score of rule r at a point s is `constants[r] + slopes[r] · s − deductions[r]`, added up from left to
     right. Without `votes` the matching rule with the highest score decides. With `votes` the scores of
     matching rules with the same action are averaged, weighted by `votes`, and the action with the highest
-    average is taken. Of equals, the lowest action index wins.
+    average is taken; where it `adds`, weighted scores are added up and not averaged. Of equals, the lowest
+    action index wins.
     """
 
     constants: Floats
@@ -89,9 +90,13 @@ class Scoring(NamedTuple):
     """`(rules,)`, not negative."""
     votes: Floats | None = None
     """`(rules,)`, positive; None where one rule decides alone."""
+    adds: bool = False
+    """Whether weighted scores are added up rather than averaged."""
 
     @classmethod
-    def of(cls, weights: Floats, x0: float, deductions: Floats, votes: Floats | None = None) -> Self:
+    def of(
+        cls, weights: Floats, x0: float, deductions: Floats, votes: Floats | None = None, adds: bool = False
+    ) -> Self:
         """Return the scores of rules that predict w·x, given w, `(rules, features + 1)`, and x0."""
         with np.errstate(over="ignore"):  # what cannot be multiplied is infinite
-            return cls(weights[:, 0] * x0, weights[:, 1:], deductions, votes)
+            return cls(weights[:, 0] * x0, weights[:, 1:], deductions, votes, adds)

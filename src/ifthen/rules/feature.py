@@ -40,6 +40,8 @@ class Feature:
             interval of a cyclic feature may wrap: if it begins above its end, it goes from there to the
             largest value, and on from the smallest value to its end. Elsewhere the two ends may stand in any
             order.
+        labels: what the values of an integer feature are called, from low to high, such as "empty", "a wall";
+            none where they are numbers.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Feature:
     clips: bool = False
     of: tuple[tuple[str, float], ...] = ()
     cyclic: bool = False
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.name or not isinstance(self.name, str):
@@ -80,6 +83,7 @@ class Feature:
             object.__setattr__(self, bound, number)
         if self.low > self.high:
             raise RuleError(f"feature {self.name!r}: low ({self.low}) must not exceed high ({self.high}).")
+        object.__setattr__(self, "labels", _checked_labels(self))
 
     @property
     def is_integer(self) -> bool:
@@ -109,6 +113,8 @@ class Feature:
             return self._wrapped_in_words(low, high) + unit if self.leaves_out(low, high) else ""
         if low <= self.low and high >= self.high:
             return ""
+        if self.labels:
+            return self._labels_in_words(int(low), int(high))
         if self.is_one_value(low, high):
             return f"{self.name} = {number_in_words(low)}{unit}"
         if low <= self.low:
@@ -129,6 +135,20 @@ class Feature:
             return bool(low > self.low or high < self.high)
         return bool(low > (high + 1 if self.is_integer else np.nextafter(high, np.inf)))
 
+    def _labels_in_words(self, low: int, high: int) -> str:
+        """Return "north is a wall", "north is not food", or "north is empty or a wall"."""
+        inside = self.labels[low - self.low : high - self.low + 1]
+        others = [label for label in self.labels if label not in inside]
+        if len(others) == 1 < len(inside):
+            return f"{self.name} is not {others[0]}"
+        return f"{self.name} is {' or '.join(inside)}"
+
+    def value_in_words(self, value: float) -> str:
+        """Return a value as people call it: by its label, or as a number with its unit."""
+        if self.labels and self.low <= value <= self.high:
+            return self.labels[int(value - self.low)]
+        return f"{number_in_words(value)}{f' {self.unit}' if self.unit else ''}"
+
     def is_one_value(self, low: float, high: float) -> bool:
         """Return whether only one value is in a closed interval, the values that count as an edge with it.
 
@@ -140,7 +160,8 @@ class Feature:
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
         plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of), "cyclic": self.cyclic}
+        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of)}
+        own |= {"cyclic": self.cyclic, "labels": list(self.labels)}
         return plain | {name: value for name, value in own.items() if value}
 
     @classmethod
@@ -148,11 +169,11 @@ class Feature:
         """Build a feature from `to_dict`'s plain data; defaults may be left out, and a term's range."""
         is_term = isinstance(data, Mapping) and "of" in data
         given = {**ANY_TERM, **data} if is_term else data
-        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of", "cyclic"}
+        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of", "cyclic", "labels"}
         if not isinstance(given, Mapping) or set(given) - others != needed:
             raise RuleError(
-                f"a feature needs name, kind, low and high, and may have unit, clips, of and "
-                f"cyclic, not {data!r}."
+                "a feature needs name, kind, low and high, and may have unit, clips, of, cyclic and labels, "
+                f"not {data!r}."
             )
         return cls(**given)
 
@@ -175,6 +196,23 @@ def _checked_parts(name: str, parts: Any) -> tuple[tuple[str, float], ...]:
     if not all(coefficient for _, coefficient in checked):
         raise RuleError(f"{label} is 0: leave out its feature.")
     return tuple(checked)
+
+
+def _checked_labels(feature: Feature) -> tuple[str, ...]:
+    """Return the names of a feature's values, or raise where they are not one for each."""
+    labels = feature.labels
+    if isinstance(labels, tuple | list) and not labels:
+        return ()
+    fits = isinstance(labels, tuple | list) and all(isinstance(label, str) and label for label in labels)
+    if not fits or not feature.is_integer or feature.clips or len(labels) != feature.width:
+        raise RuleError(
+            f"the labels of feature {feature.name!r} must be one text for each of its values, which are "
+            f"whole numbers and do not clip, not {labels!r}."
+        )
+    if len({label.lower() for label in labels}) < len(labels) or feature.unit:
+        raise RuleError(f"the labels of feature {feature.name!r} must differ, and have no unit.")
+    refuse_nul("a label", labels, RuleError)
+    return tuple(labels)
 
 
 def number_in_words(value: float) -> str:

@@ -41,6 +41,8 @@ class PredictionArrayRules(RuleSet):
         "decides."
     )
     votes = True
+    adds: ClassVar[bool] = False
+    """Whether votes are added up rather than averaged."""
     wins = "speaks for an action that is predicted to pay at least as much"
     overlap = "Overlaps are normal where rules vote."
     notes_title = "Least and largest payoff that it predicts, and its mean error"
@@ -52,7 +54,7 @@ class PredictionArrayRules(RuleSet):
         "numerosity": "numerosity",
         "experience": "experience",
     }
-    own_settings = ("x0",)
+    own_settings: ClassVar[tuple[str, ...]] = ("x0",)
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class PredictionArrayRules(RuleSet):
         out = np.empty(len(points), dtype=np.int64)
         sums = np.empty((2, len(self.action_names)))
         own = self.bounds, self.actions, self.fitness, self.weights, self.x0
-        best_actions(*own, np.ascontiguousarray(points), sums, out)
+        best_actions(*own, np.ascontiguousarray(points), sums, out, self.adds)
         return out
 
     def prediction_array(self, observation: ArrayLike) -> Floats:
@@ -111,9 +113,8 @@ class PredictionArrayRules(RuleSet):
     def _arrays(self, matching: Mask, observations: Floats) -> Floats:
         out = np.empty((len(observations), len(self.action_names)))
         axes = tuple(range(len(self.features)))
-        prediction_arrays(
-            matching, self.actions, self.fitness, self.weights, self.x0, observations, axes, out
-        )
+        own = self.actions, self.fitness, self.weights, self.x0
+        prediction_arrays(matching, *own, observations, axes, out, self.adds)
         return out
 
     def predictions(self, observations: Floats) -> Floats:
@@ -125,8 +126,8 @@ class PredictionArrayRules(RuleSet):
 
     @property
     def scoring(self) -> Scoring:
-        """Predicted payoffs, averaged by fitness."""
-        return Scoring.of(self.weights, self.x0, np.zeros(len(self)), self.fitness)
+        """Predicted payoffs, averaged by fitness or added up."""
+        return Scoring.of(self.weights, self.x0, np.zeros(len(self)), self.fitness, self.adds)
 
     def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which matching rules speak for a better action than `rule`, or are fitter for the same."""
@@ -209,8 +210,12 @@ def prediction_arrays(
     points: Floats,
     axes: tuple[int, ...],
     out: Floats,
+    adds: bool = False,
 ) -> None:
-    """Write the prediction array of every point, `(points, A)`, NaN where no rule advocates an action."""
+    """Write the prediction array of every point, `(points, A)`, NaN where no rule advocates an action.
+
+    Where votes add up, it holds the sums rather than the means.
+    """
     totals = np.empty(out.shape[1])
     for s in range(points.shape[0]):
         out[s] = 0.0
@@ -220,7 +225,10 @@ def prediction_arrays(
                 out[s, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
                 totals[actions[r]] += fitness[r]
         for action in range(out.shape[1]):
-            out[s, action] = out[s, action] / totals[action] if totals[action] > 0 else np.nan
+            if not totals[action] > 0:
+                out[s, action] = np.nan
+            elif not adds:
+                out[s, action] /= totals[action]
 
 
 @kernel
@@ -233,6 +241,7 @@ def best_actions(
     points: Floats,
     sums: Floats,
     out: Ints,
+    adds: bool = False,
 ) -> None:
     """Write the best action at every point `(n,)`, −1 where no rule matches; `sums` is scratch of `(2, A)`.
 
@@ -252,5 +261,7 @@ def best_actions(
                 sums[1, actions[r]] += fitness[r]
         out[s], top = NULL_ACTION, -np.inf
         for a in range(sums.shape[1]):
-            if sums[1, a] > 0 and (out[s] < 0 or sums[0, a] / sums[1, a] > top):
-                out[s], top = a, sums[0, a] / sums[1, a]
+            if sums[1, a] > 0:
+                value = sums[0, a] if adds else sums[0, a] / sums[1, a]
+                if out[s] < 0 or value > top:
+                    out[s], top = a, value

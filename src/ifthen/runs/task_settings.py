@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, field_validator
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.from_table import has_table, table_task
-from ifthen.environments.frozen_lake import frozen_lake, settings_named
+from ifthen.environments.frozen_lake import frozen_lake
 from ifthen.environments.make import env_task, task_by_name
+from ifthen.environments.registry import settings_named
 from ifthen.errors import ParameterError, TaskError
 from ifthen.tasks.gym_task import EnvTask, could_import
 from ifthen.tasks.table import TabularTask

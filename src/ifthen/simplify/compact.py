@@ -1,4 +1,4 @@
-"""Compaction of XCSF's populations after a run.
+"""Compaction of populations after a run: of XCSF, and of ZCS.
 
 A population of XCSF predicts the payoff of every action in every state, which takes far more rules than
 choosing an action. "greedy" drops rules as long as the action in every state of the task stays the same.
@@ -53,7 +53,7 @@ def compact(
 def _votes(ruleset: RuleSet) -> PredictionArrayRules:
     """Return rules that vote, or raise."""
     if not isinstance(ruleset, PredictionArrayRules):
-        raise RuleError(f"only rulesets of XCSF can be compacted, not {ruleset!r}.")
+        raise RuleError(f"only rulesets of XCSF and ZCS can be compacted, not {ruleset!r}.")
     return ruleset
 
 
@@ -105,7 +105,8 @@ def needed_rules(ruleset: PredictionArrayRules, points: Floats, matching: Mask, 
     order = np.lexsort((ruleset.fitness, speaks))
     kept = np.ones(len(ruleset), dtype=np.bool_)
     ends, members = matching.sum(axis=1).cumsum(), np.nonzero(matching)[1]
-    votes = Votes(ends, members, ruleset.predictions(points), ruleset.actions, ruleset.fitness)
+    predicted = ruleset.predictions(points)
+    votes = Votes(ends, members, predicted, ruleset.actions, ruleset.fitness, ruleset.adds)
     while drop_rules(order, matching, votes, policy, kept):
         order = order[kept[order]]
     return kept
@@ -124,6 +125,8 @@ class Votes(NamedTuple):
     """`(rules,)`."""
     fitness: Floats
     """`(rules,)`."""
+    adds: bool = False
+    """Whether votes are added up rather than averaged."""
 
 
 @kernel
@@ -136,10 +139,12 @@ def best_of_kept(s: int, votes: Votes, kept: Mask, weighted: Floats, totals: Flo
         if kept[r]:
             weighted[votes.actions[r]] += votes.fitness[r] * votes.predictions[s, r]
             totals[votes.actions[r]] += votes.fitness[r]
-    best = -1
+    best, top = -1, -np.inf
     for a in range(len(totals)):
-        if totals[a] > 0 and (best < 0 or weighted[a] / totals[a] > weighted[best] / totals[best]):
-            best = a
+        if totals[a] > 0:
+            value = weighted[a] if votes.adds else weighted[a] / totals[a]
+            if best < 0 or value > top:
+                best, top = a, value
     return best
 
 

@@ -98,8 +98,11 @@ def find_match_set(
     for r in range(rules.lengths[i]):
         score = 0
         for d in range(len(rules.floors)):
-            value = points[lane, d]
-            score += (value >= rules.lows[i, r, d]) & (value <= rules.highs[i, r, d])
+            value, low, high = points[lane, d], rules.lows[i, r, d], rules.highs[i, r, d]
+            if low > high:
+                score += value >= low or value <= high
+            else:
+                score += low <= value <= high
         if score > most:
             most, count = score, 0
         if score == most:

@@ -160,6 +160,10 @@ class EnvSimulator(Simulator):
             self._measures = {key: self.measures_of(partial(self.play, fittest))}
         return dict(self._measures[key])
 
+    def ruleset_measures(self, ruleset: RuleSet) -> dict[str, float]:
+        """Return the performance of a ruleset of any kind on training seeds, and on validation seeds."""
+        return self.measures_of(partial(self.play_ruleset, ruleset))
+
     def measures_of(self, play: Any) -> dict[str, float]:
         """Return the same for anything that plays reset seeds."""
         split = len(self.task.z)

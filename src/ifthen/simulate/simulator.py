@@ -172,7 +172,8 @@ class Evaluation(Shown):
         if self.least is not None and self.most is not None:
             yield "returns", f"{in_units(self.least)} to {in_units(self.most)}"
         played = f"{plural(self.episodes, 'episode')} of {plural(self.steps, 'step')} in all"
-        yield "", "exact" if self.method == "exact" else played
+        mean = "" if self.mean_steps is None else f", {self.mean_steps:.4g} on average"
+        yield "", "exact" if self.method == "exact" else played + mean
         if self.truncated_share:
             yield "truncated", f"{self.truncated_share:.1%}"
         if self.failed_share:
@@ -182,12 +183,20 @@ class Evaluation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what applies as plain data."""
-        plain = {**vars(self), "interval": self.interval}
+        plain = {**vars(self), "interval": self.interval, "mean_steps": self.mean_steps}
         return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in plain.items()
             if value is not None and not (isinstance(value, float) and math.isnan(value))
         }
+
+    @property
+    def mean_steps(self) -> float | None:
+        """The mean number of steps of an episode, truncated ones included.
+
+        None where none was played, and in a table where a state without a rule was reached.
+        """
+        return self.steps / self.episodes if self.episodes and self.steps else None
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
@@ -230,6 +239,10 @@ class Simulator(ABC):
     @abstractmethod
     def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
         """Return the columns of the history that tell how well one ruleset of the batch does."""
+
+    @abstractmethod
+    def ruleset_measures(self, ruleset: RuleSet) -> dict[str, float]:
+        """Return the columns of the history that tell how well a ruleset of any kind does."""
 
     @abstractmethod
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:

@@ -91,6 +91,10 @@ class TableSimulator(Simulator):
         """Return the performance of one ruleset, sampled and exact."""
         return self.measures_of(policy_tables(self.task, rules.take(slice(best, best + 1))))
 
+    def ruleset_measures(self, ruleset: RuleSet) -> dict[str, float]:
+        """Return the performance of a ruleset of any kind, sampled and exact."""
+        return self.measures_of(policy_table(ruleset, self.task)[None])
+
     def measures_of(self, table: NDArray[np.int16]) -> dict[str, float]:
         """Return the performance of one policy table `(1, D)`, sampled and exact."""
         exact = float(exact_performances(self.task, table)[0])

@@ -46,6 +46,7 @@ COLUMNS: dict[str, polars.DataType] = {
     "episodes": WHOLE,
     "steps": WHOLE,
     "ga_invocations": WHOLE,
+    "mean_steps": REAL,
     "unseen_performance": REAL,
     "unseen_score": REAL,
     "unseen_sd": REAL,

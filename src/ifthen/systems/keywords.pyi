@@ -148,3 +148,19 @@ class SAMUELKeywords(SystemKeywords, total=False):
     activity_decay: float
     granularity: int
     trace: int
+
+class ZCSKeywords(SystemKeywords, total=False):
+    pop_limit: int
+    p_any: float
+    s0: float
+    beta: float
+    gamma: float
+    tau: float
+    chi: float
+    mu: float
+    rho: float
+    rho_counts: Literal["rules", "calls"]
+    phi: float
+    r0_share: float
+    reward_scale: float | None
+    problems_per_epoch: int

@@ -32,7 +32,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str
-    features: list[dict[str, bool | str | int | float]]
+    features: list[dict[str, bool | str | int | float | list[str]]]
     action_names: list[str]
     gamma: float
     t_max: int
@@ -151,7 +151,7 @@ LARGEST_WHOLE = 2**63 - 1
 OF_POPULATIONS = (
     "bounds actions learnt fitness lengths action numerosity experience stamp error niche_error set_size "
     "weights covariance held clock pending points moves rewards states scale nets terms useful counts "
-    "together numbers"
+    "together numbers strength recent"
 )
 KNOWN = {f"task/{name}" for name in ARRAYS} | {f"population/{name}" for name in OF_POPULATIONS.split()}
 """The arrays that a model may have."""

@@ -16,8 +16,9 @@ from ifthen.systems.pplx.system import PPLX
 from ifthen.systems.samuel.system import SAMUEL
 from ifthen.systems.system import System
 from ifthen.systems.xcsf.system import XCSF
+from ifthen.systems.zcs.system import ZCS
 
-SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX, SAMUEL)}
+SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX, SAMUEL, ZCS)}
 
 
 def system_by_name(name: str) -> type[System]:

@@ -38,6 +38,8 @@ T_MAX_LIMIT = 10_000_000
 LANES_LIMIT = 1_000
 LEAST_GAMMA = 1e-6
 SUITABLE_RULES = 12
+UNLIKELY_REWARD = -1e6
+"""A floor with such steps only says that nothing is known of rewards."""
 _ID = re.compile(r"[\w./-]+-v\d+")
 
 
@@ -241,6 +243,13 @@ class EnvTask(Task):
     def is_stochastic(self) -> bool:
         """True: nobody knows better."""
         return True
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least reward that the floor allows in every step, where there is a real one, and 1."""
+        horizon = self.t_max if self.gamma == 1 else min(self.t_max, 1 / (1 - self.gamma))
+        least = min(0.0, (self.floor + 1) / horizon)
+        return (least if least > UNLIKELY_REWARD else 0.0), 1.0
 
     @property
     def suitable_rules(self) -> int:

@@ -131,6 +131,8 @@ class TabularTask(Task):
             raise TaskError(f"{self.name} is a table of states: nothing makes an environment of it.")
         if "p_slip" in self.origin:
             options |= {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
+        elif "maze" in self.origin:
+            options |= {**self._maze, "t_max": self.t_max}
         return gymnasium.make(label, **options)
 
     @property
@@ -140,9 +142,15 @@ class TabularTask(Task):
         if "p_slip" in self.origin:
             made: dict[str, Any] = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"]}
         else:
-            made = {"environment": label} | ({} if self.name == label else {"name": self.name})
+            made = {"environment": label, **({} if self.name == label else {"name": self.name})}
+            made |= {"options": self._maze} if "maze" in self.origin else {}
         names = ("gamma", "t_max", "enumerations", "noise_seed")
         return made | {name: getattr(self, name) for name in names}
+
+    @property
+    def _maze(self) -> dict[str, Any]:
+        """What makes a maze's environment."""
+        return {name: value for name, value in self.origin.items() if name != "environment"}
 
     @property
     def n_states(self) -> int:
@@ -158,6 +166,11 @@ class TabularTask(Task):
     def is_stochastic(self) -> bool:
         """Whether an action may have more than one outcome."""
         return not self.deterministic
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward of the table, 0 included."""
+        return min(0.0, float(self.reward.min())), max(0.0, float(self.reward.max()))
 
     @property
     def suitable_rules(self) -> int:
@@ -196,6 +209,11 @@ class TabularTask(Task):
             follows = self.next_state[frontier][~self.done[frontier]]
             frontier = np.unique(follows[~seen[follows]])
         return np.flatnonzero(seen)
+
+    @cached_property
+    def aliased(self) -> bool:
+        """Whether two decision states have the same features, so that no rule can tell them apart."""
+        return len(np.unique(self.dynamics.states, axis=0)) < len(self.decision_states)
 
     @cached_property
     def dynamics(self) -> Dynamics:

@@ -74,16 +74,23 @@ def _check_plain(task: Any) -> None:
 
 
 def _check_layout(task: Any) -> None:
-    """Raise unless the map, where there is one, has a letter for every value of the two features."""
+    """Raise unless the map, where there is one, has a letter for every cell.
+
+    There is a cell for every value of the features x and y. With other features there is one for every state,
+    row by row.
+    """
     rows = task.layout
     if rows is None:
         return
     texts = isinstance(rows, tuple) and all(isinstance(row, str) for row in rows)
-    widths = [feature.width for feature in task.features]
-    if not texts or len(widths) != 2 or [len(row) for row in rows] != widths[:1] * widths[1]:
+    lengths, widths = [len(row) for row in rows] if texts else [], [f.width for f in task.features]
+    if len(widths) == 2 and lengths == widths[:1] * widths[1]:
+        return
+    on_cells = [feature.name for feature in task.features] != ["x", "y"]
+    if not on_cells or len(set(lengths)) != 1 or np.shape(task.next_state)[:1] != (sum(lengths),):
         raise TaskError(
-            f"layout must be a tuple of texts, one per row of cells, for features of widths {widths}, "
-            f"not {rows!r}."
+            f"layout must be a tuple of texts, one per row of cells, for features of widths {widths} or with "
+            f"a cell for each state, not {rows!r}."
         )
 
 

@@ -106,6 +106,11 @@ class Task(Shown, ABC):
 
     @property
     @abstractmethod
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest reward of a step, 0 included; 0 and 1 where they are not known."""
+
+    @property
+    @abstractmethod
     def suitable_rules(self) -> int:
         """How many rules a ruleset for this task should have, where nobody says."""
 

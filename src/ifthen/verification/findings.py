@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ifthen.digits import plural, values_in_words
-from ifthen.rules.feature import Feature, number_in_words
+from ifthen.rules.feature import Feature
 
 Severity = Literal["problem", "note"]
 Value = bool | int | float | None
@@ -80,8 +80,8 @@ def vector_in_words(
     vector: dict[str, int | float], features: Sequence[Feature], tested: Collection[str] = ()
 ) -> str:
     """Return a feature vector as "x = 3, y = 2"; of many features, those that rules test."""
-    units = {feature.name: f" {feature.unit}" if feature.unit else "" for feature in features}
-    return values_in_words({n: f"{number_in_words(value)}{units[n]}" for n, value in vector.items()}, tested)
+    named = {feature.name: feature for feature in features}
+    return values_in_words({n: named[n].value_in_words(value) for n, value in vector.items()}, tested)
 
 
 def some_of(texts: Sequence[str], total: int | None = None, joint: str = "; ") -> str:

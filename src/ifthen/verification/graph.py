@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.explanation.measures import table_values
+from ifthen.explanation.pictures.grid import cell_in_words
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.tasks.table import TabularTask
@@ -214,12 +215,15 @@ class Model:
         return self.task.action_names[self.table[s]] if self.table[s] >= 0 else None
 
     def state(self, s: int) -> str:
-        """Return a decision state in words."""
-        return vector_in_words(self.scope.vector(s), self.task.features)
+        """Return a decision state in words: its cell where the task has a map, else its features."""
+        cell = cell_in_words(self.task, int(self.task.decision_states[s]))
+        return cell or vector_in_words(self.scope.vector(s), self.task.features)
 
     def way(self, states: list[int]) -> str:
         """Return a path in words, the middle of a long one left out; features are named at its beginning."""
-        places = [", ".join(map(str, self.scope.vector(s).values())) for s in states]
+        cells = [cell_in_words(self.task, int(self.task.decision_states[s])) for s in states]
+        vectors = [", ".join(map(str, self.scope.vector(s).values())) for s in states]
+        places = [cell or vector for cell, vector in zip(cells, vectors, strict=True)]
         places[0] = self.state(states[0])
         steps = [f"({place}) {self.action(s) or 'no rule'}" for place, s in zip(places, states, strict=True)]
         for i, after in enumerate(states[1:]):
@@ -255,7 +259,8 @@ class Model:
         by_chance = ", slipping " if slip else ", by chance " if likelihoods[k] < 1 - ROUNDING else ""
         if after == here:
             return vector, slip, f"{', slipping and' if slip else by_chance.rstrip() or ','} staying there"
-        return vector, slip, f"{by_chance or ' '}to ({vector_in_words(vector, self.task.features)})"
+        there = cell_in_words(self.task, after) or vector_in_words(vector, self.task.features)
+        return vector, slip, f"{by_chance or ' '}to ({there})"
 
     def some(self, states: NDArray[np.int64]) -> str:
         """Return the first of some states in words, and how many more there are."""

@@ -62,7 +62,8 @@ def performance(case: Case) -> Result:
         "fraction": fraction,
         "failed": found.failed,
     }
-    text, about = f"{sentence(why)}; {share}{number(optimum)}.", ("performance", "fraction")
+    knows = " That is of who knows the state, and rules see less." if case.model.task.aliased else ""
+    text, about = f"{sentence(why)}; {share}{number(optimum)}.{knows}", ("performance", "fraction")
     finding = Finding("performance", severity(found.failed), text, data=data, about=about)
     return Result(found.performance, why + hint, (finding,))
 

@@ -18,7 +18,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Circle, Ellipse, Patch, Polygon
 from matplotlib.textpath import text_to_path
 
-from ifthen.explanation.pictures.grid import letters, on_grid
+from ifthen.explanation.pictures.grid import first_place, grid_shape, letters, on_grid
 from ifthen.explanation.pictures.planes import rule_borders
 from ifthen.figure_style import MEDIUM, SMALL, bare_grid
 from ifthen.rules.ruleset import RuleSet
@@ -27,7 +27,8 @@ from ifthen.tasks.table import TabularTask
 ICE, WATER, SHALLOWS, RIM = "#EAF4FB", "#1B4F7A", "#3F7FB0", "#C4DDEC"
 MEADOW, FLAG, POLE, NOTHING = "#D3EDDF", "#00664A", "#222222", "#DDDDDD"
 BORDER, START = "#222222", "#222222"
-GROUND = {"H": RIM, "G": MEADOW, " ": NOTHING}
+WALL = "#4A5560"
+GROUND = {"H": RIM, "G": MEADOW, "O": WALL, " ": NOTHING}
 POLE_SHAPE = np.array([(-0.22, -0.36), (-0.15, -0.36), (-0.15, 0.36), (-0.22, 0.36)])
 CLOTH_SHAPE = np.array([(-0.15, -0.36), (0.3, -0.16), (-0.15, 0.04)])
 CORNERS = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
@@ -40,7 +41,7 @@ Keys = Sequence[tuple[str, Artist]]
 
 def cell_side(task: TabularTask, largest_board: float = LARGEST_BOARD) -> float:
     """Return the side of a cell in inches."""
-    return min(LARGEST_CELL, largest_board / max(feature.width for feature in task.features))
+    return min(LARGEST_CELL, largest_board / max(grid_shape(task)))
 
 
 def board(axes: Axes, task: TabularTask, side: float, colours: Mapping[tuple[int, int], Any]) -> None:
@@ -62,8 +63,8 @@ def board(axes: Axes, task: TabularTask, side: float, colours: Mapping[tuple[int
         if letter == "S" or (r, c) not in colours:
             for shape in _icon(letter, r, c, side):
                 axes.add_patch(shape)
-    x_axis, y_axis = task.features
-    bare_grid(axes, x_axis.width, y_axis.width, x_axis.low, y_axis.low)
+    rows, columns = grid_shape(task)
+    bare_grid(axes, columns, rows, *first_place(task))
     axes.set_xlabel("x", fontsize=MEDIUM, labelpad=1)
     axes.set_ylabel("y", fontsize=MEDIUM, rotation=0, labelpad=5, va="center")
 
@@ -95,7 +96,7 @@ def _icon(letter: str, r: int, c: int, side: float) -> list[Patch]:
 def borders(axes: Axes, ruleset: RuleSet, task: TabularTask, side: float) -> bool:
     """Draw lines where neighbouring cells are decided by different rules; return whether there are any."""
     deciders = on_grid(ruleset.choose(task.dynamics.points)[1], task)
-    across, down = (np.arange(feature.width + 1, dtype=np.float64) - 0.5 for feature in task.features)
+    down, across = (np.arange(number + 1, dtype=np.float64) - 0.5 for number in grid_shape(task))
     edges = rule_borders(across, down, deciders)
     lines = LineCollection(edges, colors=BORDER, linewidths=4 * side, capstyle="round", gid="rule borders")
     lines.set_zorder(3)
@@ -165,9 +166,9 @@ def boards(
         below: the labels of a legend below, see `key_below`.
         least_height: of the figure, in inches.
     """
-    x_axis, y_axis = task.features
-    wide, high = x_axis.width * side, y_axis.width * side
-    left = 0.32 + max(text_width(str(end), SMALL - 1) for end in (y_axis.low, y_axis.high))
+    rows, columns = grid_shape(task)
+    wide, high, top = columns * side, rows * side, first_place(task)[1]
+    left = 0.32 + max(text_width(str(end), SMALL - 1) for end in (top, top + rows - 1))
     steps = [left + max(wide, text_width(title, MEDIUM)) for title in titles]
     width = sum(steps[:-1]) + left + max(wide + right, text_width(titles[-1], MEDIUM) + 0.12)
     under = 0.38 + key_height(width, below)

@@ -16,7 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image, ImageDraw, ImageFont
 
 from ifthen.errors import IfthenError, TaskError
-from ifthen.explanation.pictures.grid import has_grid
+from ifthen.explanation.pictures.grid import has_grid, places
 from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.trace import trace
 from ifthen.rules.ruleset import RuleSet
@@ -129,11 +129,11 @@ def _on_board(ruleset: RuleSet, task: Task, seed: int) -> Iterator[Frame]:
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     empty = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    to_pixels, lows = figure.axes[0].transData.transform, [feature.low for feature in task.features]
+    to_pixels = figure.axes[0].transData.transform
     side = abs(to_pixels((1, 0))[0] - to_pixels((0, 0))[0])
 
-    def at(features: dict[str, Any]) -> Image.Image:
-        column, row = (value - low for value, low in zip(features.values(), lows, strict=True))
+    def at(state: int) -> Image.Image:
+        (row,), (column,) = places(table, np.array([state]))
         x, y = to_pixels((column, row))
         picture = empty.copy()
         box = [x - 0.3 * side, empty.height - y - 0.3 * side, x + 0.3 * side, empty.height - y + 0.3 * side]
@@ -144,8 +144,10 @@ def _on_board(ruleset: RuleSet, task: Task, seed: int) -> Iterator[Frame]:
     for step in played.steps:
         number = "" if step.rule is None else f", rule {step.rule + 1}"
         slipped = f" ({played.slip_word})" if step.slipped else ""
-        yield Frame(at(step.features), f"step {step.step + 1}{number}: {step.words}{slipped}")
-    yield Frame(at(played.last), played.ending_in_words)
+        yield Frame(at(step.state or 0), f"step {step.step + 1}{number}: {step.words}{slipped}")
+    alike = np.flatnonzero((table.state_features == list(played.last.values())).all(axis=1))
+    last = played.steps[-1].next_state if played.steps else None
+    yield Frame(at(int(alike[0]) if last is None else last), played.ending_in_words)
 
 
 def write_gif(path: Path, frames: list[Frame], rate: float) -> None:

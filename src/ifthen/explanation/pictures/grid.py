@@ -1,6 +1,6 @@
 """A policy on the grid of its task: what stands in every cell, also drawn for a terminal.
 
-A task has a grid where its features are x (to the right) and y (down).
+A task has a grid where it brings a map, or where its features are x (to the right) and y (down).
 """
 
 from __future__ import annotations
@@ -18,7 +18,21 @@ from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
-DIRECTIONS = {"Left": (-1, 0, "←"), "Down": (0, 1, "↓"), "Right": (1, 0, "→"), "Up": (0, -1, "↑")}
+DIRECTIONS = {
+    "Left": (-1, 0, "←"),
+    "Down": (0, 1, "↓"),
+    "Right": (1, 0, "→"),
+    "Up": (0, -1, "↑"),
+    "go north": (0, -1, "↑"),
+    "go northeast": (1, -1, "↗"),
+    "go east": (1, 0, "→"),
+    "go southeast": (1, 1, "↘"),
+    "go south": (0, 1, "↓"),
+    "go southwest": (-1, 1, "↙"),
+    "go west": (-1, 0, "←"),
+    "go northwest": (-1, -1, "↖"),
+}
+"""How far to the right and down actions of these names lead, and their arrows."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,8 @@ class Cell:
     """One cell of the grid.
 
     Args:
-        letter: S (start), F (frozen, or any ground), H (hole) or G (goal), see `letters`; a space for none.
+        letter: S (start), F (frozen, or any ground), H (hole), O (wall) or G (goal), see `letters`; a space
+            for none.
         action: the action's name there; None where none is asked for or no rule matches.
         optimal: whether that action is optimal.
         asked: whether the policy is asked for an action there.
@@ -39,28 +54,51 @@ class Cell:
 
 
 def has_grid(task: Task) -> bool:
-    """Return whether a task can be drawn on a grid: its states are listed, and its features are x and y."""
-    return task.has_states and [feature.name for feature in task.features] == ["x", "y"]
+    """Return whether a task can be drawn on a grid: it has a map, or its features are x and y."""
+    return task.has_states and (sees_place(task) or task.layout is not None)
 
 
-def _checked_grid(task: TabularTask) -> tuple[int, int]:
+def sees_place(task: Task) -> bool:
+    """Return whether the features of a task are where in its grid it is, rather than what is seen there."""
+    return [feature.name for feature in task.features] == ["x", "y"]
+
+
+def grid_shape(task: TabularTask) -> tuple[int, int]:
     """Return the rows and columns of a task's grid, or raise where it has none."""
     if not has_grid(task):
         names = ", ".join(feature.name for feature in task.features)
-        raise TaskError(f"only tasks with features x and y are drawn on a grid, not ({names}).")
+        raise TaskError(f"only tasks with features x and y, or a map, are drawn on a grid, not ({names}).")
+    if task.layout:
+        return len(task.layout), len(task.layout[0])
     x_axis, y_axis = task.features
     return y_axis.width, x_axis.width
 
 
+def first_place(task: TabularTask) -> tuple[int, int]:
+    """Return what the first column and the first row of a task's grid are called."""
+    return (task.features[0].low, task.features[1].low) if sees_place(task) else (0, 0)
+
+
 def places(task: TabularTask, states: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows and the columns of states, from 0, each as long as `states`."""
+    if not sees_place(task):
+        rows, columns = np.divmod(np.asarray(states, dtype=np.int64), grid_shape(task)[1])
+        return rows, columns
     x, y = task.state_features[states].T.astype(np.int64)
     return y - task.features[1].low, x - task.features[0].low
 
 
+def cell_in_words(task: TabularTask, state: int) -> str:
+    """Return the cell of a state on the map, "x = 3, y = 2"; "" where features say it, or there is no map."""
+    if sees_place(task) or task.layout is None:
+        return ""
+    (row,), (column,) = places(task, np.array([state]))
+    return f"x = {column}, y = {row}"
+
+
 def on_grid(values: NDArray[np.generic], task: TabularTask) -> NDArray[np.float64]:
     """Return values of the decision states `(D,)` on the grid, `(rows, columns)`; NaN elsewhere."""
-    grid = np.full(_checked_grid(task), np.nan)
+    grid = np.full(grid_shape(task), np.nan)
     grid[places(task, task.decision_states)] = values
     return grid
 
@@ -71,14 +109,14 @@ def by_cell(grid: NDArray[np.float64]) -> dict[tuple[int, int], float]:
 
 
 def letters(task: TabularTask) -> list[list[str]]:
-    """Return what each cell is, row by row: S, F, H, G, or a space where no action is ever asked for.
+    """Return what each cell is, row by row: S, F, H, O, G, or a space where no action is ever asked for.
 
     A task that brings no map gets one: a single initial state is S; where episodes end is H, and G where
     they end with the best reward of any ending and an optimal action leads to it.
     """
     if task.layout:
         return [list(row) for row in task.layout]
-    grid = np.full(_checked_grid(task), " ")
+    grid = np.full(grid_shape(task), " ")
     states, initial = task.decision_states, np.unique(task.initial_states)
     follows, ends, reward = task.next_state[states], task.done[states], task.reward[states]
     optimal = value_iteration(task).optimal_actions[states][:, :, None]
@@ -129,6 +167,8 @@ def _symbol(cell: Cell) -> tuple[str, str, str]:
     """Return what stands for a cell in a terminal, its style and its meaning."""
     if cell.letter == "G":
         return " ★ ", "bold green", "goal"
+    if cell.letter == "O":
+        return " █ ", "dim", "wall"
     if not cell.asked:
         return (" ■ ", "dim", "hole") if cell.letter == "H" else (" · ", "dim", "no action asked for")
     if cell.action is None:

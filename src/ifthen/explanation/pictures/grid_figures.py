@@ -36,7 +36,7 @@ from ifthen.explanation.pictures.board import (
     text_width,
     write_cell,
 )
-from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, by_cell, cells, on_grid, starts
+from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, by_cell, cells, grid_shape, on_grid, starts
 from ifthen.figure_style import ORANGE, SMALL, WIDTH
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import policy_table
@@ -65,7 +65,7 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
 
     Args:
         ruleset: the policy.
-        task: a task with features x and y.
+        task: a task with a grid.
         title: the picture's title; the task's name where empty.
     """
     grid, side = cells(ruleset, task), cell_side(task)
@@ -82,7 +82,8 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
             write_cell(axes, (r, c), cell.action[:2], ink, 24 * side)
         else:
             dx, dy, _ = DIRECTIONS[cell.action]
-            shapes[ink].append(ARROW @ np.array([[dx, dy], [-dy, dx]]) + np.array((c, r)))
+            turn = np.array([[dx, dy], [-dy, dx]]) / np.hypot(dx, dy)
+            shapes[ink].append(ARROW @ turn + np.array((c, r)))
     for ink, arrows in shapes.items():
         name = "optimal" if ink == OPTIMAL else "not optimal"
         axes.add_collection(PolyCollection(arrows, facecolors=ink, edgecolors="none", gid=name))
@@ -126,7 +127,7 @@ def who_decides_figure(ruleset: RuleSet, task: TabularTask) -> Figure:
 
     Args:
         ruleset: the policy.
-        task: a task with features x and y.
+        task: a task with a grid.
     """
     policy_table(ruleset, task)  # raises where they do not belong together
     _, deciders = ruleset.choose(task.dynamics.points)
@@ -239,7 +240,7 @@ def heat_figure(what: str, ruleset: RuleSet, task: TabularTask) -> Figure:
             optimal; "visits", how often a state is expected to be visited in an episode of at most t_max
             steps that starts uniformly in S_I.
         ruleset: the policy π.
-        task: a task with features x and y.
+        task: a task with a grid.
     """
     heat = HEATS[what](ruleset, task)
     grids = [by_cell(on_grid(values, task)) for values in heat.panels.values()]
@@ -256,7 +257,7 @@ def heat_figure(what: str, ruleset: RuleSet, task: TabularTask) -> Figure:
                 write_cell(panel, at, heat.text(value), ink_on(colours[at]), size)
         for at in sorted(asked.keys() - grid.keys()):  # no rule matches there, or later
             write_cell(panel, at, "∅", MISSING, 24 * side)
-    _draw_scale(axes[-1], heat, task.features[0].width * side)
+    _draw_scale(axes[-1], heat, grid_shape(task)[1] * side)
     return figure
 
 

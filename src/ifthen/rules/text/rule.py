@@ -24,6 +24,7 @@ NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
 RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
 BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
 THROUGH = re.compile(r"through\b", re.IGNORECASE)
+IS, NOT, OR = (re.compile(rf"{word}\b", re.IGNORECASE) for word in ("is", "not", "or"))
 COMMA = re.compile(",")
 CLOSING = re.compile(r"\]")
 OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
@@ -203,12 +204,15 @@ class RuleReader:
         raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
 
     def _test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
-        """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5" or "2 < x"."""
+        """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5", "x is food"."""
         d = self._feature(scanner)
         if d is None:
             self._turned_test(scanner, bounds)
             return
         narrow = self._narrowing(scanner, d, bounds)
+        if self.features[d].labels and scanner.take(IS):
+            narrow.to_labels()
+            return
         words = scanner.take(RANGE)
         if words is None:
             narrow.by(narrow.relation(), narrow.number())
@@ -349,7 +353,11 @@ class _Narrowing:
         return SAME.get(relation, relation)
 
     def number(self) -> float:
-        """Return the number that must stand here, past its unit."""
+        """Return the number that must stand here, past its unit; a value may be called by its label."""
+        if self._feature.labels:
+            label = self._scanner.name(Names(self._feature.labels, "value"))
+            if label is not None:
+                return float(self._feature.low + label)
         number = self._scanner.number()
         self.unit()
         return number
@@ -378,6 +386,27 @@ class _Narrowing:
         if self._bounds != [self._feature.low, self._feature.high]:
             raise RuleError(AROUND.format(name))
         self._bounds[:] = [self._checked(">=", first), self._checked("<=", last)]
+
+    def to_labels(self) -> None:
+        """Keep the values that are named here: "a wall", "empty or a wall", "not food"."""
+        feature, labels = self._feature, Names(self._feature.labels, "value")
+        without = self._scanner.take(NOT) is not None
+        named: list[int] = []
+        while not named or self._scanner.take(OR):
+            label = self._scanner.name(labels)
+            if label is None:
+                raise RuleError(
+                    f"{feature.name} is {' or '.join(feature.labels)}, not {self._scanner.rest()}."
+                )
+            named.append(label)
+        kept = [i for i in range(feature.width) if (i in named) != without]
+        if not kept or kept[-1] - kept[0] >= len(kept):
+            raise RuleError(
+                f"a condition is an interval of {', '.join(feature.labels)}, in this order: for others, "
+                "write two rules."
+            )
+        self.by(">=", feature.low + kept[0])
+        self.by("<=", feature.low + kept[-1])
 
     def by(self, relation: str, number: float) -> None:
         """Keep the values that have this relation to the number."""

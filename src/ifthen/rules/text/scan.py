@@ -189,7 +189,10 @@ def names_in(text: str) -> list[str]:
 
 
 def feature_in(name: str, text: str) -> Feature:
-    """Return the feature of a line of the head: "0 to 7 cyclic" or "-0.4 to 0.4 real clipped, rad"."""
+    """Return the feature that a line of the head describes.
+
+    Such as "0 to 7 cyclic", "-0.4 to 0.4 real clipped, rad", or "0 to 2 called empty, a wall, food".
+    """
     label = names_in(name)
     scanner = Scanner(text)
     low = scanner.number()
@@ -201,12 +204,21 @@ def feature_in(name: str, text: str) -> Feature:
     kind = (scanner.take(re.compile(r"(?:real|integer)\b", re.IGNORECASE)) or "integer").lower()
     clips = scanner.take(re.compile(r"clipped\b", re.IGNORECASE)) is not None
     cyclic = scanner.take(re.compile(r"cyclic\b", re.IGNORECASE)) is not None
+    if scanner.take(re.compile(r"called\b", re.IGNORECASE)):
+        labels = tuple(names_in(text[scanner.at :].strip()))
+        return Feature(label[0], _whole(label[0], low), _whole(label[0], high), labels=labels)
     unit = names_in(text[scanner.at :])[0] if scanner.take(re.compile(",")) else ""
     scanner.skip()
     if not unit and scanner.at < len(text):
         raise RuleError(f"expected 'real', 'clipped', 'cyclic', or a comma and a unit, not {scanner.rest()}.")
     if kind == "integer":
-        if low != int(low) or high != int(high):
-            raise RuleError(f"{label[0]} has whole numbers unless 'real' is said, not {low} to {high}.")
-        return Feature(label[0], int(low), int(high), "integer", unit, clips, cyclic=cyclic)
+        ends = _whole(label[0], low), _whole(label[0], high)
+        return Feature(label[0], *ends, "integer", unit, clips, cyclic=cyclic)
     return Feature(label[0], low, high, "real", unit, clips, cyclic=cyclic)
+
+
+def _whole(name: str, end: float) -> int:
+    """Return an end of an integer feature's range, or raise."""
+    if end != int(end):
+        raise RuleError(f"{name} has whole numbers unless 'real' is said, not {end}.")
+    return int(end)

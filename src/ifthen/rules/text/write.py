@@ -49,7 +49,14 @@ def _feature_line(feature: Feature) -> str:
     ends = f"{number_in_words(feature.low)} to {number_in_words(feature.high)}"
     marks = (not feature.is_integer, " real"), (feature.clips, " clipped"), (feature.cyclic, " cyclic")
     kind = "".join(mark for holds, mark in marks if holds)
-    return f"feature {quoted(feature.name)}: {ends}{kind}{_unit(feature)}"
+    called = f" called {', '.join(map(_quoted_label, feature.labels))}" if feature.labels else ""
+    return f"feature {quoted(feature.name)}: {ends}{kind}{called}{_unit(feature)}"
+
+
+def _quoted_label(label: str) -> str:
+    """Return the name of a value as it stands in the text."""
+    odd = {"is", "not", "or"} & set(label.lower().split())
+    return json.dumps(label) if odd else quoted(label)
 
 
 def _unit(feature: Feature) -> str:
@@ -91,7 +98,8 @@ def _rule_line(ruleset: RuleSet, rule: int) -> str:
     """Return one rule without its number. Units are left to the head, where they cannot be misread."""
     conditions = []
     for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
-        plain = replace(feature, name="_", unit="").interval_in_words(low, high)
+        labels = tuple(map(_quoted_label, feature.labels))
+        plain = replace(feature, name="_", unit="", labels=labels).interval_in_words(low, high)
         if plain:
             written_out = feature.is_term and not has_own_name(feature)
             name = _sum(feature, ruleset) if written_out else quoted(feature.name)

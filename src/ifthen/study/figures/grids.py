@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ifthen.explanation.measures import best_action_map
 from ifthen.explanation.pictures.board import board, ink_on
-from ifthen.explanation.pictures.grid import on_grid, starts
+from ifthen.explanation.pictures.grid import first_place, grid_shape, on_grid, starts
 from ifthen.figure_style import MEDIUM, SMALL, WIDTH, bare_grid
 from ifthen.study.figures.panels import balanced, side_by_side
 from ifthen.study.results import Results
@@ -40,7 +40,7 @@ Densities = dict[tuple[str, str], NDArray[np.float64]]
 
 
 def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
-    """Draw the maps of lakes, each once, with their holes, start and goal; None where no task has a map."""
+    """Draw the maps of lakes and mazes, each once; None where no task has a map."""
     lakes: dict[tuple[str, ...], TabularTask] = {}
     for task in tasks:
         if task.layout:
@@ -53,7 +53,7 @@ def lakes_figure(tasks: Iterable[TabularTask]) -> Figure | None:
     sizes = [f"{len(layout)} × {len(layout[0])}" for layout in lakes]
     panels = side_by_side(figure, len(lakes), columns)
     for axes, task, size in zip(panels, lakes.values(), sizes, strict=True):
-        board(axes, task, side / max(feature.width for feature in task.features), {})
+        board(axes, task, side / max(grid_shape(task)), {})
         title = f"{task.name} ({size})" if sizes.count(size) > 1 else size
         axes.set_title(title, fontsize=MEDIUM, pad=4, parse_math=False)
     return figure
@@ -129,7 +129,7 @@ def _draw(axes: Axes, grid: NDArray[np.float64], task: TabularTask, norm: Normal
     """Draw one system's densities; return the image."""
     rows, columns = grid.shape
     image = axes.imshow(np.ma.masked_invalid(grid), cmap=COLOURS, norm=norm, interpolation="nearest")
-    bare_grid(axes, columns, rows, *(feature.low for feature in task.features))
+    bare_grid(axes, columns, rows, *first_place(task))
     printed = max(rows, columns) <= PRINTED_UP_TO
     ink = {(r, c): ink_on(COLOURS(norm(grid[r, c]))) for r, c in np.argwhere(~np.isnan(grid))}
     for (r, c), colour in ink.items():

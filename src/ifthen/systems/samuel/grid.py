@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ifthen.rules import box
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import Feature
 
@@ -48,7 +49,7 @@ class Grid(NamedTuple):
         steps = np.array([step_of(feature, granularity) for feature in features])
         first, last = np.floor(lows / steps), np.ceil(highs / steps)
         whole = np.array([feature.is_integer for feature in features])
-        periods = np.where([is_cyclic(f) for f in features], last - first + whole, np.inf)
+        periods = np.where([feature.cyclic for feature in features], last - first + whole, np.inf)
         return cls(lows, highs, steps, first, last, periods)
 
     def cells(self, bounds: Floats) -> tuple[Floats, Floats]:
@@ -90,11 +91,6 @@ class Grid(NamedTuple):
         return np.stack(ends, axis=-1)
 
 
-def is_cyclic(feature: Feature) -> bool:
-    """Return whether a feature comes round."""
-    return bool(getattr(feature, "cyclic", False))
-
-
 def step_of(feature: Feature, granularity: int) -> float:
     """Return the largest step of 1, 2 or 5 times a power of ten that leaves a feature its granularity."""
     width = float(feature.high) - float(feature.low)
@@ -108,10 +104,7 @@ def step_of(feature: Feature, granularity: int) -> float:
 
 def inside(bounds: Floats, points: Floats) -> Mask:
     """Return which conditions `(rules, features, 2)` hold at each point: `(n, rules, features)`."""
-    low, high, value = bounds[..., 0], bounds[..., 1], points[:, None, :]
-    # A wrapped interval holds what is on either side of the gap between its ends.
-    found: Mask = (value >= low).astype(np.int8) + (value <= high) + (low > high) >= 2
-    return found
+    return box.inside(bounds, points[:, None, :])
 
 
 def specialized(grid: Grid, bounds: Floats, point: Floats) -> Floats:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from functools import cached_property, partial
+from functools import cached_property
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -171,7 +171,7 @@ class EnvLearner(Learner[EnvTask]):
 
     def measures(self, own: Learning, population: Population) -> Record:
         """Return how well the rules do on z, and on the seeds of validation."""
-        return self.simulator.measures_of(partial(self.simulator.play_ruleset, self.ruleset(population)))
+        return self.simulator.ruleset_measures(self.ruleset(population))
 
     def wrong_action_set(self, population: Population) -> str | None:
         """Return what says that an episode is running, if anything."""

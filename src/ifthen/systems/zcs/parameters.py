@@ -1,0 +1,35 @@
+"""Parameters of ZCS, under the names of the literature."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ifthen.systems.parameters import Parameters, above, between, setting
+
+
+class ZCSParameters(Parameters):
+    """Parameters of ZCS; the defaults are Wilson's."""
+
+    pop_limit: int = between(400, 2, 100_000, "N: rules in the population, which is always full.")
+    p_any: float = between(0.33, 0, 1, "P#: probability that a new rule leaves a feature open.")
+    s0: float = above(20.0, 0, 1e9, "S0: strength of the first rules.")
+    beta: float = above(0.2, 0, 1, "β: learning rate, the share of strength that the action set pays.")
+    gamma: float = between(0.71, 0, 0.9999, "γ: discount of what the set before is paid.")
+    tau: float = between(0.1, 0, 1, "τ: share that matching rules with other actions lose.")
+    chi: float = between(0.5, 0, 1, "χ: probability that two parents are crossed.")
+    mu: float = between(0.002, 0, 1, "μ: probability that a feature's condition, or the action, mutates.")
+    rho: float = between(0.25, 0, 2, "ρ: how often the GA runs; see rho_counts.")
+    rho_counts: Literal["rules", "calls"] = setting(
+        "rules", "What ρ is a mean number of, per step: new rules, two in a call of the GA, or calls."
+    )
+    phi: float = between(0.5, 0, 1000, "φ: share of the mean strength below which a match set is covered.")
+    r0_share: float = between(
+        0.25,
+        0,
+        1,
+        "Furthest that a new interval of a real feature reaches each side, as a share of its range.",
+    )
+    reward_scale: float | None = above(
+        None, 0, 1e12, "Factor of rewards; where not given, one that makes the largest of a table 1000."
+    )
+    problems_per_epoch: int = between(50, 1, 1_000_000, "Problems (episodes) that make an epoch.")

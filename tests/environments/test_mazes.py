@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from ifthen import (
+    DecisionList,
+    TabularTask,
+    TaskError,
+    evaluate,
+    explain,
+    explain_page,
+    maze,
+    parse_rules,
+    shortest_decision_list,
+    task_by_name,
+    trace,
+    verify,
+)
+from ifthen.cli.tasks import maze_table
+from ifthen.environments.mazes import MAZES, NEIGHBOURS, MazeEnv, steps_to_food
+from ifthen.errors import RuleError
+from ifthen.explanation.pictures.grid import cells, policy_text
+from ifthen.explanation.pictures.write import policy_picture
+from ifthen.runs.task_settings import EnvironmentSettings, made_task, with_settings
+from ifthen.tasks.solve import value_iteration
+from tests.browser import needs_browser, opened
+
+# Cells, mean fewest steps, most, and the mean of a random walk: worked out independently of this package.
+KNOWN = {
+    "Woods1": (16, 1.6875, 2, 29.1),
+    "Woods2": (288, 1.6875, 2, 29.1),
+    "Woods7": (933, 2.1844, 4, 43.7),
+    "Woods14": (18, 9.5, 18, 937),
+    "Woods100": (6, 2.0, 3, 37.3),
+    "Woods101": (10, 2.7, 4, 112),
+    "Woods101.5": (20, 2.8, 4, 122),
+    "Woods102": (26, 2.769, 4, 143),
+    "Maze4": (26, 3.5, 5, 137),
+    "Maze5": (36, 4.611, 8, 305),
+    "Maze6": (36, 5.194, 8, 551),
+    "Maze7-large": (35, 6.543, 10, 668),
+    "Maze7-small": (9, 4.111, 7, 203),
+    "Maze10": (18, 4.556, 8, 354),
+    "MazeF1": (5, 1.8, 3, 30.4),
+    "MazeF2": (6, 2.5, 4, 73.3),
+    "MazeF3": (8, 3.375, 5, 143),
+    "MazeF4": (10, 4.3, 7, 234),
+}
+MARKOV = {"Woods1", "Woods14", "Maze4", "Maze5", "Maze6", "Maze7-large", "MazeF1", "MazeF2", "MazeF3"}
+every_maze = pytest.mark.parametrize("name", MAZES)
+
+
+def random_walk(task: TabularTask) -> float:
+    """Return the expected steps to food of one who chooses every move by chance."""
+    follows = task.dynamics.next_state[:, :, 0]
+    system = np.eye(len(follows))
+    for state, move in np.argwhere(follows >= 0):
+        system[state, follows[state, move]] -= 1 / follows.shape[1]
+    return float(np.linalg.solve(system, np.ones(len(follows)))[task.dynamics.starts].mean())
+
+
+@every_maze
+def test_optima_and_random_walks_are_those_known(name: str) -> None:
+    task = maze(name)
+    steps = steps_to_food(task)
+    cells, mean, most, chance = KNOWN[name]
+    assert (len(steps), steps.max()) == (cells, most)
+    assert steps.mean() == pytest.approx(mean, abs=5e-4)
+    assert random_walk(task) == pytest.approx(chance, rel=5e-3)
+    assert task.aliased == (name not in MARKOV)
+
+
+def test_every_maze_is_known() -> None:
+    assert set(KNOWN) == set(MAZES)
+
+
+def test_the_field_sees_two_bits_for_each_neighbour_and_people_see_one_of_three_things() -> None:
+    words, bits = maze("Maze4"), maze("Maze4", coding="bits")
+    assert words.features[0].labels == ("empty", "a wall", "food")
+    assert [feature.name for feature in words.features] == list(NEIGHBOURS)
+    assert [feature.name for feature in bits.features][:3] == [
+        "something north",
+        "food north",
+        "something northeast",
+    ]
+    codes = np.array([[0, 0], [1, 0], [1, 1]])
+    assert (bits.state_features == codes[words.state_features].reshape(len(words.state_features), 16)).all()
+    assert np.unique(maze("Woods2", coding="bits").state_features[:, :3], axis=0).shape == (5, 3)
+
+
+def test_below_the_food_of_maze4_is_a_wall_to_the_east() -> None:
+    task = task_by_name("Maze4")
+    assert isinstance(task, TabularTask)
+    seen = task.state_features[2 * 8 + 6]  # column 6, row 2
+    assert seen.tolist() == [2, 1, 1, 1, 1, 0, 0, 0]
+
+
+def test_woods1_goes_on_beyond_its_edge() -> None:
+    task = maze("Woods1")
+    assert task.next_state[0, list(NEIGHBOURS).index("northwest"), 0] == 24
+    assert task.next_state[5, list(NEIGHBOURS).index("east"), 0] == 5  # a wall
+
+
+@pytest.mark.parametrize("coding", ["neighbours", "bits"])
+def test_the_environment_does_what_the_table_says(coding: str) -> None:
+    task = maze("Maze4", coding=coding)  # type: ignore[arg-type]  # one of the two
+    env = task.make()
+    check_env(env.unwrapped, skip_render_check=True)
+    for seed in range(5):
+        seen, _ = env.reset(seed=seed)
+        state, over, steps = env.unwrapped._cell, False, 0
+        while not over:
+            assert seen.tolist() == task.state_features[state].tolist()
+            move = (seed + 3 * steps) % 8
+            seen, reward, terminated, truncated, _ = env.step(move)
+            assert reward == task.reward[state, move, 0]
+            assert terminated == task.done[state, move, 0]
+            state, steps, over = int(task.next_state[state, move, 0]), steps + 1, terminated or truncated
+        assert steps <= task.t_max
+        assert terminated or steps == task.t_max
+
+
+def test_a_move_that_is_none_and_a_maze_that_is_none_are_refused() -> None:
+    env = MazeEnv()
+    env.reset(seed=0)
+    with pytest.raises(TaskError, match="clockwise from north"):
+        env.step(-1)
+    with pytest.raises(TaskError, match=r"unknown maze 'Maze44'\..*Maze4"):
+        MazeEnv("Maze44")
+
+
+def test_the_environment_draws_itself_as_text() -> None:
+    env = gymnasium.make("ifthen/Maze-v0", maze="MazeF1", render_mode="ansi")
+    env.reset(seed=0)
+    drawn: object = env.render()
+    assert str(drawn).count("*") == 1
+
+
+@pytest.mark.parametrize("name", ["Maze4", "Woods101.5-bits"])
+def test_settings_make_the_same_task_again_and_can_be_changed(name: str) -> None:
+    task = task_by_name(name)
+    again = EnvironmentSettings(**task.settings).make_task()
+    assert again.identity() == task.identity()
+    assert again.settings == task.settings
+    changed = made_task(EnvironmentSettings(**with_settings(name, {"gamma": 0.5})))
+    assert changed.identity() == task.replaced(gamma=0.5).identity()
+
+
+RULES = """
+1. IF north is food THEN go north
+2. IF northeast is food THEN go northeast
+3. IF east is not empty AND south = a wall THEN go north
+4. OTHERWISE go northeast
+"""
+
+
+def policy(name: str = "Maze4") -> DecisionList:
+    found = parse_rules(RULES, task=task_by_name(name))
+    assert isinstance(found, DecisionList)
+    return found
+
+
+def test_rules_are_read_and_written_in_words() -> None:
+    rules = policy()
+    assert rules.rule_in_words(0) == "IF north is food THEN go north"
+    assert rules.rule_in_words(2) == "IF east is not empty AND south is a wall THEN go north"
+    assert rules.bounds[2, 2].tolist() == [1, 2]
+
+
+def test_evaluation_gives_the_mean_steps_to_food() -> None:
+    task = maze("Maze4")
+    best = value_iteration(task).policy
+    found = evaluate(best, task)
+    assert found.mean_steps == 3.5
+    assert "3.5 on average" in str(found)
+    assert found.to_dict()["mean_steps"] == 3.5
+    assert evaluate(best, task, "exact").mean_steps is None
+    assert found.fraction == 1
+
+
+def test_a_policy_is_drawn_in_its_maze() -> None:
+    grid = cells(policy(), maze("Maze4"))
+    assert grid[2][6].action == "go north"
+    assert grid[2][6].optimal
+    assert (grid[0][0].letter, grid[1][6].letter, grid[0][0].asked) == ("O", "G", False)
+    text = policy_text(policy(), maze("Maze4")).plain
+    assert text.splitlines()[1].count("█") == 3
+    assert "wall" in text
+    assert policy_picture(policy(), maze("Maze4")) is not None
+
+
+def test_verification_names_cells_and_says_that_the_optimum_is_of_who_knows_them() -> None:
+    assert "x = " in str(verify(policy(), maze("Maze4")))
+    aliased = str(verify(policy("Woods101"), maze("Woods101")))
+    assert "have the features of another" in aliased
+    assert "who knows the state" in " ".join(aliased.split())
+    assert "who knows" not in str(verify(policy(), maze("Maze4")))
+
+
+def test_explanations_and_episodes_call_values_by_name() -> None:
+    task = maze("Maze4")
+    assert "north = food" in str(explain(policy(), task.state_features[2 * 8 + 6], task))
+    assert "northeast = a wall" in trace(policy(), task, episode=0).to_text(80)
+
+
+def test_no_list_is_optimal_where_cells_that_look_alike_need_different_moves() -> None:
+    with pytest.raises(RuleError, match="no rules over these features"):
+        shortest_decision_list(maze("Woods101"))
+
+
+def test_mazes_are_listed_with_their_optima() -> None:
+    table = maze_table()
+    assert ("Maze4", "26", "50", "3.500", "5", "no") in table.rows
+    assert len(table.rows) == len(MAZES)
+
+
+@needs_browser
+def test_a_page_draws_the_maze_and_follows_the_episode_through_cells_that_look_alike(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(explain_page(policy("Woods101"), maze("Woods101")))
+    with opened(path) as page:
+        assert page.locator(".cell").count() == 35
+        assert page.locator(".cell.O").count() == 24
+        page.locator("#forward").click()
+        assert page.locator(".cell.agent").count() == 1
+        page.locator(".cell:not(.end)").last.click()
+        assert "x = 5, y = 3" in page.locator("#why h2").inner_text()
+        assert "It sees: north = " in page.locator("#why").inner_text()

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ifthen import ZCS, ModelFileError, StrengthSumRules, evaluate, load, maze, prune
+from ifthen.systems.zcs.population import STEPS, TIME
+from ifthen.systems.zcs.run import act, settle
+from tests.archives import with_array
+
+
+def woods(**options: Any) -> ZCS:
+    return ZCS(maze("Woods1", coding="bits"), **{"threads": 1, **options})
+
+
+def test_defaults_are_wilsons() -> None:
+    p = woods().parameters
+    assert (p.pop_limit, p.p_any, p.s0, p.beta, p.gamma, p.tau) == (400, 0.33, 20.0, 0.2, 0.71, 0.1)
+    assert (p.chi, p.mu, p.rho, p.phi) == (0.5, 0.002, 0.25, 0.5)
+
+
+def test_over_bits_a_condition_is_zero_one_or_open_and_a_third_is_open() -> None:
+    population, _ = woods().begin()
+    assert set(map(tuple, population.bounds.reshape(-1, 2).tolist())) == {(0, 0), (1, 1), (0, 1)}
+    open_ones = (population.bounds[:, :, 0] < population.bounds[:, :, 1]).mean()
+    assert open_ones == pytest.approx(0.33, abs=0.02)
+    assert (population.strength == 20).all()
+
+
+@pytest.mark.parametrize(("counts", "share"), [("rules", 0.125), ("calls", 0.25)])
+def test_both_readings_of_rho(counts: Any, share: float) -> None:
+    system = woods(rho_counts=counts, seed=3).learn(episodes=400)
+    row = system.history.row(-1, named=True)
+    assert row["ga_invocations"] / row["steps"] == pytest.approx(share, rel=0.15)
+
+
+def test_a_step_moves_strength_as_published() -> None:
+    """S(A) changes by −βS(A) + βr, and the set before gains βγS(A)."""
+    system = woods(rho=0.0, tau=0.25, phi=0.0)
+    own, key = system._learning(system.begin()[0]), np.uint64(4)
+    own.seen[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
+    own.held[:3] = True  # the set before
+    before = own.strength.copy()
+    action = act(key, own)
+    acting = own.held.copy()
+    n = int(acting.sum())
+    assert n > 0
+    paid = 0.2 * before[:-2][acting].sum()
+    expected = before[:-2].copy()
+    expected[acting] *= 0.8
+    losers = np.array([r for r in own.members.tolist() if own.action[r] != action and own.strength[r] < 20])
+    expected[losers] *= 0.75
+    expected[:3] += 0.71 * paid / 3
+    assert own.strength[:-2] == pytest.approx(expected)
+    settle(key, 1000.0, True, True, own)
+    expected[acting] += 0.2 * 1000 / n
+    assert own.strength[:-2] == pytest.approx(expected)
+    assert not own.held.any()
+    assert own.clock[[STEPS, TIME]].tolist() == [1, 0]
+
+
+def test_woods1_is_learnt_to_the_published_plateau() -> None:
+    system = woods(seed=1).learn(episodes=4000)
+    assert system.history["mean_steps"].to_list()[-10:] < [3.5] * 10
+    assert system.history["mean_steps"][1] > 4
+    found = evaluate(system).mean_steps
+    assert found is not None
+    assert found < 3
+
+
+def test_equal_rules_are_one_rule_with_all_their_strength() -> None:
+    system = woods(seed=1).learn(episodes=500)
+    rules, population = system.ruleset, system.now.population
+    assert isinstance(rules, StrengthSumRules)
+    assert rules.fitness.sum() == pytest.approx(population.strength.sum())
+    points = system.task.dynamics.points  # type: ignore[attr-defined]  # a table
+    sums = np.zeros((len(points), 8))
+    for box, action, strength in zip(population.bounds, population.action, population.strength, strict=True):
+        inside = ((points >= box[:, 0]) & (points <= box[:, 1])).all(axis=1)
+        sums[inside, action] += strength
+    assert rules.predict(points).tolist() == sums.argmax(axis=1).tolist()
+    short = prune(rules, system.task)
+    assert short.ruleset.predict(points).tolist() == rules.predict(points).tolist()
+    assert len(short.ruleset) < len(rules) / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("strength", lambda a: a * 0 - 1, "strengths must be"),
+        ("strength", lambda a: a * 1e200, "strengths must be"),
+        ("clock", lambda a: a + 1, "the clock counts"),
+        ("recent", lambda a: a + 100, "the last problems"),
+        ("bounds", lambda a: a + 0.5, "leave the ranges|whole numbers"),
+        ("bounds", lambda a: a[:, :, ::-1].copy(), "lower bound"),
+        ("action", lambda a: a + 8, "actions do not exist"),
+        ("action", lambda a: a[1:], "must be int32 of shape"),
+    ],
+)
+def test_a_file_that_could_not_have_been_written_is_refused(
+    name: str, change: Any, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "model.zip"
+    woods(pop_limit=20).learn(episodes=3).save(path)
+    changed = with_array(path, tmp_path, f"population/{name}", change)
+    with pytest.raises(ModelFileError, match=message):
+        load(changed)
