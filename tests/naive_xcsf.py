@@ -91,6 +91,7 @@ def update_set(rules: Sequence[Rule], state: naive.State, payoff: float, p: Any)
     x = [p.x0, *state]
     micros = sum(rule.numerosity for rule in rules)
     least = min(rule.error for rule in rules)
+    fitness = sum(rule.fitness for rule in rules)
     for rule in rules:
         error = payoff - naive.prediction(rule.weights, p.x0, state)
         rule.experience += 1
@@ -102,8 +103,11 @@ def update_set(rules: Sequence[Rule], state: naive.State, payoff: float, p: Any)
         rule.error = distance if rate == 1 else rule.error + rate * (distance - rule.error)
         if p.prediction == "rls":
             learn_rls(rule, x, error, p.lambda_rls, p.rls_limit)
-        else:
+        elif p.prediction == "nlms":
             learn_nlms(rule, x, error, p.eta)
+        else:
+            by_gradient = p.gradient and rule.experience >= 1 / p.beta
+            rule.weights[0] += rate * error / p.x0 * (rule.fitness / fitness if by_gradient else 1)
         rule.set_size += rates(p.beta, rule.experience) * (micros - rule.set_size)
     accuracies = [accuracy(rule.error, p) * rule.numerosity for rule in rules]
     for rule, own in zip(rules, accuracies, strict=True):
@@ -311,6 +315,8 @@ class NaiveXCSF:
         self.delete(naive.fold(key, 0))
 
     def cover_feature(self, key: int, d: int, value: float) -> list[float]:
+        if self.p.p_hash is not None:
+            return list(self.ranges[d]) if naive.uniform(key, 1 + 2 * d) < self.p.p_hash else [value, value]
         (lowest, highest), reach = self.ranges[d], self.reach(self.p.r0, 2, 0)[d]
         low = value - naive.below(key, 1 + 2 * d, reach + 1)
         high = value + naive.below(key, 2 + 2 * d, reach + 1)
@@ -351,10 +357,52 @@ class NaiveXCSF:
                 self.counts["set_subsumptions"] += rule.numerosity
                 self.remove(rule)
             rules = [rule for rule in rules if rule not in inside]
-        if self.explore and is_due(rules, self.steps, self.p.theta_ga):
-            self.run_ga(key, rules)
+        if self.explore and self.p.specify:
+            self.specify(naive.fold(key, 8), rules, s)
+            rules = [rule for rule in rules if rule in self.slots]
+        if self.explore and rules and is_due(rules, self.steps, self.p.theta_ga):
+            self.run_ga(key, rules, s)
 
-    def run_ga(self, key: int, rules: Sequence[Rule]) -> None:
+    def is_whole(self, bounds: Sequence[Any], d: int) -> bool:
+        return tuple(sorted(bounds[d])) == tuple(self.ranges[d])
+
+    def mutate_in_niche(self, key: int, mu: float, bounds: list[list[Any]], s: int) -> None:
+        for d, value in enumerate(self.states[s]):
+            if naive.uniform(key, d) < mu:
+                bounds[d] = [value, value] if self.is_whole(bounds, d) else list(self.ranges[d])
+
+    def specify(self, key: int, rules: Sequence[Rule], s: int) -> None:
+        """Make a rule of a set more specific, if the set errs twice as much as all rules do."""
+
+        def mean(rules: Sequence[Rule], name: str) -> float:
+            total = sum(getattr(rule, name) * rule.numerosity for rule in rules)
+            return float(total / sum(rule.numerosity for rule in rules))
+
+        error, every = mean(rules, "error"), mean(self.rules, "error")
+        if error <= 0 or error < 2 * every or mean(rules, "experience") < self.p.n_specify:
+            return
+        shares = [rule.error * rule.numerosity for rule in rules]
+        child = copy.deepcopy(rules[roulette(naive.uniform(naive.fold(key, 0), 0), shares)])
+        before = copy.deepcopy(child.bounds)
+        for d, value in enumerate(self.states[s]):
+            low, high = self.ranges[d]
+            specific = naive.uniform(naive.fold(key, 1), d) < self.p.p_specify
+            if low < high and self.is_whole(child.bounds, d) and specific:
+                child.bounds[d] = [value, value]
+        if child.bounds == before:
+            return
+        self.counts["specified"] += 1
+        self.inherit(child)
+        self.add(child, [])
+        self.delete(naive.fold(key, 2))
+
+    def inherit(self, child: Rule) -> None:
+        child.error *= self.p.error_share
+        child.niche_error *= self.p.error_share
+        child.fitness *= self.p.fitness_share
+        child.numerosity, child.experience, child.stamp = 1, 0, self.steps
+
+    def run_ga(self, key: int, rules: Sequence[Rule], s: int) -> None:
         self.counts["ga_invocations"] += 1
         for rule in rules:
             rule.stamp = self.steps
@@ -363,12 +411,12 @@ class NaiveXCSF:
         if naive.uniform(naive.fold(key, 2), 0) < self.p.chi:
             cross(naive.fold(key, 3), self.p.p_swap, *children)
         for i, child in enumerate(children):
-            child.error *= self.p.error_share
-            child.niche_error *= self.p.error_share
-            child.fitness *= self.p.fitness_share
-            child.numerosity, child.experience, child.stamp = 1, 0, self.steps
+            self.inherit(child)
             own, mu = naive.fold(key, 4 + i), self.p.mu
-            self.shift(own, mu, child.bounds)
+            if self.p.mutation == "niche":
+                self.mutate_in_niche(own, mu, child.bounds, s)
+            else:
+                self.shift(own, mu, child.bounds)
             at = 3 * 2 * len(self.ranges)  # after three draws for each bound
             child.action = naive_evolve.mutate_action(own, at, mu, child.action, self.n_actions)
         for i, child in enumerate(children):

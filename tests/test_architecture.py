@@ -206,6 +206,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "subsume_set": naive_xcsf.subsume_set,
         "copy_rule": NaiveXCSF.run_ga,
         "add_child": NaiveXCSF.add,
+        "add_rule": NaiveXCSF.add,
         "vote": naive_xcsf.votes,
         "mean_fitness": naive_xcsf.votes,
         "draw_by_votes": naive_xcsf.roulette,
@@ -222,6 +223,10 @@ ORACLES: dict[str, dict[str, Any]] = {
         "is_due": naive_xcsf.is_due,
         "set_tournament": naive_xcsf.set_tournament,
         "set_roulette": naive_xcsf.set_roulette,
+        "is_whole": NaiveXCSF.is_whole,
+        "mutate_in_niche": NaiveXCSF.mutate_in_niche,
+        "specify": NaiveXCSF.specify,
+        "inherit": NaiveXCSF.inherit,
         "run_ga": NaiveXCSF.run_ga,
     },
     "systems.xcsf.run": {

@@ -68,6 +68,7 @@ from ifthen.systems.pplx.system import PPLX as PPLX
 from ifthen.systems.registry import load as load
 from ifthen.systems.samuel.system import SAMUEL as SAMUEL
 from ifthen.systems.system import System as System
+from ifthen.systems.xcs import XCS as XCS
 from ifthen.systems.xcsf.system import XCSF as XCSF
 from ifthen.systems.zcs.system import ZCS as ZCS
 from ifthen.tasks.gym_task import EnvTask as EnvTask

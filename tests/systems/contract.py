@@ -17,6 +17,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "PPL-DL": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05},
     "PPL-ST": {"idv_size": 5, "pop_size": 16, "p_mut": 0.05, "num_reinf_rollouts": 2},
     "XCSF": {"pop_limit": 80, "ga_per_epoch": 8, "theta_ga": 10},
+    "XCS": {"pop_limit": 80, "ga_per_epoch": 8, "theta_ga": 10, "mu": 0.04},
     "PPL-X": {"collect": 20_000, "candidates": 60, "most_rules": 5, "steps": 3_000},
     "SAMUEL": {"pop_size": 10, "most_rules": 24, "new_rules": 6, "retest_every": 1}
     | dict.fromkeys(("pre_episodes", "post_episodes", "cluster_episodes"), 4)
@@ -27,6 +28,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "PPL-DL": {"p_mut": 0.5},
     "PPL-ST": {"p_mut": 0.5},
     "XCSF": {"mu": 0.5},
+    "XCS": {"mu": 0.5},
     "PPL-X": {"candidates": 70},
     "SAMUEL": {"new_rules": 3},
     "ZCS": {"mu": 0.5},

@@ -204,10 +204,11 @@ def _checked_labels(feature: Feature) -> tuple[str, ...]:
     if isinstance(labels, tuple | list) and not labels:
         return ()
     fits = isinstance(labels, tuple | list) and all(isinstance(label, str) and label for label in labels)
-    if not fits or not feature.is_integer or feature.clips or len(labels) != feature.width:
+    plain = feature.is_integer and not feature.clips and not feature.cyclic
+    if not fits or not plain or len(labels) != feature.width:
         raise RuleError(
             f"the labels of feature {feature.name!r} must be one text for each of its values, which are "
-            f"whole numbers and do not clip, not {labels!r}."
+            f"whole numbers, do not clip and are not cyclic, not {labels!r}."
         )
     if len({label.lower() for label in labels}) < len(labels) or feature.unit:
         raise RuleError(f"the labels of feature {feature.name!r} must differ, and have no unit.")

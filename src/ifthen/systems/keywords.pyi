@@ -15,6 +15,19 @@ class SystemKeywords(TypedDict, total=False):
     verbose: int
     noise: Noise
 
+class PPLXKeywords(SystemKeywords, total=False):
+    collect: int
+    model: Literal["learnt", "given"]
+    candidates: int | None
+    most_rules: int | None
+    knee: float | None
+    rules: int | None
+    tests: int | None
+    steps: int | None
+    terms: bool
+    given_terms: list[str]
+    imitate: bool
+
 class PPLDLKeywords(SystemKeywords, total=False):
     idv_size: int | None
     pop_size: int | None
@@ -73,6 +86,11 @@ class XCSFKeywords(SystemKeywords, total=False):
     m0_share: float
     r0: int | None
     r0_share: float
+    p_hash: float | None
+    mutation: Literal["shift", "niche"] | None
+    specify: bool
+    n_specify: int
+    p_specify: float
     ga_subsumption: bool
     set_subsumption: bool
     equality: Literal["box", "alleles"]
@@ -80,7 +98,8 @@ class XCSFKeywords(SystemKeywords, total=False):
     f_i: float
     error_share: float
     fitness_share: float
-    prediction: Literal["rls", "nlms"]
+    prediction: Literal["rls", "nlms", "constant"]
+    gradient: bool
     x0: float
     delta_rls: float
     lambda_rls: float
@@ -93,18 +112,68 @@ class XCSFKeywords(SystemKeywords, total=False):
     truncation: Literal["end", "bootstrap"]
     niche_error: bool | None
 
-class PPLXKeywords(SystemKeywords, total=False):
-    collect: int
-    model: Literal["learnt", "given"]
-    candidates: int | None
-    most_rules: int | None
-    knee: float | None
-    rules: int | None
-    tests: int | None
-    steps: int | None
-    terms: bool
-    given_terms: list[str]
-    imitate: bool
+class XCSKeywords(SystemKeywords, total=False):
+    pop_limit: int | None
+    ga_per_epoch: int | None
+    alpha: float
+    beta: float
+    beta_epsilon: float
+    epsilon_0: float | None
+    nu: int
+    theta_ga: int
+    theta_del: int
+    theta_sub: int
+    delta: float
+    selection: Literal["tournament", "roulette"]
+    tau: float
+    chi: float
+    p_swap: float
+    mu: float
+    m0: int | None
+    m0_share: float
+    r0: int | None
+    r0_share: float
+    p_hash: float | None
+    mutation: Literal["shift", "niche"] | None
+    specify: bool
+    n_specify: int
+    p_specify: float
+    ga_subsumption: bool
+    set_subsumption: bool
+    equality: Literal["box", "alleles"]
+    epsilon_i: float
+    f_i: float
+    error_share: float
+    fitness_share: float
+    prediction: Literal["rls", "nlms", "constant"]
+    gradient: bool
+    x0: float
+    delta_rls: float
+    lambda_rls: float
+    rls_limit: float
+    eta: float
+    gamma: float | None
+    p_explore: float
+    epsilon: float
+    teletransport: bool
+    truncation: Literal["end", "bootstrap"]
+    niche_error: bool | None
+
+class ZCSKeywords(SystemKeywords, total=False):
+    pop_limit: int
+    p_any: float
+    s0: float
+    beta: float
+    gamma: float
+    tau: float
+    chi: float
+    mu: float
+    rho: float
+    rho_counts: Literal["rules", "calls"]
+    phi: float
+    r0_share: float
+    reward_scale: float | None
+    problems_per_epoch: int
 
 class SAMUELKeywords(SystemKeywords, total=False):
     version: Literal[1, 2]
@@ -148,19 +217,3 @@ class SAMUELKeywords(SystemKeywords, total=False):
     activity_decay: float
     granularity: int
     trace: int
-
-class ZCSKeywords(SystemKeywords, total=False):
-    pop_limit: int
-    p_any: float
-    s0: float
-    beta: float
-    gamma: float
-    tau: float
-    chi: float
-    mu: float
-    rho: float
-    rho_counts: Literal["rules", "calls"]
-    phi: float
-    r0_share: float
-    reward_scale: float | None
-    problems_per_epoch: int

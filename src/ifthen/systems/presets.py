@@ -26,6 +26,7 @@ ANY: Mapping[str, Mapping[str, Any]] = {
     "PPL-DL": PITTSBURGH,
     "PPL-ST": PITTSBURGH,
     "XCSF": {"epsilon": 0.1, "truncation": "bootstrap"},
+    "XCS": {"epsilon": 0.1, "truncation": "bootstrap"},
     "ZCS": {"problems_per_epoch": 250},
 }
 """For all environments, by system. Those for one environment are in its file of `ifthen.environments`."""

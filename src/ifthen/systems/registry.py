@@ -15,10 +15,13 @@ from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.pplx.system import PPLX
 from ifthen.systems.samuel.system import SAMUEL
 from ifthen.systems.system import System
+from ifthen.systems.xcs import XCS
 from ifthen.systems.xcsf.system import XCSF
 from ifthen.systems.zcs.system import ZCS
 
-SYSTEMS: dict[str, type[System]] = {system.name: system for system in (PPLDL, PPLST, XCSF, PPLX, SAMUEL, ZCS)}
+SYSTEMS: dict[str, type[System]] = {
+    system.name: system for system in (PPLX, PPLDL, PPLST, XCSF, XCS, ZCS, SAMUEL)
+}
 
 
 def system_by_name(name: str) -> type[System]:

@@ -20,6 +20,7 @@ BUSY: dict[str, Any] = {"pop_limit": 40, "theta_ga": 8, "theta_del": 10, "theta_
 # Accurate where payoffs are large, or where luck is part of them.
 LAX = {**BUSY, "epsilon_0": 0.2}
 CLIFF = {**BUSY, "pop_limit": 60, "epsilon_0": 2.0}
+TERNARY = {"prediction": "constant", "p_hash": 0.4, "mutation": "niche", "selection": "roulette"}
 PAUSES = [1] * 60 + [7, 13, 50, 120, 250, 500, 1000, 1000]
 ALWAYS = {"ga_invocations", "coverings", "insertions", "absorptions", "deletions"}
 
@@ -116,6 +117,15 @@ def follow(task: TabularTask, seed: int, pauses: list[int], **parameters: Any) -
             frozen_lake(12, 0.1), {**BUSY, "pop_limit": 150, "mu": 0.3}, set(), id="more than 64 of each"
         ),
         pytest.param(lake(0.3), {**LAX, "r0": 0, "m0": 99, "chi": 0.3}, set(), id="other reaches"),
+        pytest.param(lake(0.0), {**BUSY, **TERNARY}, set(), id="ternary", marks=pytest.mark.oracle),
+        pytest.param(lake(0.0), {**BUSY, **TERNARY, "gradient": True, "chi": 0.3}, set(), id="gradient"),
+        pytest.param(
+            meadow(),
+            {**BUSY, **TERNARY, "specify": True, "n_specify": 2},
+            {"specified"},
+            id="Specify",
+            marks=pytest.mark.oracle,
+        ),
     ],
 )
 def test_the_compiled_xcsf_follows_the_plain_one_step_for_step(

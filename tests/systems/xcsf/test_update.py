@@ -168,7 +168,7 @@ def random_rules(seed: int) -> list[Rule]:
     st.fixed_dictionaries(
         {
             "niche_error": st.booleans(),
-            "prediction": st.sampled_from(["rls", "nlms"]),
+            "prediction": st.sampled_from(["rls", "nlms", "constant"]),
             "beta": st.sampled_from([0.1, 0.3, 1.0]),
             "rls_limit": st.sampled_from([5.0, 1e6]),
             "nu": st.sampled_from([1, 5]),
@@ -179,6 +179,8 @@ def test_any_set_is_updated_as_by_the_oracle(
     seed: int, place: int, payoff: float, parameters: dict[str, Any]
 ) -> None:
     rules = random_rules(seed)
+    if parameters["prediction"] == "constant":
+        parameters["gradient"] = seed % 2 == 0
     made = updated(rules, payoff, place=place, delta_rls=1.0, **parameters)
     expected = copy.deepcopy(rules)
     state = made.model.points[place].tolist()

@@ -1,7 +1,8 @@
 """The genetic algorithm in an action set (Butz and Wilson 2002; tournaments as in Butz 2003).
 
 Random numbers of one invocation come from its stream `key`: sub-streams 0 and 1 select the parents, 2 says
-whether they are crossed, 3 how, 4 and 5 mutate the children, 6 and 7 delete.
+whether they are crossed, 3 how, 4 and 5 mutate the children, 6 and 7 delete. Specify (Lanzi 1997) has a
+stream of its own: 0 selects the rule, 1 says what becomes specific, 2 deletes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from ifthen.evolve.operators import mutate_action, shift_bounds, swap_bounds
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold, uniform
 from ifthen.systems.xcsf.index import Learning
-from ifthen.systems.xcsf.population import Records
-from ifthen.systems.xcsf.turnover import add_child, copy_rule, delete_one
+from ifthen.systems.xcsf.parameters import Reach
+from ifthen.systems.xcsf.population import NURSERY, Bounds, Records
+from ifthen.systems.xcsf.turnover import add_child, add_rule, copy_rule, delete_one
 from ifthen.systems.xcsf.update import LEAST
 
 
@@ -63,8 +65,77 @@ def set_roulette(key: np.uint64, members: NDArray[np.int64], n: int, rules: Reco
 
 
 @lean_kernel
-def run_ga(key: np.uint64, n: int, own: Learning) -> None:
-    """Breed two children from the action set in the first `n` of `space.members`, and delete two."""
+def is_whole(bounds: Bounds, r: int, d: int, reach: Reach) -> bool:
+    """Return whether rule r takes any value of feature d: # in ternary conditions."""
+    low, high = bounds[r, d, 0], bounds[r, d, 1]
+    return bool(min(low, high) <= reach.lows[d] and max(low, high) >= reach.highs[d])
+
+
+@lean_kernel
+def mutate_in_niche(key: np.uint64, mu: float, child: int, s: int, own: Learning) -> None:
+    """Turn whole ranges into the value in state s, and other intervals into whole ranges."""
+    bounds, reach, states = own.classifiers.bounds, own.reach, own.model.states
+    for d in range(bounds.shape[1]):
+        if uniform(key, d) >= mu:
+            continue
+        whole = is_whole(bounds, child, d, reach)
+        bounds[child, d, 0] = states[s, d] if whole else reach.lows[d]
+        bounds[child, d, 1] = states[s, d] if whole else reach.highs[d]
+
+
+@lean_kernel
+def specify(key: np.uint64, n: int, s: int, own: Learning) -> None:
+    """Add a rule that says more about state s, if the action set in `space.members` errs much.
+
+    It errs much if its mean error is at least twice that of the population, and its rules are experienced.
+    """
+    classifiers, settings, members = own.classifiers, own.settings[0], own.space.members
+    rules, bounds, reach = classifiers.rules, classifiers.bounds, own.reach
+    errors, experience, micros, every, all_micros = 0.0, 0, 0, 0.0, 0
+    for i in range(n):
+        rule = rules[members[i]]
+        errors += rule.error * rule.numerosity
+        experience += rule.experience * rule.numerosity
+        micros += rule.numerosity
+    for r in range(len(rules) - NURSERY):
+        every += rules[r].error * rules[r].numerosity
+        all_micros += rules[r].numerosity
+    if (
+        experience < settings.n_specify * micros
+        or errors * all_micros < 2.0 * every * micros
+        or errors <= 0.0
+    ):
+        return
+    point, so_far, i = uniform(fold(key, 0), 0) * errors, 0.0, -1
+    while i < n - 1 and so_far <= point:
+        i += 1
+        so_far += rules[members[i]].error * rules[members[i]].numerosity
+    parent, child, changed = members[i], len(rules) - 1, False
+    copy_rule(parent, child, classifiers)
+    for d in range(bounds.shape[1]):
+        open_ = not reach.real[d] and reach.lows[d] < reach.highs[d] and is_whole(bounds, child, d, reach)
+        if open_ and uniform(fold(key, 1), d) < settings.p_specify:
+            bounds[child, d, 0] = bounds[child, d, 1] = own.model.states[s, d]
+            changed = True
+    if not changed:
+        return
+    inherit(child, own)
+    add_rule(child, own)
+    delete_one(fold(key, 2), own)
+
+
+@lean_kernel
+def inherit(child: int, own: Learning) -> None:
+    """Give a child its share of what it copied from its parents."""
+    rules, settings = own.classifiers.rules, own.settings[0]
+    rules[child].error *= settings.error_share
+    rules[child].niche_error *= settings.error_share
+    rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
+
+
+@lean_kernel
+def run_ga(key: np.uint64, n: int, s: int, own: Learning) -> None:
+    """Breed two children from the action set in the first `n` of `space.members`, met in state s."""
     classifiers, space, settings, reach = own.classifiers, own.space, own.settings[0], own.reach
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
     members = space.members
@@ -87,12 +158,13 @@ def run_ga(key: np.uint64, n: int, own: Learning) -> None:
         shared = (rules[one].niche_error + rules[other].niche_error) / 2
         rules[one].niche_error = rules[other].niche_error = shared
     for child in range(one, other + 1):
-        rules[child].error *= settings.error_share
-        rules[child].niche_error *= settings.error_share
-        rules[child].fitness = max(rules[child].fitness * settings.fitness_share, LEAST)
+        inherit(child, own)
         stream, n_actions = fold(key, 4 + child - one), space.masks.shape[1]
         lows, highs, m0, mu = reach.lows, reach.highs, reach.m0, settings.mu
-        shift_bounds(stream, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
+        if settings.in_niche:
+            mutate_in_niche(stream, mu, child, s, own)
+        else:
+            shift_bounds(stream, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
         at = 2 * DRAWS * bounds.shape[1]
         rules[child].action = mutate_action(stream, at, mu, rules[child].action, n_actions)
     for child in range(one, other + 1):

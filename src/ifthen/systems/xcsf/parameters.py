@@ -19,6 +19,8 @@ from ifthen.systems.xcsf.population import Bounds
 from ifthen.tasks.task import Task
 
 MICROS_PER_RULE = 100
+ACCURATE = 0.001
+"""The share of the largest reward that an accurate prediction errs by, where that is left to the task."""
 MOST = 1_000_000
 
 
@@ -71,6 +73,27 @@ class XCSFParameters(Parameters):
     r0_share: float = between(
         0.5, 0, 1, "Furthest that covering reaches each side in a real feature, as a share of its range."
     )
+    p_hash: float | None = between(
+        None,
+        0,
+        1,
+        "P#: probability that covering takes an integer feature's whole range, and else its value alone; "
+        "where not given it reaches out by r0.",
+    )
+    mutation: Literal["shift", "niche"] | None = setting(
+        "shift",
+        "Mutation moves bounds, or (niche, for integer features) an interval becomes the whole range, and a "
+        "whole range the value in the present state, so that children match it.",
+    )
+    specify: bool = setting(
+        False,
+        "Lanzi's operator: in an action set with at least twice the population's mean error, a rule is made "
+        "more specific.",
+    )
+    n_specify: int = between(20, 0, 10**9, "Mean experience of an action set from which Specify acts.")
+    p_specify: float = between(
+        0.5, 0, 1, "Probability that Specify replaces a whole range by the value in the present state."
+    )
     ga_subsumption: bool = setting(True, "Whether accurate parents take in children inside their condition.")
     set_subsumption: bool = setting(
         False, "Whether the most general accurate rule of an action set takes in others."
@@ -82,8 +105,15 @@ class XCSFParameters(Parameters):
     f_i: float = between(0.001, 1e-6, 1, "f_I: fitness of new rules.")
     error_share: float = between(0.25, 0, 1, "Share of the parents' error that children start with.")
     fitness_share: float = between(0.1, 1e-6, 1, "Share of the parents' fitness that children start with.")
-    prediction: Literal["rls", "nlms"] = setting(
-        "rls", "Recursive least squares, or normalised least mean squares."
+    prediction: Literal["rls", "nlms", "constant"] = setting(
+        "rls",
+        "What a rule predicts: a linear function by recursive least squares or by normalised least mean "
+        "squares, or one number.",
+    )
+    gradient: bool = setting(
+        False,
+        "Whether a constant prediction moves by the rule's share of its action set's fitness (XCSG), once "
+        "it has met 1/β payoffs.",
     )
     x0: float = between(10.0, 0.001, 1e6, "Constant put before the state in the linear prediction.")
     delta_rls: float = between(10.0, 1e-6, 1e6, "δ_rls: what the covariance has in its diagonal at first.")
@@ -125,9 +155,20 @@ def fill_parameters(parameters: XCSFParameters, task: Task, suited: Mapping[str,
     `suited` are those that suit the kind of task, where nothing was given.
     """
     inputs = len(task.features) + 1
-    left: dict[str, float] = {
+    if parameters.gradient and parameters.prediction != "constant":
+        raise ParameterError(
+            f"gradient=True is for prediction='constant', not for '{parameters.prediction}'."
+        )
+    real = next((feature.name for feature in task.features if not feature.is_integer), None)
+    if parameters.mutation == "niche" and real is not None:
+        raise ParameterError(
+            f"mutation='niche' is for integer features, and {real} of {task.name} is real: give 'shift'."
+        )
+    left: dict[str, Any] = {
+        "mutation": "niche" if real is None else "shift",
         "pop_limit": min(MICROS_PER_RULE * task.suitable_rules, MOST),
         "niche_error": task.is_stochastic,
+        "epsilon_0": ACCURATE * (max(map(abs, task.reward_range)) or 1.0),
         **suited,
     }
     filled = {name: value for name, value in left.items() if getattr(parameters, name) is None}
@@ -150,10 +191,15 @@ Settings = Any
 
 _REALS = (
     "alpha beta beta_epsilon epsilon_0 delta chi p_swap mu epsilon_i f_i error_share fitness_share x0 "
-    "delta_rls lambda_rls forgetting rls_limit eta gamma p_explore epsilon"
+    "delta_rls lambda_rls forgetting rls_limit eta gamma p_explore epsilon p_hash p_specify"
 )
-_COUNTS = "pop_limit nu theta_ga theta_del theta_sub t_max"
-_CHOICES = "by_tournament ga_subsumption set_subsumption by_box rls bootstrap niche_error"
+_COUNTS = "pop_limit nu theta_ga theta_del theta_sub t_max n_specify"
+_CHOICES = (
+    "by_tournament ga_subsumption set_subsumption by_box rls nlms bootstrap niche_error gradient in_niche "
+    "specify"
+)
+REACHES_OUT = -1.0
+"""In place of P#, where covering goes by r0."""
 SETTINGS = np.dtype(
     [(name, np.float64) for name in _REALS.split()]
     + [(name, np.int64) for name in _COUNTS.split()]
@@ -190,6 +236,9 @@ def kernel_settings(p: XCSFParameters, task: Task) -> Settings:
         "by_tournament": p.selection == "tournament",
         "by_box": p.equality == "box",
         "rls": p.prediction == "rls",
+        "nlms": p.prediction == "nlms",
+        "in_niche": p.mutation == "niche",
+        "p_hash": REACHES_OUT if p.p_hash is None else p.p_hash,
         "bootstrap": p.truncation == "bootstrap",
     }
     settings = np.zeros(1, SETTINGS).view(np.recarray)

@@ -15,7 +15,7 @@ from ifthen.randomness import below, fold, uniform
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.rules.strength import prediction
 from ifthen.simulate.table_play import outcome
-from ifthen.systems.xcsf.ga import is_due, run_ga
+from ifthen.systems.xcsf.ga import is_due, run_ga, specify
 from ifthen.systems.xcsf.index import ACTING, HELD, Learning, list_members
 from ifthen.systems.xcsf.turnover import cover, subsume_set
 from ifthen.systems.xcsf.update import update_set
@@ -69,8 +69,11 @@ def credit(key: np.uint64, which: np.int64, s: int, payoff: float, own: Learning
     update_set(n, s, payoff, own)
     if settings.set_subsumption:
         n = subsume_set(n, own)
-    if clock.explore and is_due(members, n, classifiers.rules, clock.steps, settings.theta_ga):
-        run_ga(key, n, own)
+    if clock.explore and settings.specify:
+        specify(fold(key, 8), n, s, own)
+        n = list_members(space.sets, which, members)  # one of them may have been deleted
+    if clock.explore and n > 0 and is_due(members, n, classifiers.rules, clock.steps, settings.theta_ga):
+        run_ga(key, n, s, own)
 
 
 @lean_kernel

@@ -70,6 +70,11 @@ def cover(key: np.uint64, s: int, missing: int, own: Learning) -> None:
         if reach.real[d]:
             cover_real(key, states[s, d], bounds, r, d, reach)
             continue
+        if settings.p_hash >= 0.0:
+            whole = uniform(key, 1 + 2 * d) < settings.p_hash
+            bounds[r, d, 0] = reach.lows[d] if whole else states[s, d]
+            bounds[r, d, 1] = reach.highs[d] if whole else states[s, d]
+            continue
         bounds[r, d, 0] = max(states[s, d] - below(key, 1 + 2 * d, reach.r0[d] + 1), reach.lows[d])
         bounds[r, d, 1] = min(states[s, d] + below(key, 2 + 2 * d, reach.r0[d] + 1), reach.highs[d])
     rules[r].action = action
@@ -142,9 +147,8 @@ def copy_rule(source: int, target: int, classifiers: Classifiers) -> None:
 @lean_kernel
 def add_child(child: int, mother: int, father: int, own: Learning) -> None:
     """Let a parent subsume the child in the nursery, or an equal rule absorb it, or insert it."""
-    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
+    classifiers, settings = own.classifiers, own.settings[0]
     rules, bounds, clock = classifiers.rules, classifiers.bounds, classifiers.clock[0]
-    clock.micros += 1
     if settings.ga_subsumption:
         for parent in (mother, father):
             if (
@@ -153,8 +157,18 @@ def add_child(child: int, mother: int, father: int, own: Learning) -> None:
                 and contains(bounds, parent, child)
             ):
                 rules[parent].numerosity += 1
+                clock.micros += 1
                 clock.ga_subsumptions += 1
                 return
+    add_rule(child, own)
+
+
+@lean_kernel
+def add_rule(child: int, own: Learning) -> None:
+    """Let an equal rule absorb the one in the nursery, or insert it."""
+    classifiers, space, settings = own.classifiers, own.space, own.settings[0]
+    rules, clock = classifiers.rules, classifiers.clock[0]
+    clock.micros += 1
     same = equal_rule(child, classifiers, space, settings.by_box, own.reach.lows)
     if same >= 0:
         rules[same].numerosity += 1

@@ -8,6 +8,10 @@ RLS (Lanzi, Loiacono, Wilson and Goldberg 2006) forgets by dividing its covarian
 a direction that the rule's states do not span it would grow without end, until rounding ruins the rest.
 Where the trace reaches a limit, it therefore forgets in the direction of x only (Kulhavý 1987): along x the
 covariance goes where plain forgetting would take it, elsewhere it stays.
+
+A constant prediction moves at the rate of errors. By gradient (Butz, Goldberg and Lanzi 2005) it moves less,
+in proportion to the rule's share of the set's fitness; rules that are still taking a mean are left out of
+this, which is our choice.
 """
 
 from __future__ import annotations
@@ -125,7 +129,10 @@ def update_set(n: int, s: int, payoff: float, own: Learning) -> None:
         rule = rules[members[i]]
         micros += rule.numerosity
         least = min(least, rule.error)
-    total = 0.0
+    total, fitness = 0.0, 0.0
+    if settings.gradient:
+        for i in range(n):
+            fitness += rules[members[i]].fitness
     for i in range(n):
         r = members[i]
         rule = rules[r]
@@ -142,12 +149,15 @@ def update_set(n: int, s: int, payoff: float, own: Learning) -> None:
         rule.error = size if rate == 1.0 else rule.error + rate * (size - rule.error)
         if settings.rls:
             learn_rls(weights, covariance, r, space.inputs, s, error, settings, space.gains, axes)
-        else:
+        elif settings.nlms:
             learn_nlms(weights, r, space.inputs, s, error, settings.eta, axes)
+        else:
+            share = rule.fitness / fitness if settings.gradient and rate == settings.beta else 1.0
+            weights[r, 0] += rate * share * error / settings.x0
         rule.set_size += rate * (micros - rule.set_size)
         kappas[i] = accuracy(rule.error, settings) * rule.numerosity
         total += kappas[i]
-    share = settings.beta / total
+    each = settings.beta / total
     for i in range(n):
         rule = rules[members[i]]
-        rule.fitness = (1 - settings.beta) * rule.fitness + kappas[i] * share
+        rule.fitness = (1 - settings.beta) * rule.fitness + kappas[i] * each

@@ -1,0 +1,69 @@
+"""XCS (Wilson 1995; Butz and Wilson 2002): XCSF whose rules predict one number each.
+
+Conditions are boxes. Over features that are 0 or 1 they are the ternary conditions of the literature: an
+interval is 0, 1, or both, which is written #. The options of the literature are parameters: the gradient
+update (`gradient=True`: XCSG), tournaments (`selection="tournament"`: XCSTS, and XCSTG together) and Specify.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ifthen.systems.parameters import between, setting
+from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
+from ifthen.systems.xcsf.system import XCSF
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ifthen.systems.keywords import XCSKeywords
+
+
+class XCSParameters(XCSFParameters):
+    """Parameters of XCS: those of XCSF, with the defaults that mazes are learnt with in the literature."""
+
+    pop_limit: int | None = between(3000, 1, MOST, "N: most microclassifiers in the population.")
+    prediction: Literal["rls", "nlms", "constant"] = setting("constant", "What a rule predicts: one number.")
+    x0: float = between(1.0, 0.001, 1e6, "What the prediction is a multiple of.")
+    beta: float = between(0.2, 1e-6, 1, "β: learning rate of prediction, error, set size and fitness.")
+    epsilon_0: float | None = between(  # type: ignore[assignment]  # it is filled in by the task
+        None,
+        1e-12,
+        1e9,
+        "ε0: error below which a rule counts as accurate; a thousandth of the largest reward if not given.",
+    )
+    theta_ga: int = between(25, 0, 10**9, "θ_GA: steps between two GA invocations in an action set.")
+    theta_del: int = between(20, 0, 10**9, "θ_del: experience after which unfit rules are deleted first.")
+    theta_sub: int = between(20, 0, 10**9, "θ_sub: experience that a rule needs to subsume others.")
+    selection: Literal["tournament", "roulette"] = setting("roulette", "How the GA selects parents.")
+    tau: float = between(0.4, 0.01, 1, "τ: probability that a microclassifier enters a tournament.")
+    mu: float = between(0.01, 0, 1, "μ: probability that an allele mutates.")
+    p_hash: float | None = between(
+        0.3, 0, 1, "P#: probability that covering takes an integer feature's whole range, and else its value."
+    )
+    mutation: Literal["shift", "niche"] | None = setting(
+        None,
+        "As ternary conditions mutate (niche: whole range to the present value and back), or by moving "
+        "bounds (shift); niche where all features are integers, if not given.",
+    )
+    epsilon: float = between(1.0, 0, 1, "ε: probability of a random action while exploring.")
+
+
+class XCS(XCSF):
+    """Evolves one population of rules that predict one payoff each; the best prediction decides.
+
+    Args:
+        task: a task, a task's name, or a Gymnasium environment.
+        seed: seed of everything random in training.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        parameters: by name; see `XCSParameters`.
+    """
+
+    name = "XCS"
+    summary = "Evolves one population of rules that predict one payoff each: XCS, XCSG, XCSTS, Specify."
+    Parameters = XCSParameters
+    parameters: XCSParameters
+
+    if TYPE_CHECKING:
+
+        def __init__(self, task: Any, **keywords: Unpack[XCSKeywords]) -> None: ...
