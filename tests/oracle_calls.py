@@ -32,6 +32,7 @@ from tests import (
     naive_samuel,
     naive_values,
     naive_xcsf,
+    naive_zcs,
 )
 
 ORACLE_MODULES = (
@@ -44,6 +45,7 @@ ORACLE_MODULES = (
     naive_samuel,
     naive_values,
     naive_xcsf,
+    naive_zcs,
 )
 calls: dict[str, set[str]] = defaultdict(set)
 """The functions called so far, by test."""

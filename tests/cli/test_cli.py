@@ -144,7 +144,7 @@ def test_a_compaction_that_does_not_exist_is_refused(
 
 def test_compaction_of_other_systems_rules_is_refused(ifthen: Runner, tmp_path: Path) -> None:
     assert ifthen("train", "PPL-DL", "FrozenLake-4-0", "--epochs", "1", "--out", tmp_path, *SMALL).code == 0
-    refused(ifthen("show", tmp_path, "--compact", "greedy"), "only rulesets of XCSF can be compacted")
+    refused(ifthen("show", tmp_path, "--compact", "greedy"), "only rulesets of XCSF and ZCS can be compacted")
     assert shown_rules(ifthen("show", tmp_path, "--all")) == 3
 
 

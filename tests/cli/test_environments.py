@@ -73,7 +73,7 @@ def test_evaluate_shows_test_seeds_first_and_training_seeds_beside_them(ifthen: 
     trained = load(run / files.MODEL)
     done = ifthen("evaluate", run, "--episodes", "7")
     assert done.code == 0, done.err
-    rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line}
+    rows = {line.split()[0]: line.split()[1:] for line in reversed(done.out.splitlines()) if line}
     assert isinstance(trained.task, EnvTask)
     pruned, _ = read_ruleset(run / files.PRUNED_RULESET)
     unseen = evaluate(pruned, trained.task, seeds=trained.task.test_seeds(7))

@@ -196,5 +196,5 @@ def test_options_that_make_no_sense_are_refused() -> None:
 def test_ppl_dl_learns_to_evade() -> None:
     task = env_task(VARIABLE)
     system = PPLDL(task, seed=1, pop_size=40, idv_size=8)
-    system.learn(epochs=5)
+    system.learn(epochs=12)
     assert evaluate(system.ruleset, task).performance > 0.45

@@ -374,8 +374,9 @@ def test_what_the_documents_show_can_be_read() -> None:
     lake = frozen_lake(8, 0.3)
     bounds: Any = [[[0, 3], [2, 5]], [[0, 7], [7, 7]], [[0, 7], [0, 7]]]
     assert parse_rules(first) == DecisionList(bounds, [1, 2, 0], lake.features, lake.action_names)
-    features = [X, Feature("speed", -0.07, 0.07, "real", "m/s")]
-    bounds = [[[0, 3], [0.02, 0.07]], [[0, 7], [-0.07, 0.07]]]
+    sky = Feature("sky", 0, 2, labels=("clear", "grey", "wet"))
+    features = [X, Feature("speed", -0.07, 0.07, "real", "m/s"), sky]
+    bounds = [[[0, 3], [0.02, 0.07], [0, 2]], [[0, 7], [-0.07, 0.07], [0, 2]]]
     assert parse_rules(second) == DecisionList(bounds, [1, 0], features, MOVES)
     for line in re.findall("the same: (.*)", first)[0].split(", "):
         assert parse_rules(f"IF {line} THEN Left", task=lake).features == lake.features

@@ -133,7 +133,7 @@ def test_impossible_plans_are_refused_by_name(changes: dict[str, Any], message: 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"systems": [{"name": "XCS"}]}, "unknown system 'XCS'"),
+        ({"systems": [{"name": "YCS"}]}, "unknown system 'YCS'"),
         ({"systems": [{"name": "XCSF", "parameters": {"chy": 1}}]}, "unknown parameter 'chy'"),
         ({"tasks": ["FrozenLake-5-0"]}, "FrozenLake"),
         ({"tasks": [TASKS[0], TASKS[0]]}, "names the task calm twice"),

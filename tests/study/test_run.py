@@ -84,7 +84,7 @@ def test_a_study_can_record_only_what_all_systems_share(tmp_path: Path) -> None:
     in_this_process(folder, plan)
     for trial in plan.trials_to_run():
         assert list(polars.read_parquet_schema(TrialFiles(folder, trial).history)) == [
-            name for name in COLUMNS if not name.startswith(("unseen", "pruned"))
+            name for name in COLUMNS if not name.startswith(("unseen", "pruned", "mean_steps"))
         ]
     assert len(read_results(folder).finals) == 4
 

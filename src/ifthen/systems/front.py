@@ -146,10 +146,8 @@ class Front(Shown):
         for point in self.points:
             share = f"{point.score / best:.1%}" if best > 0 and self.points[0].score >= 0 else ""
             spread = "" if point.deviation is None else in_units(point.deviation, point.score)
-            size, n = (str(point.rules), str(point.tests)), point.episodes
-            episodes = "" if n is None else f"{n:,}"
-            rows.append((*size, in_units(point.score, best), spread, episodes, share))
-        headings = "rules", "tests", self.scored, "standard deviation", "episodes", "of the best"
+            rows.append((str(point.rules), str(point.tests), in_units(point.score, best), spread, share))
+        headings = "rules", "tests", self.scored, "standard deviation", "of the best"
         return TextTable("", headings, tuple(rows)).without_empty([""])
 
     def figure(self, chosen: Point | None = None) -> Figure:

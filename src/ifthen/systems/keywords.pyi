@@ -87,7 +87,7 @@ class XCSFKeywords(SystemKeywords, total=False):
     r0: int | None
     r0_share: float
     p_hash: float | None
-    mutation: Literal["shift", "niche"] | None
+    mutation: Literal["shift", "niche"]
     specify: bool
     n_specify: int
     p_specify: float
@@ -113,7 +113,7 @@ class XCSFKeywords(SystemKeywords, total=False):
     niche_error: bool | None
 
 class XCSKeywords(SystemKeywords, total=False):
-    pop_limit: int | None
+    pop_limit: int
     ga_per_epoch: int | None
     alpha: float
     beta: float
@@ -133,7 +133,7 @@ class XCSKeywords(SystemKeywords, total=False):
     m0_share: float
     r0: int | None
     r0_share: float
-    p_hash: float | None
+    p_hash: float
     mutation: Literal["shift", "niche"] | None
     specify: bool
     n_specify: int

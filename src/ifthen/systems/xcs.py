@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class XCSParameters(XCSFParameters):
     """Parameters of XCS: those of XCSF, with the defaults that mazes are learnt with in the literature."""
 
-    pop_limit: int | None = between(3000, 1, MOST, "N: most microclassifiers in the population.")
+    pop_limit: int = between(3000, 1, MOST, "N: most microclassifiers in the population.")
     prediction: Literal["rls", "nlms", "constant"] = setting("constant", "What a rule predicts: one number.")
     x0: float = between(1.0, 0.001, 1e6, "What the prediction is a multiple of.")
     beta: float = between(0.2, 1e-6, 1, "β: learning rate of prediction, error, set size and fitness.")
@@ -38,13 +38,18 @@ class XCSParameters(XCSFParameters):
     selection: Literal["tournament", "roulette"] = setting("roulette", "How the GA selects parents.")
     tau: float = between(0.4, 0.01, 1, "τ: probability that a microclassifier enters a tournament.")
     mu: float = between(0.01, 0, 1, "μ: probability that an allele mutates.")
-    p_hash: float | None = between(
+    p_hash: float = between(
         0.3, 0, 1, "P#: probability that covering takes an integer feature's whole range, and else its value."
     )
-    mutation: Literal["shift", "niche"] | None = setting(
+    mutation: Literal["shift", "niche"] | None = setting(  # type: ignore[assignment]  # filled in, likewise
         None,
         "As ternary conditions mutate (niche: whole range to the present value and back), or by moving "
         "bounds (shift); niche where all features are integers, if not given.",
+    )
+    truncation: Literal["end", "bootstrap"] = setting(
+        "bootstrap",
+        "An episode cut at t_max is credited with what would follow, or counts as ended. In mazes most "
+        "problems that explore are cut.",
     )
     epsilon: float = between(1.0, 0, 1, "ε: probability of a random action while exploring.")
 
@@ -61,7 +66,7 @@ class XCS(XCSF):
 
     name = "XCS"
     summary = "Evolves one population of rules that predict one payoff each: XCS, XCSG, XCSTS, Specify."
-    Parameters = XCSParameters
+    Parameters = XCSParameters  # type: ignore[assignment]  # some are left to the task here, some are not
     parameters: XCSParameters
 
     if TYPE_CHECKING:

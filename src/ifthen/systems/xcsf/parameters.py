@@ -80,7 +80,7 @@ class XCSFParameters(Parameters):
         "P#: probability that covering takes an integer feature's whole range, and else its value alone; "
         "where not given it reaches out by r0.",
     )
-    mutation: Literal["shift", "niche"] | None = setting(
+    mutation: Literal["shift", "niche"] = setting(
         "shift",
         "Mutation moves bounds, or (niche, for integer features) an interval becomes the whole range, and a "
         "whole range the value in the present state, so that children match it.",

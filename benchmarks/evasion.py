@@ -1,0 +1,137 @@
+"""Evasive Maneuvers: SAMUEL's versions, the other systems, and policies under other conditions.
+
+    python benchmarks/evasion.py learn                  # published: from 31 % to about 82 %
+    python benchmarks/evasion.py learn --trials 2 --systems SAMUEL-2 PPL-X
+    python benchmarks/evasion.py transfer               # trained and tested on three conditions
+    python benchmarks/evasion.py ablation               # SAMUEL's version 2 without each of its operators
+
+Every system gets about as many episodes as SAMUEL takes in 50 generations of 100 plans. Rates are of 1,000
+episodes on test seeds, by the policy that is handed out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
+
+from ifthen import RuleSet, env_task, evaluate
+from ifthen.parallel import checked_threads
+from ifthen.systems.registry import system_by_name
+from ifthen.tasks.gym_task import EnvTask
+
+CONDITIONS = {"fixed": "EvasionFixed", "variable": "Evasion", "noisy": "EvasionNoisy"}
+GENERATIONS, EPISODES = 50, 440_000
+SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "SAMUEL-1": ("SAMUEL", {"version": 1}),
+    "SAMUEL-2": ("SAMUEL", {"version": 2}),
+    "PPL-DL": ("PPL-DL", {}),
+    "PPL-ST": ("PPL-ST", {}),
+    "XCSF": ("XCSF", {}),
+    "PPL-X": ("PPL-X", {}),
+}
+OPERATORS = ("specialize", "generalize", "cover", "avoid", "merge", "creep", "mutation", "delete")
+TESTED_ON = 1000
+
+
+def task_of(condition: str, partial_credit: bool = True) -> EnvTask:
+    """Return the task under a condition; without partial credit a mean return is a rate."""
+    return env_task(f"ifthen/{CONDITIONS[condition]}-v0", options={"partial_credit": partial_credit})
+
+
+def rate_of(ruleset: RuleSet, condition: str) -> float:
+    """Return the share of test episodes in which the missile is evaded, in percent."""
+    task = task_of(condition, partial_credit=False)
+    return 100 * evaluate(ruleset, task, seeds=task.test_seeds(TESTED_ON)).performance
+
+
+def trained(name: str, condition: str, seed: int, **given: Any) -> tuple[RuleSet, float]:
+    """Return a policy, and the processor seconds that it took."""
+    system, parameters = SYSTEMS[name]
+    own = system_by_name(system)(task_of(condition), seed=seed, threads=1, **parameters, **given)
+    began = time.thread_time()
+    if system == "SAMUEL":
+        own.learn(epochs=GENERATIONS)
+    else:
+        own.learn(episodes=EPISODES)
+    return own.ruleset, time.thread_time() - began
+
+
+def over_trials(trials: int, job: Any) -> NDArray[np.float64]:
+    """Return what a job returns for each seed."""
+    with ThreadPoolExecutor(checked_threads(None)) as pool:
+        return np.array(list(pool.map(job, range(trials))), dtype=np.float64)
+
+
+def learn(trials: int, systems: list[str]) -> None:
+    """Print how often the policy of each system evades, variable starts."""
+    rates: dict[str, NDArray[np.float64]] = {}
+    for name in systems:
+
+        def job(seed: int, name: str = name) -> tuple[float, float, int]:
+            ruleset, took = trained(name, "variable", seed)
+            return rate_of(ruleset, "variable"), took, len(ruleset)
+
+        rate, took, rules = over_trials(trials, job).T
+        rates[name] = rate
+        print(
+            f"{name:9} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %  ({rate.min():.0f} to "
+            f"{rate.max():.0f}), {rules.mean():6.1f} rules, {np.median(took):5.1f} s",
+            flush=True,
+        )
+    if {"SAMUEL-1", "SAMUEL-2"} <= rates.keys():
+        p = mannwhitneyu(rates["SAMUEL-2"], rates["SAMUEL-1"], alternative="greater").pvalue
+        print(f"SAMUEL-2 above SAMUEL-1: p = {p:.2g} (Mann and Whitney)")
+
+
+def transfer(trials: int, systems: list[str]) -> None:
+    """Print rates by the condition of training (rows) and of testing (columns)."""
+    for name in systems:
+        print(f"{name:20}" + "".join(f"tested {own:>9}" for own in CONDITIONS))
+        for condition in CONDITIONS:
+
+            def job(seed: int, name: str = name, condition: str = condition) -> list[float]:
+                ruleset, _ = trained(name, condition, seed)
+                return [rate_of(ruleset, other) for other in CONDITIONS]
+
+            found = over_trials(trials, job)
+            cells = zip(found.mean(axis=0), found.std(axis=0, ddof=trials > 1), strict=True)
+            print(
+                f"trained {condition:10}" + "".join(f"  {m:5.1f} ± {d:4.1f} %" for m, d in cells), flush=True
+            )
+
+
+def ablation(trials: int) -> None:
+    """Print rates of version 2 without each of its operators."""
+    for operator in ("none", *OPERATORS):
+        given = {} if operator == "none" else {operator: False if operator == "delete" else 0.0}
+
+        def job(seed: int, given: dict[str, Any] = given) -> float:
+            return rate_of(trained("SAMUEL-2", "variable", seed, **given)[0], "variable")
+
+        rate = over_trials(trials, job)
+        print(f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %", flush=True)
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=("learn", "transfer", "ablation"))
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--systems", nargs="+", choices=sorted(SYSTEMS))
+    own = parser.parse_args()
+    if own.what == "learn":
+        learn(own.trials, own.systems or list(SYSTEMS))
+    elif own.what == "transfer":
+        transfer(own.trials, own.systems or ["SAMUEL-2", "PPL-X"])
+    else:
+        ablation(own.trials)
+
+
+if __name__ == "__main__":
+    main()
