@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 10
 MOST_STATES = 2000
-RULES_PER_STATE, FEWEST_RULES, MOST_RULES = 0.3, 6, 40
+RULES_PER_STATE, RULES_PER_ACTION, FEWEST_RULES, MOST_RULES = 0.3, 1.5, 6, 40
 FEWEST_CANDIDATES, CANDIDATES_PER_STATE, MOST_CANDIDATES = 5_000, 150, 25_000
 CHAINS = 2
 """How many lists are annealed beside each other; the best one is kept."""
@@ -128,7 +128,8 @@ class OnTable(Learner):
                 f"PPL-X compares given terms in environments, and {task.name} is a table of states, on which "
                 "rules compare single features: leave out given_terms (--term)."
             )
-        suits = min(max(round(RULES_PER_STATE * states), FEWEST_RULES), MOST_RULES)
+        fewest = max(round(RULES_PER_ACTION * task.n_actions), FEWEST_RULES)
+        suits = min(max(round(RULES_PER_STATE * states), fewest), MOST_RULES)
         most = suits if parameters.most_rules is None else parameters.most_rules
         tried = min(FEWEST_CANDIDATES + CANDIDATES_PER_STATE * states, MOST_CANDIDATES)
         candidates = tried if parameters.candidates is None else parameters.candidates
