@@ -45,9 +45,14 @@ def task_of(condition: str, partial_credit: bool = True) -> EnvTask:
 
 
 def rate_of(ruleset: RuleSet, condition: str) -> float:
-    """Return the share of test episodes in which the missile is evaded, in percent."""
+    """Return the share of test episodes in which the missile is evaded, in percent.
+
+    An episode in which no rule matches ends there, and is not evaded.
+    """
     task = task_of(condition, partial_credit=False)
-    return 100 * evaluate(ruleset, task, seeds=task.test_seeds(TESTED_ON)).performance
+    returns = evaluate(ruleset, task, seeds=task.test_seeds(TESTED_ON)).returns
+    assert returns is not None
+    return 100 * float(np.mean(returns > 0))
 
 
 def trained(name: str, condition: str, seed: int, **given: Any) -> tuple[RuleSet, float]:
