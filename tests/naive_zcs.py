@@ -158,6 +158,9 @@ class NaiveZCS:
         self.before, self.steps = acting, self.steps + 1
         return action
 
+    def is_too_low(self, reward: float) -> bool:
+        return bool(reward + self.p["raised"] < -1e-9 * max(1.0, self.p["raised"]))
+
     def settle(self, reward: float, terminated: bool, over: bool) -> None:
         payoff = reward + self.p["raised"]
         if terminated:

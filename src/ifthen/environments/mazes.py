@@ -6,8 +6,8 @@ and takes a step. Food pays 1000 and ends the episode, which may begin in any em
 have walls around them. The maps are published data; docs/family.md says where each one was read.
 
 The table is of cells, and rules see what an animat sees. Where two cells look the same, rules do the same in
-both: such a maze is aliased. Values, and the optimum beside a performance, are those of the cells: what
-somebody reaches who knows the cell. Rules without memory may not reach that in an aliased maze.
+both: such a maze is aliased. Values, and the optimum beside a performance, are those of a policy that knows
+the cell. Rules without memory may not reach them in an aliased maze.
 
 Letters of maps: O and Q obstacles, F and G food, . empty. Only Woods2 has two kinds of each.
 """

@@ -17,6 +17,7 @@ Kind = Literal["integer", "real"]
 INTEGER_LIMIT = 2**31 - 1
 REAL_LIMIT = 1e300  # sums and differences of bounds stay finite
 MOST_PARTS = 8
+WORDS_OF_CONDITIONS = frozenset({"is", "not", "or"})
 ANY_TERM: Mapping[str, Any] = MappingProxyType(
     {"kind": "real", "low": -REAL_LIMIT, "high": REAL_LIMIT, "clips": True}
 )
@@ -41,7 +42,7 @@ class Feature:
             largest value, and on from the smallest value to its end. Elsewhere the two ends may stand in any
             order.
         labels: what the values of an integer feature are called, from low to high, such as "empty", "a wall";
-            none where they are numbers.
+            none where they are numbers. A label is one line without the words is, not and or.
     """
 
     name: str
@@ -209,6 +210,13 @@ def _checked_labels(feature: Feature) -> tuple[str, ...]:
         raise RuleError(
             f"the labels of feature {feature.name!r} must be one text for each of its values, which are "
             f"whole numbers, do not clip and are not cyclic, not {labels!r}."
+        )
+    odd = [label for label in labels if label != label.strip() or len(label.splitlines()) > 1]
+    odd += [label for label in labels if WORDS_OF_CONDITIONS & set(label.lower().split())]
+    if odd:
+        raise RuleError(
+            f"the label {odd[0]!r} of feature {feature.name!r} must have no outer blanks, no line breaks and "
+            "none of the words is, not and or, which stand before and between labels in conditions."
         )
     if len({label.lower() for label in labels}) < len(labels) or feature.unit:
         raise RuleError(f"the labels of feature {feature.name!r} must differ, and have no unit.")

@@ -145,7 +145,7 @@ class XCSKeywords(SystemKeywords, total=False):
     f_i: float
     error_share: float
     fitness_share: float
-    prediction: Literal["rls", "nlms", "constant"]
+    prediction: Literal["constant"]
     gradient: bool
     x0: float
     delta_rls: float
@@ -173,6 +173,7 @@ class ZCSKeywords(SystemKeywords, total=False):
     phi: float
     r0_share: float
     reward_scale: float | None
+    least_reward: float
     problems_per_epoch: int
 
 class SAMUELKeywords(SystemKeywords, total=False):

@@ -376,7 +376,7 @@ class System(Shown, ABC):
         from ifthen.systems.registry import load
 
         system = load(path, env, teacher=teacher, threads=threads)
-        if not isinstance(system, cls):
+        if not isinstance(system, cls) or system.name != getattr(cls, "name", system.name):
             raise ModelFileError(f"{path} holds a {system.name} model, not {cls.name}.")
         return system
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from ifthen.errors import ParameterError
 from ifthen.systems.parameters import between, setting
 from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
 from ifthen.systems.xcsf.system import XCSF
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from ifthen.systems.keywords import XCSKeywords
 
 
+OF_LINEAR = ("delta_rls", "lambda_rls", "rls_limit", "eta")
+"""Parameters of XCSF that only linear predictions use."""
+
+
 class XCSParameters(XCSFParameters):
     """Parameters of XCS: those of XCSF, with the defaults that mazes are learnt with in the literature."""
 
     pop_limit: int = between(3000, 1, MOST, "N: most microclassifiers in the population.")
-    prediction: Literal["rls", "nlms", "constant"] = setting("constant", "What a rule predicts: one number.")
+    prediction: Literal["constant"] = setting("constant", "What a rule predicts: one number.")
     x0: float = between(1.0, 0.001, 1e6, "What the prediction is a multiple of.")
     beta: float = between(0.2, 1e-6, 1, "β: learning rate of prediction, error, set size and fitness.")
     epsilon_0: float | None = between(  # type: ignore[assignment]  # it is filled in by the task
@@ -72,3 +77,14 @@ class XCS(XCSF):
     if TYPE_CHECKING:
 
         def __init__(self, task: Any, **keywords: Unpack[XCSKeywords]) -> None: ...
+
+    def fill_parameters(self, parameters: Any) -> Any:
+        """Fill in what is left to the task, and raise for parameters that would have no effect."""
+        fields = type(parameters).model_fields
+        idle = [name for name in OF_LINEAR if getattr(parameters, name) != fields[name].default]
+        if idle:
+            raise ParameterError(
+                f"{' and '.join(idle)} would have no effect: XCS predicts one number. Leave it out, or use "
+                "XCSF."
+            )
+        return super().fill_parameters(parameters)

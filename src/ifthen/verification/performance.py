@@ -62,7 +62,7 @@ def performance(case: Case) -> Result:
         "fraction": fraction,
         "failed": found.failed,
     }
-    knows = " That is of who knows the state, and rules see less." if case.model.task.aliased else ""
+    knows = " A policy that knows the state reaches that; rules see less." if case.model.task.aliased else ""
     text, about = f"{sentence(why)}; {share}{number(optimum)}.{knows}", ("performance", "fraction")
     finding = Finding("performance", severity(found.failed), text, data=data, about=about)
     return Result(found.performance, why + hint, (finding,))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import frozen_lake
+from ifthen import DecisionList, env_task, frozen_lake
 from ifthen.randomness import stream
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.bids import Bidding, auction, find_match_set
 from ifthen.systems.samuel.breeding import (
     aged,
+    contained,
     crossed,
     drawn_parents,
     moved_baseline,
@@ -22,15 +25,16 @@ from ifthen.systems.samuel.breeding import (
     with_mutations,
 )
 from ifthen.systems.samuel.grid import Grid
-from ifthen.systems.samuel.listed import list_of
+from ifthen.systems.samuel.listed import list_of, shown_rules
 from ifthen.systems.samuel.parameters import SAMUELParameters
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Arrays, Payoffs, Plan, first_plan, put_strengths
 from ifthen.tasks.task import Task
 from tests.envs import task_of
-from tests.systems.samuel.test_operators import CELL, grid_of, plan_of
+from tests.systems.samuel.test_operators import ARCS, CELL, WIND, grid_of, plan_of, values_of
 
 KEY = stream(5, "breeding")
 LAKE = frozen_lake(4, 0.1)
+WINDS = frozen_lake(8, 0.1).replaced(features=(WIND, replace(WIND, name="current")))
 DEFAULT = SAMUELParameters().filled()
 
 
@@ -105,6 +109,20 @@ def test_rules_are_deleted_that_are_idle_or_weak_or_contained() -> None:
     assert len(with_deletions(plan, grid_of(CELL), few).actions) == 5  # less than a twentieth of 200
 
 
+def test_no_rule_is_weak_where_all_strengths_are_below_0() -> None:
+    plan = plan_of(((0, 7), 0, -0.2), ((1, 2), 1, -0.4), ((3, 4), 1, -0.3))
+    p = SAMUELParameters(most_rules=20).filled()
+    assert len(with_deletions(plan, grid_of(CELL), p).actions) == 3
+
+
+def test_on_a_circle_rules_are_contained_in_those_whose_values_hold_theirs() -> None:
+    grid = grid_of(WIND)
+    for a, b in itertools.product(ARCS, repeat=2):
+        found = contained(plan_of((a, 0, 0.5), (b, 0, 0.5)), grid)
+        one, two = values_of(a), values_of(b)
+        assert found.tolist() == [one < two, two < one]
+
+
 def test_activity_rises_by_half_of_the_rest_and_falls_by_a_fifth() -> None:
     plan = plan_of(((0, 7), 0, 1.0), ((1, 2), 0, 0.9))
     found = aged(plan, np.array([True, False]), DEFAULT)
@@ -146,7 +164,7 @@ def random_plan(task: Task, rules: int, seed: int) -> Plan:
         draws.integers(grid.first.astype(int), grid.last.astype(int) + 1, (2, rules, len(task.features))),
         axis=0,
     )
-    plan = first_plan(task, 0.5, None).take(np.zeros(rules, dtype=np.int64))
+    plan = first_plan(task, grid, 0.5, None).take(np.zeros(rules, dtype=np.int64))
     plan.known[:, 2] = draws.choice([0.1, 0.5, 0.6, 0.9], rules)
     actions = draws.integers(0, task.n_actions, rules).astype(np.int32)
     return plan._replace(bounds=grid.bounds(*cells.astype(np.float64)), actions=actions)
@@ -166,8 +184,34 @@ def test_a_plan_and_its_list_choose_the_same_at_points_of_an_environment(seed: i
     assert list_of(plan, task).predict(points).tolist() == chosen_by_bids(plan, task, points)
 
 
+def test_rules_on_a_circle_are_left_out_of_a_list_where_an_earlier_one_holds_all_their_values() -> None:
+    whole = np.array([[0.0, 7.0]])
+    for a, b in itertools.product(ARCS, repeat=2):
+        bounds, _ = shown_rules(np.array([[a], [b]], dtype=float), np.zeros(2, dtype=np.int32), whole)
+        assert len(bounds) == (1 if values_of(b) <= values_of(a) else 2)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_a_plan_and_its_list_choose_the_same_where_intervals_wrap(seed: int, rules: int) -> None:
+    plan = random_plan(WINDS, rules, seed)
+    draws = np.random.default_rng(seed)
+    plan = plan._replace(bounds=draws.integers(0, 8, plan.bounds.shape).astype(np.float64))
+    points = WINDS.state_features.astype(np.float64)
+    assert list_of(plan, WINDS).predict(WINDS.state_features).tolist() == chosen_by_bids(plan, WINDS, points)
+
+
+def test_cyclic_intervals_to_start_from_are_widened_to_steps() -> None:
+    task = env_task("ifthen/Evasion-v0")
+    bounds = np.stack([*(ends.astype(float) for ends in task.ranges)], axis=1)
+    bounds[4] = [345, 11]  # the heading, in steps of 10
+    start = DecisionList(bounds[None].astype(np.int32), [1], task.features, task.action_names)
+    plan = first_plan(task, Grid.of(task.features, 20), 0.5, start)
+    assert plan.bounds[0, 4].tolist() == [340, 20]
+    assert np.delete(plan.bounds[0], 4, axis=0).tolist() == np.delete(bounds, 4, axis=0).tolist()
+
+
 def test_a_list_ends_with_the_strongest_rule_that_matches_everything() -> None:
-    walk = first_plan(LAKE, 0.5, None)
+    walk = first_plan(LAKE, grid_of(*LAKE.features), 0.5, None)
     assert str(list_of(walk, LAKE)) == f"1. ALWAYS {LAKE.action_names[0]}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen.randomness import stream
+from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import MEAN, STRENGTH
 from ifthen.systems.samuel import grid as intervals
 from ifthen.systems.samuel.grid import Grid, step_of
 from ifthen.systems.samuel.operators import (
-    BY_NAME,
     Rule,
     Setting,
     Trace,
     applied,
     drawn_operators,
+    new_rule,
 )
 from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan
@@ -30,14 +31,11 @@ SPEED = Feature("speed", 100.0, 1500.0, "real", clips=True)
 CELL = Feature("x", 0, 7)
 
 
-@dataclass(frozen=True)
-class Circle(Feature):
-    """A feature that comes round."""
-
-    cyclic: bool = True
-
-
-HOURS = Circle("bearing", 0, 11)
+HOURS = Feature("bearing", 0, 11, cyclic=True)
+WIND = Feature("wind", 0, 7, cyclic=True)
+COURSE = Feature("course", 0.0, 360.0, "real", cyclic=True)
+PHASE = Feature("phase", -0.25, 0.87, "real", cyclic=True)
+DEGREES = Feature("degrees", 3, 358, cyclic=True)
 KEY = stream(3, "operators")
 
 
@@ -116,6 +114,10 @@ def test_generalized_intervals_reach_a_share_of_the_range_to_either_side() -> No
         (HOURS, (0, 4), 0, 1, (11, 4)),
         (HOURS, (11, 4), 0, -1, (0, 4)),
         (HOURS, (2, 0), 0, 1, (0, 11)),
+        (CELL, (0, 6), 0, 1, (0, 6)),
+        (CELL, (1, 7), 1, 1, (1, 7)),
+        (COURSE, (350, 360), 1, 1, (350, 10)),
+        (COURSE, (10, 20), 0, 1, (360, 20)),
     ],
 )
 def test_creep_moves_one_end_a_step(feature: Any, before: Any, end: int, way: int, expected: Any) -> None:
@@ -143,13 +145,15 @@ def test_overlap_and_hull(feature: Any, a: Any, b: Any, share: float, together: 
 
 @given(st.data())
 def test_whatever_operators_do_to_intervals_stays_in_range_and_keeps_the_reading(data: Any) -> None:
-    feature = data.draw(st.sampled_from([CELL, HOURS, SPEED, Feature("r", -0.42, 0.42, "real")]))
+    feature = data.draw(
+        st.sampled_from([CELL, HOURS, SPEED, Feature("r", -0.42, 0.42, "real"), COURSE, PHASE, DEGREES])
+    )
     grid, number = grid_of(feature), st.floats(feature.low, feature.high)
     value = data.draw(number)
     point = np.array([round(value) if feature.is_integer else value])
-    steps = sorted(
-        data.draw(st.lists(st.integers(int(grid.first[0]), int(grid.last[0])), min_size=2, max_size=2))
-    )
+    steps = data.draw(st.lists(st.integers(int(grid.first[0]), int(grid.last[0])), min_size=2, max_size=2))
+    if not feature.cyclic:
+        steps.sort()
     before = grid.bounds(np.array([float(steps[0])]), np.array([float(steps[1])]))
     covered = intervals.covering(grid, before, point)
     narrow, wide = (
@@ -157,11 +161,109 @@ def test_whatever_operators_do_to_intervals_stays_in_range_and_keeps_the_reading
         intervals.generalized(grid, covered, point, 0.5),
     )
     for found in (covered, narrow, wide):
-        assert intervals.inside(found[None], point[None]).all()
+        assert inside(found, point).all()
         assert (found >= feature.low).all()
         assert (found <= feature.high).all()
     assert (grid.widths(narrow) <= np.maximum(grid.widths(covered), 1)).all()
     assert (grid.widths(wide) >= grid.widths(covered)).all()
+
+
+@pytest.mark.parametrize(
+    ("before", "reading", "specialized", "covering"),
+    [
+        ((350, 360), 360, (360, 0), (350, 360)),
+        ((100, 110), 360, None, (360, 110)),
+        ((0, 110), 360, None, (360, 110)),
+        ((340, 350), 0, None, (340, 0)),
+    ],
+)
+def test_both_ends_of_a_real_circle_are_one_place(
+    before: Any, reading: float, specialized: Any, covering: Any
+) -> None:
+    grid, point = grid_of(COURSE), np.array([float(reading)])
+    assert tuple(intervals.covering(grid, box(before), point)[0].tolist()) == covering
+    if specialized is not None:
+        assert tuple(intervals.specialized(grid, box(before), point)[0].tolist()) == specialized
+
+
+def test_a_whole_real_circle_stays_whole_when_it_is_generalized() -> None:
+    for reading in (0.0, 5.0, 180.0, 360.0):
+        found = intervals.generalized(grid_of(COURSE), box((0, 360)), np.array([reading]), 0.1)
+        assert found.tolist() == [[0, 360]]
+
+
+def test_multiples_of_steps_are_the_nearest_numbers_whatever_the_size_of_steps() -> None:
+    for power in (-15, -3, 0, 6):
+        grid = grid_of(Feature("f", 0.0, 2.0 * 10.0**power, "real"))
+        found = grid.values(np.array([[3.0], [7.0], [13.0]]))[:, 0].tolist()
+        assert found == [float(f"{digits}e{power}") for digits in ("0.3", "0.7", "1.3")]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((353, 12), (350, 20)),
+        ((12, 15), (10, 20)),
+        ((5, 4), (3, 358)),
+        ((20, 30), (20, 30)),
+        ((3, 7), (3, 10)),
+    ],
+)
+def test_cyclic_intervals_between_steps_are_widened_to_steps(given: Any, expected: Any) -> None:
+    assert grid_of(DEGREES).rounded_outwards(box(given)).tolist() == [list(expected)]
+    linear = grid_of(Feature("degrees", 3, 358))
+    assert linear.rounded_outwards(box((12, 15))).tolist() == [[12, 15]]
+
+
+# Intervals of a circle of eight values, against sets
+
+
+ARCS = [(a, b) for a, b in itertools.product(range(8), repeat=2) if (b - a) % 8 < 7] + [(0, 7)]
+
+
+def values_of(bounds: Any) -> frozenset[int]:
+    """Return the values from 0 to 7 in an interval of a circle."""
+    first, last = np.asarray(bounds).ravel().astype(int).tolist()
+    return frozenset((first + i) % 8 for i in range((last - first) % 8 + 1))
+
+
+def size_of_smallest(values: frozenset[int]) -> int:
+    """Return how many values the smallest interval of the circle has that holds some."""
+    return min(len(values_of(arc)) for arc in ARCS if values_of(arc) >= values)
+
+
+def test_overlap_and_hull_on_a_circle_are_those_of_sets() -> None:
+    grid = grid_of(WIND)
+    for a, b in itertools.product(ARCS, repeat=2):
+        one, two = values_of(a), values_of(b)
+        assert intervals.overlaps(grid, box(a), box(b))[0] == pytest.approx(len(one & two) / len(one | two))
+        found = values_of(intervals.hull(grid, box(a), box(b)))
+        assert found >= one | two
+        assert len(found) == size_of_smallest(one | two)
+
+
+def test_specialized_and_covering_intervals_on_a_circle_are_those_of_sets() -> None:
+    grid = grid_of(WIND)
+    for arc, reading in itertools.product(ARCS, range(8)):
+        values, point = values_of(arc), np.array([float(reading)])
+        covering = values_of(intervals.covering(grid, box(arc), point))
+        assert covering >= values | {reading}
+        assert len(covering) == size_of_smallest(values | {reading})
+        if reading in values:
+            narrow = values_of(intervals.specialized(grid, box(arc), point))
+            assert reading in narrow
+            assert narrow <= values
+            assert len(narrow) <= (len(values) + 2) // 2
+
+
+@pytest.mark.parametrize("feature", [COURSE, WIND])
+def test_overlaps_are_shares(feature: Feature) -> None:
+    grid = grid_of(feature)
+    ends = [float(value) for value in np.linspace(feature.low, feature.high, 8).round()]
+    arcs = list(itertools.product(ends, ends))
+    for a, b in itertools.product(arcs, arcs):
+        assert 0 <= intervals.overlaps(grid, box(a), box(b))[0] <= 1
+    assert intervals.overlaps(grid, box((ends[0], ends[-1])), box((ends[0], ends[-1])))[0] == 1
 
 
 # Operators
@@ -193,7 +295,7 @@ def setting(**changes: Any) -> Setting:
 
 def made(name: str, plan: Plan, trace: Trace, **changes: Any) -> tuple[Any, int] | None:
     """Return the condition and the action that an operator makes."""
-    rule = BY_NAME[name](plan, trace, setting(**changes), KEY)
+    rule = new_rule(name, plan, trace, setting(**changes), KEY)
     return None if rule is None else (rule.bounds[0].tolist(), rule.action)
 
 
@@ -222,6 +324,11 @@ def test_generalize_widens_a_strong_rule_of_a_well_paid_episode() -> None:
     assert made("generalize", weak, trace_of(weak, [[(2, 1)]], [1.0]), general_level=1.0) is None
 
 
+def test_generalize_takes_rules_that_are_not_narrow() -> None:
+    plan = plan_of(((0, 7), 0, 0.1), ((2, 4), 1, 0.9))
+    assert made("generalize", plan, trace_of(plan, [[(4, 1)]], [1.0])) == ([2, 5], 1)
+
+
 def test_cover_extends_a_rule_that_was_active_by_a_partial_match() -> None:
     plan = plan_of(((2, 3), 0, 0.5), ((4, 5), 1, 0.5))
     assert made("cover", plan, trace_of(plan, [[(7, 1)], [(3, 0)]], [0.1, 0.9])) == ([4, 7], 1)
@@ -245,23 +352,36 @@ def test_merge_covers_two_strong_rules_that_overlap_and_agree() -> None:
     )
 
 
-@given(st.integers(0, 10**6))
-def test_mutation_and_creep_change_at_most_one_value(seed: int) -> None:
-    trace = trace_of(WALK, [[(1, 0)]], [1.0])
-    for name in ("mutation", "creep"):
-        rule = BY_NAME[name](WALK, trace, setting(), stream(seed, name))
-        assert isinstance(rule, Rule)
-        changes = [
-            len(set(own.ravel()) - set(rule.bounds.ravel())) + int(action != rule.action)
-            for own, action in zip(WALK.bounds, WALK.actions, strict=True)
-        ]
-        assert min(changes) <= 1
-        assert CELL.low <= rule.bounds[0, 0] <= rule.bounds[0, 1] <= CELL.high
+def changes_by(name: str, plan: Plan) -> list[tuple[float, ...]]:
+    """Return how far a blind operator moved both ends and the action of a plan's rule, for many seeds."""
+    rules = [new_rule(name, plan, None, setting(), stream(seed, name)) for seed in range(300)]
+    assert all(isinstance(rule, Rule) for rule in rules)
+    before = np.array([*plan.bounds[0, 0], plan.actions[0]])
+    after = [[*rule.bounds[0], rule.action] for rule in rules if rule is not None]
+    return [tuple(change) for change in (np.array(after) - before).tolist()]
+
+
+def test_mutation_changes_one_value_to_any_legal_one() -> None:
+    found = changes_by("mutation", plan_of(((3, 3), 1, 0.5)))  # an end beyond the other exchanges the two
+    ends = [(change, 0) if change < 0 else (0, change) for change in range(-3, 5)]
+    assert set(found) == {(*pair, 0) for pair in ends} | {(0, 0, -1), (0, 0, 1)}
+
+
+def test_creep_moves_one_end_by_one_step_and_never_the_action() -> None:
+    found = changes_by("creep", plan_of(((2, 5), 1, 0.5)))
+    assert set(found) == {(-1, 0, 0), (1, 0, 0), (0, -1, 0), (0, 1, 0)}
+    assert set(changes_by("creep", plan_of(((0, 6), 1, 0.5)))) == {
+        (0, 0, 0),
+        (1, 0, 0),
+        (0, -1, 0),
+        (0, 1, 0),
+    }
 
 
 def test_new_rules_know_what_their_origin_knows_and_are_young_and_the_origin_stays() -> None:
     trace = trace_of(WALK, [[(6, 1)]], [1.0])
-    grown = applied(WALK, ["specialize", "specialize"], trace, setting(), KEY)
+    grown, adding = applied(WALK, ["specialize", "specialize"], trace, setting(), KEY)
+    assert adding == ["specialize"]
     assert len(grown.actions) == 4  # the same rule is not added twice
     assert grown.take(slice(3)).known.tobytes() == WALK.known.tobytes()
     assert grown.known[3].tolist() == [0.5, 0.0, 0.5, 0.5, 0.0]
@@ -269,7 +389,7 @@ def test_new_rules_know_what_their_origin_knows_and_are_young_and_the_origin_sta
 
 def test_a_full_plan_loses_rules_at_random() -> None:
     trace = trace_of(WALK, [[(6, 1)]], [1.0])
-    assert len(applied(WALK, ["specialize"], trace, setting(most_rules=3), KEY).actions) == 3
+    assert len(applied(WALK, ["specialize"], trace, setting(most_rules=3), KEY)[0].actions) == 3
 
 
 @pytest.mark.parametrize("name", OPERATORS)

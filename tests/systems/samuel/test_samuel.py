@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ifthen import SAMUEL, DecisionList, ModelFileError, ParameterError, evaluate, frozen_lake, load
+from ifthen.systems.samuel.parameters import OPERATORS
 from tests.archives import with_array
 from tests.envs import task_of
 from tests.systems.contract import SMALL, meadow
@@ -40,6 +41,9 @@ def test_the_history_tells_of_plans() -> None:
     row = history.row(-1, named=True)
     assert {"best_fitness", "mean_fitness", "median_fitness", "baseline", "plan_length", "rules"} <= set(row)
     assert row["baseline"] < row["best_fitness"]
+    assert all(0 <= row[f"by_{name}"] <= 10 * 2 for name in OPERATORS)  # 10 plans, two draws each
+    assert row["by_mutation"] > 0
+    assert row["by_cover"] == 0  # a rule that matches everything is there
     assert row["mean_length"] >= 1
     per_plan = 3 * 4 + 8
     tests = (2 + 3 * 3) * 10  # the best two, and from then on the one handed out before

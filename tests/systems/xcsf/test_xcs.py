@@ -22,6 +22,8 @@ def test_what_is_left_to_the_task_is_filled_in() -> None:
     ("system", "task", "given", "message"),
     [
         (XCSF, "FrozenLake-4-0", {"gradient": True}, "gradient=True is for prediction='constant'"),
+        (XCS, "Woods1-bits", {"prediction": "rls"}, "prediction: .* 'constant'"),
+        (XCS, "Woods1-bits", {"eta": 0.3, "delta_rls": 1.0}, "delta_rls and eta would have no effect"),
         (XCS, "CartPole-v1", {"mutation": "niche"}, "is for integer features, and cart position"),
     ],
 )
@@ -37,7 +39,6 @@ def test_options_that_do_not_go_together_are_refused(
     [
         ("Woods1-bits", 1.6875, {}),
         ("Maze4-bits", 3.5, {"gradient": True, "selection": "tournament"}),
-        ("Woods1-bits", 1.6875, {"specify": True}),
     ],
 )
 def test_mazes_are_solved_to_the_published_optimum(name: str, optimum: float, given: dict[str, Any]) -> None:

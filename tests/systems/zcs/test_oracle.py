@@ -15,7 +15,7 @@ from ifthen.simulate.table_play import plan
 from ifthen.systems.learning import NEVER
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed
-from ifthen.systems.zcs.run import act, clip, match_set, settle
+from ifthen.systems.zcs.run import act, clip, is_too_low, match_set, settle
 from tests import naive
 from tests.naive_zcs import NaiveZCS, Rule, clipped, spun
 
@@ -148,3 +148,11 @@ def test_single_steps_are_the_oracles() -> None:
     assert sorted(np.flatnonzero(own.held)) == [
         r for r, rule in enumerate(oracle.rules) if any(rule is b for b in oracle.before)
     ]
+
+
+@pytest.mark.parametrize("least", [0.0, -1.0, -1 / 3])
+def test_rewards_that_are_too_low_are_the_oracles(least: float) -> None:
+    system = ZCS(maze("Woods1"), least_reward=least, **SMALL)
+    oracle, own = plain(system), system._learning(system.begin()[0])
+    for reward in (least, least - 1e-12, least - 1e-6, least + 1e-6, 5.0, -5.0):
+        assert is_too_low(reward, own) == oracle.is_too_low(reward)

@@ -90,14 +90,15 @@ def aged(plan: Plan, active: Mask, parameters: SAMUELParameters) -> Plan:
 def with_deletions(plan: Plan, grid: Grid, parameters: SAMUELParameters) -> Plan:
     """Return a plan without its old rules that are idle, weak, or contained in a rule at least as strong.
 
-    The strongest rule stays.
+    The strongest rule stays. No rule counts as weak where the greatest strength is 0 or less.
     """
     p, strengths, n = parameters, plan.strengths, len(plan.actions)
     assert p.most_rules is not None
     if not p.delete or n < p.delete_share * p.most_rules:
         return plan
     idle = plan.known[:, ACTIVITY] < p.delete_activity
-    weak = strengths < p.delete_strength * strengths.max()
+    greatest = strengths.max()
+    weak = (greatest > 0) & (strengths < p.delete_strength * greatest)
     drop = (plan.known[:, AGE] >= p.delete_age) & (idle | weak | contained(plan, grid))
     drop[np.argmax(strengths)] = False
     return plan.take(~drop)

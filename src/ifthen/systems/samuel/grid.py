@@ -1,12 +1,12 @@
 """Intervals in steps: the granularity of features, and intervals around a reading.
 
-SAMUEL's readings are cut into steps, and operators move the ends of intervals by steps. A step is 1, 2 or 5
-times a power of ten, as large as leaves a feature its granularity; the steps of integer features are whole.
-Here an interval is its first and its last step, both numbers of multiples of the step. A reading between two
-multiples takes both.
+SAMUEL cuts ranges into steps, and operators move the ends of intervals by steps. A step is 1, 2 or 5 times a
+power of ten: the largest one that cuts the range into at least `granularity` steps. Integer features have
+whole steps. Multiples of the step are numbered, and an interval is the number of its first one and of its
+last. The first and the last number of a range stand for its ends. A reading between two multiples takes both.
 
-A cyclic feature comes round: its intervals may begin near the top of the range and end near the bottom, and
-have then a lower end above the upper one.
+An interval of a cyclic feature may wrap: its lower end is then above its upper end. The two ends of a real
+cyclic range, such as 0° and 360°, are one place. An interval that begins or ends there holds both values.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ifthen.rules import box
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.arrays import Floats
+from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature
-
-DECIMALS = 12
-"""Multiples of a step are rounded to so many decimals behind the step's own size."""
 
 
 class Grid(NamedTuple):
@@ -59,10 +56,28 @@ class Grid(NamedTuple):
         at_ends = np.where(bounds >= self.highs[:, None], self.last[:, None], at_ends)
         return at_ends[..., 0], at_ends[..., 1]
 
+    def values(self, numbers: Floats) -> Floats:
+        """Return the values of steps `(…, features)`; those beyond the range are its ends.
+
+        A small step is one over a whole number. Dividing by that gives 0.3 where three times 0.1 does not.
+        """
+        small = self.steps < 1
+        shares = np.rint(1 / np.where(small, self.steps, 1.0))
+        multiples = np.where(small, numbers / shares, numbers * self.steps) + 0.0  # no -0.0
+        return np.clip(multiples, self.lows, self.highs)
+
     def reading(self, point: Floats) -> tuple[Floats, Floats]:
-        """Return the steps just below and just above readings `(…, features)`."""
-        below, above = np.floor(point / self.steps), np.ceil(point / self.steps)
+        """Return the steps just below and just above readings `(…, features)`, the same for a multiple."""
+        near, _ = self.cells(np.stack([point, point], axis=-1))
+        below, above = near - (self.values(near) > point), near + (self.values(near) < point)
         return np.clip(below, self.first, self.last), np.clip(above, self.first, self.last)
+
+    def rounded_outwards(self, bounds: Floats) -> Floats:
+        """Return intervals `(…, features, 2)`, the cyclic ones widened to steps where they are between."""
+        (first, above_first), (below_last, last) = self.reading(bounds[..., 0]), self.reading(bounds[..., 1])
+        between = np.isfinite(self.periods) & ((first < above_first) | (below_last < last))
+        round_trip = np.where(between & (bounds[..., 0] > bounds[..., 1]), self.periods, 0.0)
+        return np.where(between[..., None], self.bounds(first, last + round_trip), bounds)
 
     def distance(self, start: Floats, end: Floats) -> Floats:
         """Return the steps from `start` up to `end`; below 0 where a linear `end` comes first."""
@@ -81,14 +96,13 @@ class Grid(NamedTuple):
 
     def bounds(self, first: Floats, last: Floats) -> Floats:
         """Return intervals between steps as `(…, features, 2)`, cut to the range or wrapped."""
-        cyclic, whole = np.isfinite(self.periods), last - first >= self.last - self.first
-        ends = []
-        for numbers, end in ((first, self.first), (last, self.last)):
-            wrapped = self.first + np.mod(numbers - self.first, np.where(cyclic, self.periods, 1.0))
-            inside = np.where(cyclic, wrapped, np.clip(numbers, self.first, self.last))
-            values = np.round(np.where(whole, end, inside) * self.steps, DECIMALS) + 0.0
-            ends.append(np.clip(values, self.lows, self.highs))
-        return np.stack(ends, axis=-1)
+        cyclic = np.isfinite(self.periods)
+        whole = cyclic & (last - first >= self.last - self.first)
+        round_trip = np.where(cyclic, self.periods, 1.0)
+        begin = np.where(cyclic, self.last - np.mod(self.last - first, round_trip), first)
+        end = np.where(cyclic, self.first + np.mod(last - self.first, round_trip), last)
+        ends = np.where(whole, self.first, begin), np.where(whole, self.last, end)
+        return np.stack([self.values(numbers) for numbers in ends], axis=-1)
 
 
 def step_of(feature: Feature, granularity: int) -> float:
@@ -100,11 +114,6 @@ def step_of(feature: Feature, granularity: int) -> float:
     power = 10.0 ** math.floor(math.log10(most))
     step = max(power * factor for factor in (1, 2, 5) if factor == 1 or power * factor <= most * (1 + 1e-9))
     return max(1.0, step) if feature.is_integer else step
-
-
-def inside(bounds: Floats, points: Floats) -> Mask:
-    """Return which conditions `(rules, features, 2)` hold at each point: `(n, rules, features)`."""
-    return box.inside(bounds, points[:, None, :])
 
 
 def specialized(grid: Grid, bounds: Floats, point: Floats) -> Floats:
@@ -122,8 +131,9 @@ def specialized(grid: Grid, bounds: Floats, point: Floats) -> Floats:
 
 def generalized(grid: Grid, bounds: Floats, point: Floats, level: float) -> Floats:
     """Return intervals `(features, 2)` that reach at least `level` quarters of the range to either side."""
-    (first, last), (below, above) = grid.cells(bounds), grid.reading(point)
-    left, right = grid.distance(first, below), grid.distance(above, last)
+    (first, _), (below, above) = grid.cells(bounds), grid.reading(point)
+    left = grid.distance(first, below)
+    right = grid.widths(bounds) - left - (above - below)
     least = np.ceil(level * (grid.last - grid.first) / 4)
     return grid.bounds(below - np.maximum(left, least), above + np.maximum(right, least))
 
@@ -132,8 +142,8 @@ def covering(grid: Grid, bounds: Floats, point: Floats) -> Floats:
     """Return intervals `(features, 2)`, those that leave a reading out extended to it at their nearer end."""
     (first, last), (below, above) = grid.cells(bounds), grid.reading(point)
     width, down, up = grid.widths(bounds), grid.distance(below, first), grid.distance(last, above)
-    outside = ~inside(bounds[None], point[None])[0, 0]
-    at_start = outside & (down > 0) & ((up <= 0) | (down <= up))
+    outside = ~inside(bounds, point)
+    at_start = outside & np.where(np.isfinite(grid.periods), down <= up, down > 0)
     left, right = np.where(at_start, down, 0), np.where(outside & ~at_start, np.maximum(up, 0), 0)
     return np.where(outside[:, None], grid.bounds(first - left, first + width + right), bounds)
 
@@ -156,8 +166,9 @@ def overlaps(grid: Grid, a: Floats, b: Floats) -> Floats:
     def common(start: Floats) -> Floats:
         return np.asarray(np.maximum(0, np.minimum(wide_a, start + wide_b) - np.maximum(0, start) + 1))
 
-    both = common(offset) + common(offset - grid.periods)
-    return np.asarray(both / (wide_a + wide_b + 2 - both))
+    steps_a, steps_b = np.minimum(wide_a + 1, grid.periods), np.minimum(wide_b + 1, grid.periods)
+    both = np.minimum(common(offset) + common(offset - grid.periods), np.minimum(steps_a, steps_b))
+    return np.asarray(both / (steps_a + steps_b - both))
 
 
 def hull(grid: Grid, a: Floats, b: Floats) -> Floats:

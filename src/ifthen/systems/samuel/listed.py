@@ -48,7 +48,7 @@ def list_of(plan: Plan, task: Task) -> DecisionList:
 
 
 def widened(bounds: Floats, whole: Floats, left_out: int) -> Floats:
-    """Return each rule with each choice of so many conditions left out: `(rules, choices, features, 2)`."""
+    """Return each rule with every choice of `left_out` conditions opened: `(rules, choices, features, 2)`."""
     choices = [list(some) for some in itertools.combinations(range(len(whole)), left_out)]
     boxes = np.repeat(bounds[:, None], len(choices), axis=1)
     for number, some in enumerate(choices):
@@ -60,11 +60,12 @@ def shown_rules(
     bounds: Floats, actions: NDArray[np.int32], whole: Floats
 ) -> tuple[Floats, NDArray[np.int32]]:
     """Return the rules of a list without those that lie in an earlier one: they never decide."""
-    inside = np.ones((len(bounds), len(bounds)), dtype=np.bool_)  # of the first rule's box, the second one's
+    inside = np.ones((len(bounds), len(bounds)), dtype=np.bool_)  # [i, j]: box j lies in box i
     for d, (low, high) in enumerate(whole):
         first, last = bounds[:, d, 0], bounds[:, d, 1]
         wraps, all_of_it = first > last, (first <= low) & (last >= high)
-        within = (first[:, None] <= first) & (last[:, None] >= last)
-        inside &= all_of_it[:, None] | (within & (wraps[:, None] | ~wraps))
+        begins, ends = first[:, None] <= first, last[:, None] >= last
+        in_a_part = wraps[:, None] & ~wraps & (begins | ends)
+        inside &= all_of_it[:, None] | (begins & ends & (wraps[:, None] | ~wraps)) | in_a_part
     hidden = np.triu(inside, 1).any(axis=0)
     return bounds[~hidden], actions[~hidden]

@@ -4,19 +4,20 @@ SPECIALIZE, GENERALIZE, COVER and AVOID are Lamarckian: they change rules by wha
 before selection, and what they make is inherited. Each operator gives one new rule, or None where there is
 nothing for it to do; the rule it was made from stays. A new rule begins with what its origin has learnt.
 
-How far the guide leaves a choice, ours is said at the operator and in `docs/family.md`.
+Where the guide leaves a choice, the operator's docstring and `docs/family.md` say what was chosen here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.rules.box import inside
 from ifthen.systems.samuel import grid as intervals
 from ifthen.systems.samuel.grid import Grid
 from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
@@ -44,7 +45,7 @@ class Trace(NamedTuple):
         """Return the trace of a plan, from `(episodes, trace, features)`, `(episodes, trace)` and payoffs."""
         numbers, places = np.nonzero(taken >= 0)
         points, actions = readings[numbers, places], taken[numbers, places]
-        scores = intervals.inside(plan.bounds, points).sum(axis=2)
+        scores = inside(plan.bounds, points[:, None]).sum(axis=2)
         chosen = (scores == scores.max(axis=1, keepdims=True)) & (plan.actions == actions[:, None])
         full = chosen & (scores == plan.bounds.shape[1])
         return cls(points, actions, numbers, payoffs, full, chosen & ~full)
@@ -86,13 +87,6 @@ class Setting(NamedTuple):
     parameters: SAMUELParameters
 
 
-class Operator(Protocol):
-    """An operator; a trace is there for those that look at one."""
-
-    def __call__(self, plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
-        """Return a new rule, drawn by the stream `key`."""
-
-
 def specialize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
     """Narrow a general rule around a reading of a well-paid episode, the best-paid one first.
 
@@ -117,9 +111,7 @@ def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Ru
     Strong means at least the mean strength of the plan (our choice).
     """
     strong = plan.strengths >= plan.strengths.mean()
-    least = setting.parameters.general_level / 2
-    narrow = (setting.grid.shares(plan.bounds) < least).any(axis=1)
-    event = trace.event(trace.full & strong & narrow, -trace.payoffs, key)
+    event = trace.event(trace.full & strong, -trace.payoffs, key)
     if event is None:
         return None
     step, rule = event
@@ -155,7 +147,7 @@ def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | 
     return Rule(plan.bounds[rule], int(action), plan.known[rule])
 
 
-def merge(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+def merge(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
     """Cover two strong rules with the same action, whose conditions overlap much on average, by one."""
     p = setting.parameters
     strong = np.flatnonzero(plan.strengths >= p.merge_strength * plan.strengths.mean())
@@ -172,7 +164,7 @@ def merge(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | 
     return Rule(box, int(plan.actions[a]), (plan.known[a] + plan.known[b]) / 2)
 
 
-def mutation(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+def mutation(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
     """Set one value of a rule, an end of an interval or the action, to any that is legal."""
     rule, features = below(key, 0, len(plan.actions)), plan.bounds.shape[1]
     value = below(key, 1, 2 * features + 1)
@@ -195,7 +187,7 @@ def mutated(grid: Grid, box: Floats, value: int, u: float) -> Floats:
     return found
 
 
-def creep(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
+def creep(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
     """Move one end of one interval a step: outwards or inwards, with equal odds."""
     rule, d = below(key, 0, len(plan.actions)), below(key, 1, plan.bounds.shape[1])
     end, way = below(key, 2, 2), 1 - 2 * below(key, 3, 2)
@@ -203,17 +195,29 @@ def creep(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | 
     return Rule(box, int(plan.actions[rule]), plan.known[rule])
 
 
-BY_NAME: Mapping[str, Operator] = {
-    "mutation": mutation,
-    "creep": creep,
+FROM_PLAY: Mapping[str, Callable[[Plan, Trace, Setting, np.uint64], Rule | None]] = {
     "specialize": specialize,
     "generalize": generalize,
     "cover": cover,
     "avoid": avoid,
+}
+"""The operators that look at what was played."""
+FROM_RULES: Mapping[str, Callable[[Plan, Setting, np.uint64], Rule | None]] = {
+    "mutation": mutation,
+    "creep": creep,
     "merge": merge,
 }
+"""The operators that look at the plan only."""
 BLIND = ("mutation", "creep")
-"""The operators that look at nothing that was played: they come before the first episodes."""
+"""The operators that come before the first episodes: they do not even look at strengths."""
+
+
+def new_rule(name: str, plan: Plan, trace: Trace | None, setting: Setting, key: np.uint64) -> Rule | None:
+    """Return the rule that an operator makes, drawn by the stream `key`; it needs no trace if it is blind."""
+    if name in FROM_RULES:
+        return FROM_RULES[name](plan, setting, key)
+    assert trace is not None
+    return FROM_PLAY[name](plan, trace, setting, key)
 
 
 def drawn_operators(parameters: SAMUELParameters, key: np.uint64) -> list[str]:
@@ -226,19 +230,23 @@ def drawn_operators(parameters: SAMUELParameters, key: np.uint64) -> list[str]:
     return [OPERATORS[min(draw, len(OPERATORS) - 1)] for draw in draws.tolist()]
 
 
-def applied(plan: Plan, names: list[str], trace: Trace, setting: Setting, key: np.uint64) -> Plan:
-    """Return a plan with the rules that operators add. A rule that is there already is not added again.
+def applied(
+    plan: Plan, names: list[str], trace: Trace | None, setting: Setting, key: np.uint64
+) -> tuple[Plan, list[str]]:
+    """Return a plan with the rules that operators add, and the names of the operators that added one.
 
-    All of them look at the plan as it was played. Where it is full, rules drawn at random go.
+    A rule that is there already is not added again. All operators look at the plan as it was played. Where it
+    is full, rules drawn at random go.
     """
-    grown = plan
+    grown, adding = plan, []
     for number, name in enumerate(names):
-        rule = BY_NAME[name](plan, trace, setting, np.uint64(fold(key, number)))
+        rule = new_rule(name, plan, trace, setting, np.uint64(fold(key, number)))
         if rule is not None and not grown.has(rule.bounds, rule.action):
             grown = grown.joined(as_plan(rule))
+            adding.append(name)
     most = setting.parameters.most_rules
     assert most is not None
-    return shrunk(grown, most, np.uint64(fold(key, len(names))))
+    return shrunk(grown, most, np.uint64(fold(key, len(names)))), adding
 
 
 def as_plan(rule: Rule) -> Plan:
@@ -250,6 +258,6 @@ def as_plan(rule: Rule) -> Plan:
 
 
 def shrunk(plan: Plan, most: int, key: np.uint64) -> Plan:
-    """Return a plan with at most so many rules: those drawn at random are left out."""
+    """Return a plan with at most `most` rules; which ones stay is drawn at random."""
     n = len(plan.actions)
     return plan if n <= most else plan.take(np.sort(np.argsort(uniforms(key, n))[:most]))

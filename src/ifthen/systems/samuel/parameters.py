@@ -128,7 +128,9 @@ class SAMUELParameters(Parameters):
     activity_gain: float = above(
         0.5, 0, 1, "How far activity moves to 1 in a generation in which the rule is active."
     )
-    activity_decay: float = between(0.8, 0, 1, "What is left of activity after a generation without.")
+    activity_decay: float = between(
+        0.8, 0, 1, "What is left of activity after a generation in which the rule is not active."
+    )
     granularity: int = between(
         20,
         2,

@@ -15,6 +15,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import MEAN, MIDDLE, STRENGTH, VARIANCE
+from ifthen.systems.samuel.grid import Grid
 from ifthen.tasks.task import Task
 
 ACTIVITY, AGE, COLUMNS = 3, 4, 5
@@ -157,10 +158,11 @@ def put_strengths(learnt: Floats, caution: float) -> None:
     learnt[..., STRENGTH] = learnt[..., MEAN] - caution * np.sqrt(learnt[..., VARIANCE])
 
 
-def first_plan(task: Task, mean: float, start: RuleSet | None) -> Plan:
+def first_plan(task: Task, grid: Grid, mean: float, start: RuleSet | None) -> Plan:
     """Return the plan to begin with: rules that match everything, one per action, after those of `start`.
 
-    The rules of a decision list begin with means that give them its order.
+    The rules of a decision list begin with means that give them its order. Their cyclic intervals are widened
+    to steps, because operators count the steps between an interval's ends and a reading in it.
     """
     lows, highs = lows_and_highs(task.features)
     whole = np.stack([lows, highs], axis=1).astype(np.float64)
@@ -168,7 +170,7 @@ def first_plan(task: Task, mean: float, start: RuleSet | None) -> Plan:
     actions, means = np.arange(task.n_actions, dtype=np.int32), np.full(task.n_actions, mean)
     if start is not None:
         own = 1.0 - np.arange(len(start)) / (UPPER_HALF * len(start))
-        bounds = np.concatenate([start.bounds.astype(np.float64), bounds])
+        bounds = np.concatenate([grid.rounded_outwards(start.bounds.astype(np.float64)), bounds])
         actions, means = np.concatenate([start.actions, actions]), np.concatenate([own, means])
     known = np.zeros((len(actions), COLUMNS))
     known[:, MEAN], known[:, STRENGTH] = means, means

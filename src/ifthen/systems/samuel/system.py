@@ -8,6 +8,7 @@ out.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ from ifthen.systems.samuel.breeding import (
 from ifthen.systems.samuel.grid import Grid
 from ifthen.systems.samuel.listed import list_of
 from ifthen.systems.samuel.operators import BLIND, Setting, Trace, applied, drawn_operators
-from ifthen.systems.samuel.parameters import SAMUELParameters
+from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
 from ifthen.systems.samuel.plans import (
     COLUMNS,
     Arrays,
@@ -122,7 +123,7 @@ class SAMUEL(System):
     def begin(self) -> tuple[Population, Record]:
         """Return a population of first plans, all alike, after their first operators and episodes."""
         p = self.parameters
-        plans = [first_plan(self.task, p.first_mean, self.start)] * p.pop_size
+        plans = [first_plan(self.task, self.setting.grid, p.first_mean, self.start)] * p.pop_size
         return Generation(self, 0, plans, None, Payoffs()).played(None, None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
@@ -217,8 +218,9 @@ class Generation:
         self.system, self.epoch, self.parameters = system, epoch, system.parameters
         self.handed_out, self.payoffs = handed_out, payoffs
         self.episodes, self.steps = 0, 0
+        self.adding: Counter[str] = Counter()
         self.names = [drawn_operators(self.parameters, self.key("operators", i)) for i in range(len(plans))]
-        self.plans = self.with_new_rules(plans, True, None)
+        self.plans = self.with_new_rules(plans, None)
 
     def key(self, purpose: str, *numbers: int) -> np.uint64:
         """Return a stream of this generation."""
@@ -228,7 +230,7 @@ class Generation:
         """Play all phases; return the population and the history's row."""
         p = self.parameters
         first = self.play("pre", p.pre_episodes, learns=True)
-        self.plans = self.with_new_rules(self.plans, False, first)
+        self.plans = self.with_new_rules(self.plans, first)
         later = [self.play("post", p.post_episodes, learns=True)]
         later.append(self.play("cluster", p.cluster_episodes))
         self.keep_together(later[-1])
@@ -285,25 +287,24 @@ class Generation:
         self.steps += int(played.steps.sum())
         return played
 
-    def with_new_rules(self, plans: list[Plan], blind: bool, played: Bids | None) -> list[Plan]:
-        """Return plans with the rules of the operators drawn: the blind ones, or those that look at play."""
+    def with_new_rules(self, plans: list[Plan], played: Bids | None) -> list[Plan]:
+        """Return plans with the rules of the operators drawn: of the blind ones where nothing was played."""
         grown = []
         for i, plan in enumerate(plans):
-            names = [name for name in self.names[i] if (name in BLIND) == blind]
-            key = self.key("blind" if blind else "lamarck", i)
+            names = [name for name in self.names[i] if (name in BLIND) == (played is None)]
+            key = self.key("blind" if played is None else "lamarck", i)
             if names:
-                grown.append(applied(plan, names, self.trace(plan, i, played), self.system.setting, key))
+                trace = None if played is None else self.trace(plan, i, played)
+                with_more, adding = applied(plan, names, trace, self.system.setting, key)
+                self.adding.update(adding)
+                grown.append(with_more)
             else:
                 grown.append(plan)
         return grown
 
-    def trace(self, plan: Plan, i: int, played: Bids | None) -> Trace:
-        """Return what plan number i did; nothing where it has not played yet."""
-        features = self.system.task.features
-        if played is None:
-            nothing = np.zeros((0, 0), dtype=np.int64)
-            return Trace.of(plan, np.zeros((0, 0, len(features))), nothing, np.zeros(0))
-        readings = np.clip(played.readings[i], *lows_and_highs(features))
+    def trace(self, plan: Plan, i: int, played: Bids) -> Trace:
+        """Return what plan number i did."""
+        readings = np.clip(played.readings[i], *lows_and_highs(self.system.task.features))
         return Trace.of(plan, readings, played.taken[i], self.payoffs.scaled(played.payoffs[i]))
 
     def keep_together(self, played: Bids) -> None:
@@ -331,7 +332,7 @@ class Generation:
         return rivals[int(played.payoffs.mean(axis=1).argmax())]
 
     def row(self, values: Floats, baseline: float, before: Record | None) -> Record:
-        """Return the history's row."""
+        """Return the history's row; `by_creep` is the number of rules that CREEP added, and so on."""
         system, n = self.system, len(values)
         assert self.handed_out is not None
         rules = list_of(self.handed_out, system.task)
@@ -348,6 +349,7 @@ class Generation:
             "mean_length": float(np.mean([len(plan.actions) for plan in self.plans])),
             "plan_length": len(self.handed_out.actions),
             "rules": len(rules),
+            **{f"by_{name}": self.adding[name] for name in OPERATORS},
             "episodes": int(so_far["episodes"]) + self.episodes,
             "steps": int(so_far["steps"]) + self.steps,
             "ga_invocations": int(so_far["ga_invocations"]) + n // 2,

@@ -16,7 +16,8 @@ two values is one value, so that over bits conditions are the paper's strings of
 
 Rewards must not be negative here, as strengths are shares of a roulette wheel. Where a task's least reward is
 −c, every reward is raised by c, and the last one of an episode by γc/(1 − γ) besides, as if c went on for
-ever: that changes no policy's rank.
+ever: that changes no policy's rank. The least reward of an environment follows from its floor, or is given by
+`least_reward`; a lower one is an error.
 
 Random numbers come from `key` by position: problem e begins where the stream fold(key, 0) says at e, and step
 t uses the stream fold(fold(key, 1), t): positions 0 and 1 choose the rule and whether the GA runs, 2 is the

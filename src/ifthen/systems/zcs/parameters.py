@@ -32,4 +32,11 @@ class ZCSParameters(Parameters):
     reward_scale: float | None = above(
         None, 0, 1e12, "Factor of rewards; where not given, one that makes the largest of a table 1000."
     )
+    least_reward: float = between(
+        0.0,
+        -1e12,
+        0,
+        "A number that no reward is below, for environments whose least reward is not known; see "
+        "docs/family.md.",
+    )
     problems_per_epoch: int = between(50, 1, 1_000_000, "Problems (episodes) that make an epoch.")

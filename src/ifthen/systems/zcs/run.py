@@ -15,6 +15,9 @@ from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.population import EPISODES, LEAST, STEPS, TIME, Learning
 from ifthen.tasks.table import Dynamics
 
+ROUNDING = 1e-9
+"""How far a reward may be below the least one that is known, as a share of it."""
+
 
 @lean_kernel
 def clip(own: Learning) -> None:
@@ -77,6 +80,12 @@ def act(key: np.uint64, own: Learning) -> int:
 
 
 @lean_kernel
+def is_too_low(reward: float, own: Learning) -> bool:
+    """Return whether a reward stays negative when it is raised; a floor gives the least one with an error."""
+    return reward + own.settings.raised < -ROUNDING * max(1.0, own.settings.raised)
+
+
+@lean_kernel
 def settle(key: np.uint64, reward: float, terminated: bool, over: bool, own: Learning) -> None:
     """End a step: reward the action set, forget it where the problem is over, and let the GA search."""
     settings, size = own.settings, 0
@@ -131,7 +140,8 @@ def run_twin(
     """Learn in a twin up to a total of steps or problems; the last problem is finished.
 
     `state` is memory for the twin's state, `(1, state size)`, and `reward` for the reward, `(1,)`.
-    Returns −1, or the number of the start that led to an observation or a reward that is not finite.
+    Returns −1, or the number of the start that led to an observation or a reward that is not finite, or to a
+    reward that is too low.
     """
     clock, seen = own.clock, own.seen
     while clock[EPISODES] < episodes and clock[STEPS] < steps:
@@ -145,6 +155,8 @@ def run_twin(
             a = act(key, own)
             terminated = step_twin(address, state, 0, a, seen, reward)
             if not (is_finite(seen, 0) and math.isfinite(reward[0])):
+                return e
+            if is_too_low(reward[0], own):
                 return e
             over = terminated or clock[TIME] >= begin.t_max
             settle(key, reward[0], terminated, over, own)

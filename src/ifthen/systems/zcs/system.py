@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ifthen.errors import ModelFileError, TaskError
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.randomness import below, fold, stream
 from ifthen.rules.feature import bounds_type, lows_and_highs
 from ifthen.rules.strength_sum import StrengthSumRules
@@ -40,7 +40,7 @@ from ifthen.systems.zcs.population import (
     Settings,
     packed,
 )
-from ifthen.systems.zcs.run import act, clip, run_table, run_twin, settle
+from ifthen.systems.zcs.run import act, clip, is_too_low, run_table, run_twin, settle
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -73,6 +73,16 @@ class ZCS(System):
 
         def __init__(self, task: Any, **keywords: Unpack[ZCSKeywords]) -> None: ...
 
+    def fill_parameters(self, parameters: Any) -> ZCSParameters:
+        """Raise where the GA would have to run more than once in a step."""
+        p: ZCSParameters = parameters
+        if p.rho_counts == "calls" and p.rho > 1:
+            raise ParameterError(
+                "the GA runs at most once in a step: with rho_counts='calls' rho must be at most 1, not "
+                f"{p.rho:g}."
+            )
+        return p
+
     @property
     def default_epochs(self) -> int:
         """As many as make the 10,000 problems of the published curves."""
@@ -88,7 +98,8 @@ class ZCS(System):
 
     @cached_property
     def _settings(self) -> Settings:
-        p, (least, largest) = self.parameters, self.task.reward_range
+        p, (known, largest) = self.parameters, self.task.reward_range
+        least = min(known, p.least_reward)
         per_call = 2.0 if p.rho_counts == "rules" else 1.0
         scale = USUAL_REWARD / max(largest - least, 1e-9) if p.reward_scale is None else p.reward_scale
         rates = p.p_any, p.beta, p.gamma, p.tau, p.chi, p.mu, p.rho / per_call, p.phi
@@ -165,7 +176,17 @@ class ZCS(System):
         begin = twins.starts(pool)
         strange = run_twin(self._key, steps, episodes, twins.twin.step, begin, state, reward, own)
         if strange >= 0:
+            self._check_reward(float(reward[0]), own)
             twins.refuse_number(own.seen, float(reward[0]), int(own.clock[TIME]), int(pool[strange]))
+
+    def _check_reward(self, reward: float, own: Learning) -> None:
+        """Raise for a finite reward that is less than the least one known, which strengths cannot hold."""
+        if math.isfinite(reward) and is_too_low(reward, own):
+            raise TaskError(
+                f"{self.task.name} pays {reward:g} in a step, less than the least reward that is known "
+                f"({0.0 - own.settings.raised:g}). Strengths cannot be negative: give "
+                f"least_reward={reward:g}, or the least reward that a step can have."
+            )
 
     @cached_property
     def _lane(self) -> Lane:
@@ -189,6 +210,7 @@ class ZCS(System):
             seen[0], number, terminated, truncated, _ = self._lane.step(action)
             if not math.isfinite(seen.sum() + number):
                 simulator.refuse_number(seen, number, int(own.clock[TIME]), seed)
+            self._check_reward(number, own)
             over = bool(terminated or truncated or own.clock[TIME] >= self.task.t_max)
             settle(key, number, bool(terminated), over, own)
 
