@@ -260,6 +260,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "clip": naive_zcs.clipped,
         "match_set": NaiveZCS.matching,
         "act": NaiveZCS.act,
+        "is_too_low": NaiveZCS.is_too_low,
         "settle": NaiveZCS.settle,
         "run_table": NaiveZCS.run,
         "run_twin": NaiveZCS.run,
