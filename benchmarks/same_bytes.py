@@ -55,7 +55,7 @@ class Job(NamedTuple):
 # The longest come first, so that no process waits for one at the end.
 AS_LIST = ("--list", "--effort", "normal")
 JOBS = (
-    Job("pplx-lunar", "LunarLander-v3", 6),
+    Job("pplx-lunar", "LunarLander-v3", 4),
     Job("blackjack", "Blackjack-v1", 5, "PPL-DL"),
     Job("acrobot", "Acrobot-v1", 2, "PPL-DL"),
     Job("cart-pole", "CartPole-v1", 0, "PPL-DL"),
