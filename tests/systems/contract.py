@@ -24,6 +24,8 @@ SMALL: dict[str, dict[str, Any]] = {
     | {"fitness_episodes": 8, "retest_episodes": 10},
     "ZCS": {"pop_limit": 60, "problems_per_epoch": 10, "rho": 1.0, "mu": 0.05},
 }
+IN_ENVIRONMENTS: dict[str, dict[str, Any]] = {"ZCS": {"least_reward": -50.0}}
+"""What a system must be told of environments, whose rewards nobody knows."""
 OTHER: dict[str, dict[str, Any]] = {
     "PPL-DL": {"p_mut": 0.5},
     "PPL-ST": {"p_mut": 0.5},
@@ -48,7 +50,8 @@ def make(name: str, *, seed: int = 7, threads: int = 1, task: Any = None, **para
     if name not in SMALL:
         pytest.fail(f"give {name} small parameters in SMALL of {Path(__file__).name}")
     where = meadow() if task is None else task
-    return SYSTEMS[name](where, seed=seed, threads=threads, **{**SMALL[name], **parameters})
+    own = SMALL[name] | (IN_ENVIRONMENTS.get(name, {}) if not isinstance(where, TabularTask) else {})
+    return SYSTEMS[name](where, seed=seed, threads=threads, **{**own, **parameters})
 
 
 def table_of(system: System) -> TabularTask:
