@@ -23,7 +23,7 @@ test: lint  ## all checks and tests
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
 
-strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: about two hours
+strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: about an hour
 	$(STRANGERS)/bin/python benchmarks/strangers/run.py --write docs/strangers.md
 
 fuzz: $(VENV)/installed  ## 5,000 damaged and hostile files of each kind: nothing but clear errors may come of them
@@ -34,14 +34,27 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-pictures: demo $(VENV)/installed-dev  ## the pictures in the README and the documents
-	$(BIN)/ifthen show runs/demo/model.zip --png docs/images/policy.png
-	$(BIN)/ifthen explain runs/demo/model.zip --ladder --out runs/demo-explained
-	$(BIN)/ifthen prune runs/demo --ladder --plot docs/images/ladder.png
-	$(BIN)/python docs/screenshot.py runs/demo-explained/explain.html docs/images/explain-page.png
-	$(BIN)/ifthen train PPL-DL CartPole-v1 --epochs 60 --seed 0 --out runs/pole --overwrite
-	$(BIN)/ifthen explain runs/pole --out runs/pole-explained
-	$(BIN)/python docs/screenshot.py runs/pole-explained/explain.html docs/images/explain-environment.png
+# In a folder of its own, so that no run of yours is replaced and the paths in the pictures are those of the documents.
+PICTURES := runs/pictures
+INSIDE := cd $(PICTURES) && $(CURDIR)/$(BIN)
+SHOWN := $(CURDIR)/docs/images
+
+pictures: $(VENV)/installed-dev  ## the pictures of runs in the README and the documents: about five minutes
+	rm -rf $(PICTURES) && mkdir -p $(PICTURES)
+	$(INSIDE)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo
+	$(INSIDE)/ifthen explain runs/demo --out demo
+	$(INSIDE)/python $(CURDIR)/docs/screenshot.py demo/explain.html $(SHOWN)/explain-page.png
+	$(INSIDE)/ifthen train PPL-DL CartPole-v1 --epochs 60 --seed 0 --out runs/pole
+	$(INSIDE)/ifthen explain runs/pole --out pole
+	$(INSIDE)/python $(CURDIR)/docs/screenshot.py pole/explain.html $(SHOWN)/explain-environment.png
+	$(INSIDE)/ifthen train PPL-ST FrozenLake-8-0.3 --seed 0 --out runs/lake
+	$(INSIDE)/ifthen front runs/lake --plot $(SHOWN)/front-lake.png
+	$(INSIDE)/ifthen train PPL-X MountainCar-v0 --seed 0 --out runs/car
+	$(INSIDE)/ifthen explain runs/car --out car
+	$(INSIDE)/python $(CURDIR)/docs/screenshot.py car/explain.html $(SHOWN)/front.png --front
+	$(INSIDE)/ifthen train PPL-X CartPole-v1 --seed 0 --out runs/pole --overwrite
+	-$(INSIDE)/ifthen stress runs/pole --require "performance>=475" --out stressed
+	cp $(PICTURES)/stressed/stress.png $(SHOWN)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "ifthen needs Python 3.11 or later: make PYTHON=python3.11 …")'

@@ -11,6 +11,7 @@ Property tests have no deadline (compilation is slow), few examples, the same on
 
 from __future__ import annotations
 
+import _posixsubprocess
 import os
 import subprocess
 from collections.abc import Callable, Iterator
@@ -31,12 +32,26 @@ settings.load_profile(os.environ.get("IFTHEN_TEST_PROFILE", "same"))
 
 # Names whose use makes a test slow, by what they do.
 STARTERS = {
-    "subprocess": {"subprocess", "start_command"},
+    "subprocess": {
+        "subprocess",
+        "start_command",
+        "multiprocessing",
+        "WorkerSimulator",
+        "ProcessPoolExecutor",
+        "get_reusable_executor",
+    },
     "browser": {"opened", "sync_playwright"},
     "study": {"run_study", "run_trial"},
 }
-# `ifthen("study", "run", …)` runs a study in the test's own process.
-STUDY_COMMAND = {"study", "run"}
+# Every way to start a process ends in one of these; loky and multiprocessing do not go through `subprocess`.
+WAYS_TO_START: list[tuple[Any, str]] = [
+    (subprocess, "Popen"),
+    (_posixsubprocess, "fork_exec"),
+    (os, "fork"),
+    (os, "posix_spawn"),
+]
+# `ifthen("study", "run", …)` runs a study in the test's own process, and so does a training of several seeds.
+STUDY_COMMANDS = ({"study", "run"}, {"train", "--seeds"})
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:
@@ -45,6 +60,15 @@ def codes_of(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from codes_of(constant)
+
+
+def texts_in(constants: tuple[Any, ...]) -> Iterator[str]:
+    """Yield the texts among constants, also those in tuples."""
+    for constant in constants:
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple):
+            yield from texts_in(constant)
 
 
 def plain(function: Any) -> FunctionType | None:
@@ -70,9 +94,9 @@ def starts(functions: list[Callable[..., Any]]) -> set[str]:
         seen.add(function)
         codes = list(codes_of(function.__code__))
         names = {name for code in codes for name in code.co_names}
-        texts = {text for code in codes for text in code.co_consts if isinstance(text, str)}
+        texts = {text for code in codes for text in texts_in(code.co_consts)}
         found |= {kind for kind, starters in STARTERS.items() if starters & names}
-        found |= {"study"} if texts >= STUDY_COMMAND else set()
+        found |= {"study"} if any(texts >= command for command in STUDY_COMMANDS) else set()
         used = [function.__globals__.get(name) for name in names]
         pending += [plain(each) for each in used if callable(each) and not isinstance(each, type)]
     return found
@@ -97,7 +121,8 @@ def no_process_in_the_quick_tier(request: pytest.FixtureRequest) -> Iterator[Non
     """Fail a test of the quick tier that starts a process."""
     with pytest.MonkeyPatch.context() as patch:
         if request.config.getoption("markexpr") == "not slow":
-            patch.setattr(subprocess, "Popen", _refuse)
+            for module, name in WAYS_TO_START:
+                patch.setattr(module, name, _refuse)
         yield
 
 
@@ -106,10 +131,14 @@ def _refuse(*arguments: Any, **named: Any) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def few_changes() -> Iterator[None]:
-    """Let PPL-X fit lists with fewer changes than usual, which take most of the time of small plans."""
+def few_changes() -> Iterator[int]:
+    """Let PPL-X fit lists with fewer changes than usual, which take most of the time of small plans.
+
+    Gives the usual number, for the test that learns with it.
+    """
     from ifthen.systems.pplx import distil
 
+    usual = distil.CHANGES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distil, "CHANGES", 1000)
-        yield
+        yield usual

@@ -274,7 +274,7 @@ def deciders(rules: list[FitRule], rows: Matrix) -> list[int]:
     return [next(r for r, (tests, _) in enumerate(rules) if holds(tests, row)) for row in rows]
 
 
-def given_away(rules: list[FitRule], rows: Matrix, costs: Matrix) -> float:
+def total_cost(rules: list[FitRule], rows: Matrix, costs: Matrix) -> float:
     """The cost of the first rule that holds, at all points together."""
     total = 0.0
     for i, r in enumerate(deciders(rules, rows)):
@@ -397,11 +397,12 @@ def fitted_rules(
     costs: Matrix,
     ground: Any,
     settings: Any,
+    rounding: float,
     numbers_only: bool,
 ) -> tuple[list[FitRule], Matrix, float]:
-    """The best rules and terms that changes lead to, and what they give away."""
+    """The best rules and terms that changes lead to, and their cost."""
     n, (hot, cold) = len(points), heat
-    now = given_away(rules, columns_of(points, terms), costs) + n * price * count_tests(rules)
+    now = total_cost(rules, columns_of(points, terms), costs) + n * price * count_tests(rules)
     best, least = (rules, terms), now
     for k in range(candidates):
         own = naive.fold(key, k)
@@ -412,10 +413,10 @@ def fitted_rules(
         if made is None:
             continue
         given, tests = (
-            given_away(made[0], columns_of(points, made[1]), costs),
+            total_cost(made[0], columns_of(points, made[1]), costs),
             n * price * count_tests(made[0]),
         )
-        if given <= bound - tests + settings.ROUNDING * bound:
+        if given <= bound - tests + rounding * bound:
             (rules, terms), now = made, given + tests
             if now < least:
                 best, least = made, now

@@ -10,6 +10,7 @@ the sorted names of the functions called, such as `ifthen.rules.box.matches` and
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import json
 import os
@@ -22,30 +23,9 @@ from typing import Any
 import pytest
 
 from ifthen import jit
-from tests import (
-    naive,
-    naive_envs,
-    naive_evasion,
-    naive_evolve,
-    naive_explain,
-    naive_pplx,
-    naive_samuel,
-    naive_values,
-    naive_xcsf,
-    naive_zcs,
-)
 
-ORACLE_MODULES = (
-    naive,
-    naive_envs,
-    naive_evasion,
-    naive_evolve,
-    naive_explain,
-    naive_pplx,
-    naive_samuel,
-    naive_values,
-    naive_xcsf,
-    naive_zcs,
+ORACLE_MODULES = tuple(
+    importlib.import_module(f"tests.{path.stem}") for path in sorted(Path(__file__).parent.glob("naive*.py"))
 )
 calls: dict[str, set[str]] = defaultdict(set)
 """The functions called so far, by test."""

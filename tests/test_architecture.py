@@ -11,6 +11,7 @@ import pytest
 import ifthen
 from tests import (
     naive,
+    naive_disturbance,
     naive_envs,
     naive_evasion,
     naive_evolve,
@@ -37,6 +38,7 @@ LAYERS = [
     {"systems"},
     {"simplify"},
     {"explanation"},
+    {"robustness"},
     {"verification"},
     {"exports"},
     {"pages"},
@@ -56,6 +58,7 @@ SEEDED_GENERATORS = {
 HELPERS = [
     "errors",
     "checks",
+    "compiler",
     "jit",
     "parallel",
     "randomness",
@@ -104,12 +107,17 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "environments.acrobot": {"accelerations": naive_envs.real_steps, "wrapped": naive_envs.real_steps},
     "environments.evasion": {
-        "normal": naive_evasion.normal,
         "nearest_step": naive_evasion.reading,
         "steer": naive_evasion.steered,
         "nearest_approach": naive_evasion.approach,
         "fly": naive_evasion.flown,
         "observe": naive_evasion.sensed,
+    },
+    "tasks.disturbance": {
+        "normal": naive_evasion.normal,
+        "actions_at": naive_disturbance.told,
+        "commanded": naive_disturbance.told,
+        "sense": naive_disturbance.read,
     },
     "tasks.solve": {"evaluate_policies": naive.policy_values},
     "simulate.table_play": {
@@ -126,7 +134,6 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "simulate.game": {"settle": naive_envs.episode},
     "simulate.twin_play": {
-        "step_twin": naive_envs.real_steps,
         "step_lanes": naive_envs.real_steps,
         "is_finite": naive_envs.episode,
         "play_episode": naive_envs.episode,
@@ -327,9 +334,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "bin_points": naive_values.bin_of,
         "best_split": naive_values.best_split,
     },
-    "systems.pplx.fit": {
-        "given_away": naive_values.given_away,
-        "count_tests": naive_values.count_tests,
+    "systems.pplx.changes": {
         "copy_rule": naive_values.changed_rules,
         "copy_rules": naive_values.fitted_rules,
         "fill_term": naive_values.term_values,
@@ -338,6 +343,10 @@ ORACLES: dict[str, dict[str, Any]] = {
         "move_number": naive_values.moved_number,
         "replace_rule": naive_values.replaced_rule,
         "change": naive_values.changed_rules,
+    },
+    "systems.pplx.fit": {
+        "total_cost": naive_values.total_cost,
+        "count_tests": naive_values.count_tests,
         "fit_rules": naive_values.fitted_rules,
     },
     "rules.boxes.space": {
@@ -506,6 +515,7 @@ def test_every_kernel_has_an_oracle_and_no_oracle_is_left_over() -> None:
 def test_oracles_are_plain_python_that_knows_nothing_of_ifthen() -> None:
     for name in (
         "naive.py",
+        "naive_disturbance.py",
         "naive_evasion.py",
         "naive_evolve.py",
         "naive_explain.py",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
 
+import ifthen
 from ifthen import cli
 from ifthen.runs.settings import checked_settings
 
@@ -32,8 +34,8 @@ def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "model.zip").exists()
 
 
-def test_the_configuration_in_the_readme_is_valid() -> None:
-    (text,) = blocks("README.md", "toml")
+def test_the_configuration_in_the_guide_is_valid() -> None:
+    text, _study = blocks("docs/guide.md", "toml")
     checked_settings(tomllib.loads(text)).make_system()
 
 
@@ -44,9 +46,23 @@ def test_every_command_is_in_the_readme() -> None:
         assert f"`ifthen {command.callback.__name__}" in text
 
 
+def test_every_command_is_in_a_file_of_its_name() -> None:
+    for command in cli.COMMANDS:
+        assert command.__module__ == f"ifthen.cli.{command.__name__}"
+
+
+def test_the_reference_lists_the_public_names_as_they_are() -> None:
+    written = runpy.run_path(str(ROOT / "docs" / "api.py"))["page"]()
+    assert (ROOT / "docs" / "api.md").read_text() == written, "run 'python docs/api.py'"
+
+
+def test_the_citation_names_the_version() -> None:
+    assert f"version: {ifthen.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
 def test_every_relative_link_leads_somewhere() -> None:
     for document in ROOT.glob("**/*.md"):
-        if ".venv" in document.parts:
+        if any(part.startswith(".venv") for part in document.relative_to(ROOT).parts):
             continue
         for target in re.findall(
             r"\]\((?!https?:)([^)#]+)\)|src=\"(?!https?:)([^\"]+)\"", document.read_text()
@@ -95,3 +111,23 @@ def test_every_source_file_in_the_documents_exists() -> None:
     roots = (ROOT, ROOT / "src" / "ifthen")
     missing = [path for path in sorted(paths - examples) if not any((root / path).exists() for root in roots)]
     assert missing == []
+
+
+def test_every_picture_is_shown_by_a_document() -> None:
+    text = "".join(document.read_text() for document in DOCUMENTS)
+    pictures = [path.name for path in (ROOT / "docs" / "images").iterdir()]
+    assert [name for name in pictures if f"images/{name}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in ("guide", "explain", "defend"))]
+)
+def test_prose_is_wrapped(name: str) -> None:
+    text = re.sub(r"```.*?```", "", (ROOT / name).read_text(), flags=re.DOTALL)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "<", "    rules →"))]
+    assert [line for line in prose if len(line) > 122] == []
+
+
+def test_the_rows_of_the_readme_are_short() -> None:
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `")]
+    assert [row for row in rows if len(re.sub(r"\]\([^)]*\)", "]", row)) > 140] == []

@@ -6,13 +6,16 @@ import importlib.util
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from numba.core import caching, config
 
 from ifthen import jit
+from ifthen.compiler import InnerEntry, Kernel
 from ifthen.errors import IfthenWarning
 
 
@@ -146,3 +149,26 @@ def test_a_full_disk_is_no_reason_to_stop(squares: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(caching.IndexDataCacheFile, "_save_data", full)
     with pytest.warns(IfthenWarning, match="No space left.*IFTHEN_CACHE_DIR"):
         assert loaded(squares).squared(3) == 9
+
+
+def test_a_kernel_that_kernels_call_gets_machine_code_only_once_python_calls_it_too() -> None:
+    def added(values: Any, factor: float) -> float:
+        total = 0.0
+        for value in values:
+            total += value * factor
+        return total
+
+    inner: Any = Kernel(added, targetoptions={"nopython": True})
+    outer: Any = Kernel(
+        lambda values: inner(values, 2.0) + inner(values, 3.0), targetoptions={"nopython": True}
+    )
+    values = np.array([0.1, 0.2, 0.7])
+    expected = added(values, 2.0) + added(values, 3.0)
+    assert outer(values) == expected
+    [made] = inner.overloads.values()
+    assert isinstance(made.entry_point, InnerEntry)
+    with ThreadPoolExecutor(4) as pool:  # who comes first compiles it, and the others wait
+        assert set(pool.map(lambda factor: inner(values, factor), [2.0] * 8)) == {added(values, 2.0)}
+    [made] = inner.overloads.values()
+    assert not isinstance(made.entry_point, InnerEntry)
+    assert outer(values) == expected

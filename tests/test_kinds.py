@@ -14,32 +14,37 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.test_architecture import SOURCE, modules
+from tests.test_architecture import SOURCE, TESTS, modules
 
 # At most this many branches, over all modules.
-MOST_ON_TASKS, MOST_ON_RULESETS = 10, 15
+MOST_ON_TASKS, MOST_ON_RULESETS = 12, 15
 # The folders that define the kinds may ask which one they have.
 OWNERS_OF_TASKS = ("tasks", "environments", "simulate")
 OWNERS_OF_RULESETS = ("rules",)
 TASK_CLASSES = {"EnvTask", "TabularTask", "GymTask", "TableTask"}
+# A simulator's class tells the kind of its task, too.
+SIMULATOR_CLASSES = {"TableSimulator", "EnvSimulator"}
 RULESET_CLASSES = {"DecisionList", "StrengthRules", "PredictionArrayRules"}
-# To compare this attribute with None is to ask for the kind of task, and so is to read this one.
-TASK_ATTRIBUTES, TASK_FLAGS = {"mdp"}, {"has_states"}
+# To ask whether one of these is None is to ask for the kind of task, also by a name given to it; and so is to
+# read one of these.
+TASK_ATTRIBUTES, TASK_CALLS, TASK_FLAGS = {"mdp", "table"}, {"table_of"}, {"has_states", "in_environment"}
 # What else has an attribute `kind`.
 OTHERS_WITH_A_KIND = {"dtype", "feature", "finding", "f", "leaf", "harm", "task"}
 
 # The branches that exist, as "module:function": how many.
 ON_TASKS: dict[str, int] = {
-    "cli.evaluate:evaluate": 1,
+    "explanation.behaviour:behaviour": 1,
     "explanation.diff:diff": 1,
-    "explanation.pictures.grid:has_grid": 1,
-    "explanation.trace:trace": 1,
+    "explanation.pictures.write:drawings": 1,
+    "explanation.why:explain_all": 1,
     "exports.data:written_name": 1,
     "pages.explain_page:part_of": 1,
+    "robustness.worst_start:worst_starts": 1,
     "study.histories:history_table": 1,
-    "systems.presets:preset": 1,
     "systems.pplx.system:PPLX._kind": 1,
+    "systems.presets:preset": 1,
     "systems.xcsf.system:XCSF._kind": 1,
+    "verification.case:grounds": 1,
 }
 ON_RULESETS: dict[str, int] = {
     "explanation.diff:differing": 1,
@@ -98,15 +103,59 @@ def is_attribute(node: ast.AST, names: set[str]) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in names
 
 
-def asks_for_task(node: ast.AST, classes: set[str]) -> bool:
+def tables_in(function: ast.AST) -> set[str]:
+    """Return the names that a function gives to what is None for one kind of task."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            pairs = [pair for target in targets for pair in assigned(target, node.value)]
+            found |= {to.id for to, value in pairs if isinstance(to, ast.Name) and is_table(value, set())}
+    return found
+
+
+def assigned(target: ast.expr, value: ast.expr | None) -> list[tuple[ast.expr, ast.expr | None]]:
+    """Return what is assigned to what."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    return [(target, value)]
+
+
+def is_table(node: ast.AST | None, named: set[str]) -> bool:
+    """Return whether an expression is None for one kind of task, and something for the other."""
+    match node:
+        case ast.Name(id=name):
+            return name in named
+        case ast.NamedExpr(value=value):
+            return is_table(value, named)
+        case ast.Call(func=function):
+            return bool(names_in(function) & TASK_CALLS)
+    return is_attribute(node, TASK_ATTRIBUTES) if node is not None else False
+
+
+def truths_in(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions whose truth a node asks for."""
+    match node:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) | ast.Assert(test=test):
+            return [test]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return [operand]
+        case ast.BoolOp(values=values):
+            return values
+    return []
+
+
+def asks_for_task(node: ast.AST, classes: set[str], named: set[str]) -> bool:
     """Return whether a node is a branch on the kind of task."""
     match node:
         case ast.Attribute():
             return is_attribute(node, TASK_FLAGS)
+        case ast.Name(id=name, ctx=ast.Load()):
+            return name in TASK_FLAGS
         case ast.Compare(left=left, comparators=[ast.Constant(None)]):
-            return is_attribute(left, TASK_ATTRIBUTES)
-        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
-            return is_attribute(test, TASK_ATTRIBUTES)
+            return is_table(left, named)
+        case ast.If() | ast.IfExp() | ast.While() | ast.Assert() | ast.UnaryOp() | ast.BoolOp():
+            return any(is_table(test, named) for test in truths_in(node))
         case ast.Compare(left=ast.Attribute(value=value, attr="kind")):
             return "task" in names_in(value)
     return is_class_test(node, classes)
@@ -117,7 +166,7 @@ def is_kind(node: ast.AST) -> bool:
     return is_attribute(node, {"kind"}) and not names_in(node) & OTHERS_WITH_A_KIND
 
 
-def asks_for_ruleset(node: ast.AST, classes: set[str]) -> bool:
+def asks_for_ruleset(node: ast.AST, classes: set[str], named: set[str]) -> bool:
     """Return whether a node is a branch on the kind of ruleset: a test, or a look-up by kind."""
     match node:
         case ast.Compare(left=left, comparators=comparators):
@@ -134,15 +183,17 @@ def branches(tree: ast.Module, asks: str, classes: set[str]) -> Iterator[str]:
     """Yield the function of each branch in a module, as often as it branches."""
     known = aliases(tree, classes)
 
-    def walk(node: ast.AST, within: str) -> Iterator[str]:
-        if {"tasks": asks_for_task, "rulesets": asks_for_ruleset}[asks](node, known):
+    def walk(node: ast.AST, within: str, named: set[str]) -> Iterator[str]:
+        if {"tasks": asks_for_task, "rulesets": asks_for_ruleset}[asks](node, known, named):
             yield within or "module"
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             within = f"{within}.{node.name}".strip(".")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            named = named | tables_in(node)
         for child in ast.iter_child_nodes(node):
-            yield from walk(child, within)
+            yield from walk(child, within, named)
 
-    yield from walk(tree, "")
+    yield from walk(tree, "", set())
 
 
 def counted(asks: str, classes: set[str], owners: tuple[str, ...]) -> Counter[str]:
@@ -158,7 +209,7 @@ def counted(asks: str, classes: set[str], owners: tuple[str, ...]) -> Counter[st
 @functools.cache
 def on_tasks() -> Counter[str]:
     """Return today's branches on the kind of task."""
-    return counted("tasks", subclasses_of(TASK_CLASSES), OWNERS_OF_TASKS)
+    return counted("tasks", subclasses_of(TASK_CLASSES | SIMULATOR_CLASSES), OWNERS_OF_TASKS)
 
 
 @functools.cache
@@ -199,6 +250,11 @@ def test_no_branch_in_a_page_is_new() -> None:
     assert more_than(IN_PAGES, in_pages()) == {}
 
 
+def test_contributing_says_how_many_branches_are_left() -> None:
+    text = (TESTS.parent / "CONTRIBUTING.md").read_text()
+    assert f"{on_tasks().total()} and {on_rulesets().total()} today" in text
+
+
 def test_no_branch_is_listed_that_is_gone() -> None:
     for allowed, found in ((ON_TASKS, on_tasks()), (ON_RULESETS, on_rulesets()), (IN_PAGES, in_pages())):
         assert more_than(found, Counter(allowed)) == {}
@@ -217,6 +273,16 @@ def test_no_branch_is_listed_that_is_gone() -> None:
         ("task.mdp is None", 1, 0),
         ("1 if task.mdp else 2", 1, 0),
         ("task.mdp.states", 0, 0),
+        ("case.table is None", 1, 0),
+        ("table_of(ruleset, task) is not None or other", 1, 0),
+        ("if not table_of(ruleset, task): pass", 1, 0),
+        ("def f():\n table, where = table_of(r, t), 1\n if table is None or len(table): pass", 1, 0),
+        ("def f():\n if (table := table_of(r, t)): pass", 1, 0),
+        ("table_of(ruleset, task)", 0, 0),
+        ("def f(table):\n if table is None: pass", 0, 0),
+        ("in_environment = 1\nif in_environment: pass", 1, 0),
+        ("isinstance(simulator, TableSimulator)", 1, 0),
+        ("isinstance(simulator, Simulator)", 0, 0),
         ("task.kind == 'table'", 1, 0),
         ("1 if self.task.has_states else 2", 1, 0),
         ("isinstance(r, (DecisionList, StrengthRules))", 0, 1),
@@ -230,7 +296,7 @@ def test_no_branch_is_listed_that_is_gone() -> None:
 )
 def test_the_count_sees_every_way_to_branch(text: str, tasks: int, rulesets: int) -> None:
     tree = ast.parse(text)
-    assert len(list(branches(tree, "tasks", TASK_CLASSES))) == tasks
+    assert len(list(branches(tree, "tasks", TASK_CLASSES | SIMULATOR_CLASSES))) == tasks
     assert len(list(branches(tree, "rulesets", RULESET_CLASSES))) == rulesets
 
 

@@ -55,7 +55,7 @@ def results() -> dict[str, Any]:
         "trace": ifthen.trace(two, cart, seed=3),
         "verification": ifthen.verify(two, cart, "complete"),
         "pruned": ifthen.prune(rules, task),
-        "ladder": ifthen.ladder(rules, task),
+        "front": ifthen.front(rules, task),
         "diff": ifthen.diff(rules, rules, task),
         "task": cart,
         "states": task,
@@ -106,7 +106,7 @@ def test_an_evaluation_is_one_line() -> None:
     assert repr(found["exact"]).endswith("exact")
     line = repr(found["played"])
     assert "\n" not in line
-    assert "100 episodes of " in line
+    assert "episodes 100, " in line
     assert "standard deviation" in line
 
 
@@ -155,7 +155,7 @@ def test_pictures_are_figures() -> None:
     for what in (None, "learning", "policy", "usage", "visits"):
         assert isinstance(ifthen.plot(system, what), Figure)
     assert isinstance(ifthen.plot(system.ruleset, task=system.task), Figure)
-    assert isinstance(ifthen.plot(ifthen.ladder(system)), Figure)
+    assert isinstance(ifthen.plot(ifthen.front(system)), Figure)
     assert isinstance(ifthen.plot(parse_rules(CART, task=ifthen.env_task("CartPole-v1"))), Figure)
     assert isinstance(ifthen.plot(make("PPL-DL", task=frozen_lake(4)).learn(epochs=1), "policy"), Figure)
     with pytest.raises(ParameterError, match=r"no picture 'polcy'.*Did you mean 'policy'"):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import threading
@@ -7,8 +8,9 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
-from ifthen.parallel import available_threads, for_slices
+from ifthen.parallel import available_threads, for_slices, one_blas_thread
 
 
 @given(st.integers(0, 200), st.integers(1, 5))
@@ -68,3 +70,15 @@ def test_slices_have_at_least_as_many_items_as_are_worth_a_thread() -> None:
     assert sum(sizes) == 100
     assert len(sizes) == 3
     assert min(sizes) >= 30
+
+
+def test_products_of_matrices_take_one_thread_where_that_is_asked_and_as_many_as_before_afterwards() -> None:
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    importlib.import_module("scipy.linalg")  # loads the library that kernels use
+    with threadpool_limits(2, user_api="blas"):
+        assert threads() == {2}
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == {2}

@@ -1,10 +1,11 @@
 """Reinforcement-learning policies people can read: short lists of IF-THEN rules.
 
-task = ifthen.frozen_lake(8, p_slip=0.3)             or task_by_name("Taxi-v4"), env_task("CartPole-v1")
-system = ifthen.PPLST(task, seed=0).learn(epochs=250)   or PPLDL, XCSF
-system.ruleset                                       rules: explain, read, verify, prune, export
-ifthen.evaluate(system, task, "exact")               how well it does
-ifthen.read_ruleset("mine.txt")                      rules that somebody wrote
+task = ifthen.frozen_lake(8, p_slip=0.3)        or task_by_name("Taxi-v4"), env_task("CartPole-v1")
+system = ifthen.PPLX(task, seed=0).learn()      or PPLDL, PPLST, XCSF, XCS, ZCS, SAMUEL
+print(system.ruleset)                           the rules
+ifthen.evaluate(system)                         how well they do
+ifthen.explain(system, [5, 2])                  why they act as they do; also verify, prune, export
+ifthen.read_ruleset("mine.txt")                 rules that somebody wrote
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from ifthen.errors import OutputError as OutputError
 from ifthen.errors import ParameterError as ParameterError
 from ifthen.errors import RuleError as RuleError
 from ifthen.errors import TaskError as TaskError
+from ifthen.explanation.behaviour import Behaviour as Behaviour
+from ifthen.explanation.behaviour import behaviour as behaviour
 from ifthen.explanation.diff import diff as diff
 from ifthen.explanation.measures import BestActionMap as BestActionMap
 from ifthen.explanation.measures import best_action_map as best_action_map
@@ -32,8 +34,16 @@ from ifthen.explanation.trace import Trace as Trace
 from ifthen.explanation.trace import trace as trace
 from ifthen.explanation.why import Explanation as Explanation
 from ifthen.explanation.why import explain as explain
+from ifthen.exports import DeviceExport as DeviceExport
 from ifthen.exports import export as export
+from ifthen.exports import export_device as export_device
+from ifthen.pages.dossier import Dossier as Dossier
+from ifthen.pages.dossier import dossier as dossier
 from ifthen.pages.explain_page import explain_page as explain_page
+from ifthen.robustness.stress import Stress as Stress
+from ifthen.robustness.stress import stress as stress
+from ifthen.robustness.worst_start import WorstStarts as WorstStarts
+from ifthen.robustness.worst_start import worst_starts as worst_starts
 from ifthen.rules.decision_list import DecisionList as DecisionList
 from ifthen.rules.feature import Feature as Feature
 from ifthen.rules.prediction_array import PredictionArrayRules as PredictionArrayRules
@@ -46,9 +56,8 @@ from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
 from ifthen.runs.distil import DistilResult as DistilResult
 from ifthen.runs.distil import distil as distil
+from ifthen.runs.front import front as front
 from ifthen.runs.plot import plot as plot
-from ifthen.simplify.ladder import Ladder as Ladder
-from ifthen.simplify.ladder import ladder as ladder
 from ifthen.simplify.prune import PruneResult as PruneResult
 from ifthen.simplify.prune import prune as prune
 from ifthen.simplify.shortest.lists import ShortestList as ShortestList

@@ -103,7 +103,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 
 MANY = 20
-"""Of more features than this, only those that rules test are shown, and the others are counted."""
+"""With more features than this, only those that rules test are shown, and the others are counted."""
 
 
 def worth_showing(names: Iterable[str], tested: Collection[str]) -> list[str]:

@@ -7,7 +7,14 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 
-MOST_SHOWN, MOST_LISTED, MOST_COMPARED, LONGEST_NAME = 300, 50, 5_000, 100
+MOST_SHOWN = 300
+"""A message shows at most this many characters of a value."""
+MOST_LISTED = 50
+"""A message lists at most this many names."""
+MOST_COMPARED = 5_000
+"""A misspelt name is compared with at most this many names."""
+LONGEST_NAME = 100
+"""Longer names are cut in lists, and left out of comparisons."""
 
 
 class IfthenError(Exception):

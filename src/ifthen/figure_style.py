@@ -6,25 +6,31 @@ Ito's colours) and in grey.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ifthen.store import atomic_file
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
 COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#000000", "#56B4E9")
-"""Okabe and Ito's, without their yellow, which is hardly seen on white."""
+"""The colours of Okabe and Ito without yellow, which is hardly seen on white."""
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (6, 1.2, 1.2, 1.2)), (0, (1, 1.2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-WIDTH, COLUMN_WIDTH = 7.2, 3.5
-"""In inches: a page of two columns, and one of them."""
+WIDTH = 7.2
+"""The width of a page with two columns, in inches."""
+COLUMN_WIDTH = 3.5
+"""The width of one column, in inches."""
 DPI = 200
-SMALL, MEDIUM = 7, 8
-"""Sizes of letters, in points."""
+SMALL = 7
+"""The size of small letters, in points."""
+MEDIUM = 8
+"""The size of ordinary letters, in points."""
 REPEATABLE: Any = {"pdf.fonttype": 42, "svg.hashsalt": "ifthen"}
 """Publishers refuse PDF files with fonts of type 3; names in SVG files are random without salt."""
 Form = Literal["png", "pdf", "svg"]
@@ -68,6 +74,43 @@ def bare_grid(axes: Axes, columns: int, rows: int, x: int = 0, y: int = 0) -> No
     axes.tick_params(length=0, labelsize=SMALL - 1, pad=2)
     for spine in axes.spines.values():
         spine.set_linewidth(0.6)
+
+
+def scores_by_size(
+    sizes: Sequence[int], scores: Sequence[float], size: str, score: str
+) -> tuple[Figure, Axes]:
+    """Return a figure of scores against sizes, and its panel to draw more into.
+
+    Args:
+        sizes: of policies.
+        scores: of the same ones.
+        size: what the sizes are.
+        score: what the scores are.
+    """
+    figure = Figure(figsize=(1.5 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(sizes, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2)
+    axes.set_xlabel(size, fontsize=MEDIUM)
+    axes.set_ylabel(score, fontsize=MEDIUM)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.margins(y=0.12)
+    bare(axes)
+    return figure, axes
+
+
+def line_at(axes: Axes, height: float, label: str) -> None:
+    """Draw a dashed line at a height, with a word above its right end."""
+    axes.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+    axes.annotate(
+        label, (1, height), (-2, 2), ("axes fraction", "data"), "offset points", ha="right", va="bottom",
+        fontsize=SMALL, color="0.35",
+    )  # fmt: skip
+
+
+def mark_policy(axes: Axes, size: int, score: float, label: str) -> None:
+    """Mark one policy in a figure of `scores_by_size`, and say in a legend what it is."""
+    axes.plot([size], [score], "D", color=ORANGE, markersize=5, label=label)
+    axes.legend(loc="lower right", frameon=False, fontsize=SMALL)
 
 
 def write_png(path: Path, figure: Figure) -> None:

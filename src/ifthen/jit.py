@@ -17,11 +17,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-import numba
 from numba.core import caching, ccallback, config, dispatcher
 
+from ifthen.compiler import Kernel
 from ifthen.errors import warn
 
 P = ParamSpec("P")
@@ -116,10 +116,16 @@ def inlined_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    settings: Any = config
+    if settings.DISABLE_JIT:
+        return function
     with code_kept_for(Path(function.__code__.co_filename)) as cache:
-        decorate = numba.njit(cache=cache, nogil=True, error_model="numpy", **options)
-        compiled: Callable[P, R] = decorate(function)
-    return compiled
+        compiled: Any = Kernel(
+            function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy", **options}
+        )
+        if cache:
+            compiled.enable_caching()
+    return cast(Callable[P, R], compiled)
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from typing import Any, Self
 from ifthen.text_table import TextTable
 
 MOST_ROWS = 60
-"""Of longer tables only the first rows are shown."""
+"""At most this many rows of a table are shown."""
 SECONDS = 0.2
-"""Between two looks of a bar."""
+"""The seconds between two updates of a bar."""
 CELL = "text-align: {}; vertical-align: top; white-space: pre-wrap"
 SIDES = {"r": "right", "l": "left"}
 Part = str | TextTable

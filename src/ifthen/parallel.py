@@ -14,7 +14,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import pairwise
+from typing import Any
 
 from ifthen.checks import whole_number
 
@@ -22,7 +24,7 @@ CHUNKS_PER_THREAD = 4
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """The environment variables of worker processes."""
 PARENT_SECONDS = 0.5
-"""How often a worker looks whether its parent is still there."""
+"""The seconds between two checks of a worker whether its parent still runs."""
 
 
 def available_threads() -> int:
@@ -58,6 +60,17 @@ def for_slices(work: Callable[[int, int], None], n: int, threads: int, grain: in
     pool = _pool(threads, os.getpid())
     for done in [pool.submit(work, first, last) for first, last in pairwise(edges)]:
         done.result()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let products of matrices take one thread each, so that their last bits do not depend on the machine.
+
+    Small ones gain nothing by more threads, and beside other processes they take many times as long.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 def start_worker(parent: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import io
 import json
 import math
@@ -34,9 +35,10 @@ MEMBER_LIMIT = 64
 SIZE_LIMIT = 2**30
 JSON_LIMIT = 64 * 2**20
 MEMORY_LIMIT = 2**29
-"""The most memory, about, that is used for what a JSON text says."""
+"""Reading a JSON text uses at most about this many bytes of memory."""
 WEIGHTS = {",": 36, "[": 100, "{": 240, '"': 30}
-"""Bytes of memory that go with a character of JSON, about: a number, a list, an object, half a text."""
+"""The bytes of memory, about, that these characters of JSON stand for: a number, a list, an object, half a
+text."""
 PIECE = 2**20
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # those that unpack by bounded pieces
@@ -70,6 +72,17 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with atomic_file(path) as file:
         file.write(text.encode())
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_text(text: str) -> str:
+    """Return the SHA-256 of a text as files hold it."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_text(path: Path, limit: int) -> str:

@@ -51,13 +51,18 @@ def test_prune_plays_and_writes_what_is_left(ifthen: Runner, mine: Path, tmp_pat
     assert f"{len(TASK.z) + 6} pruning seeds" in done.out
 
 
+def test_prune_ends_after_so_many_steps(ifthen: Runner, mine: Path, tmp_path: Path) -> None:
+    for name, limit in (("all", ()), ("few", ("--steps", "1"))):
+        done = ifthen("prune", mine, "--episodes", "6", *limit, "--out", tmp_path / f"{name}.txt")
+        assert done.code == 0, done.err
+    assert "-0.00123" in (tmp_path / "few.txt").read_text()
+    assert "-0.00123" not in (tmp_path / "all.txt").read_text()  # rounding plays
+
+
 @pytest.mark.parametrize(
     "option",
     [
         ["--list"],
-        ["--ladder"],
-        ["--rules", "2"],
-        ["--performance", "-120"],
         ["--polish"],
         ["--intervals", "keep"],
         ["--effort", "normal"],
@@ -69,7 +74,7 @@ def test_options_that_need_states_are_refused(ifthen: Runner, mine: Path, option
     assert "needs a table of states" in done.err
 
 
-@pytest.mark.parametrize("option", [["--loss", "1"], ["--episodes", "5"]])
+@pytest.mark.parametrize("option", [["--loss", "1"], ["--episodes", "5"], ["--steps", "9"]])
 def test_options_of_environments_are_refused_elsewhere(
     ifthen: Runner, tmp_path: Path, option: list[str]
 ) -> None:

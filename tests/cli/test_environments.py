@@ -14,7 +14,6 @@ import pytest
 from ifthen import ModelFileError, cli, evaluate, load, prune, read_ruleset
 from ifthen.runs import folder as files
 from ifthen.runs.settings import read_settings
-from ifthen.simulate.environment import EnvSimulator
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.gym_task import EnvTask
 from tests.commands import Finished, Runner
@@ -127,34 +126,6 @@ def test_show_prints_the_rules_with_what_they_decide_on_z(ifthen: Runner, run: P
     assert done.code == 0, done.err
     assert "Rules of PPL-DL, pruned, on CartPole-v1" in done.out
     assert "%)" in done.out
-
-
-@pytest.mark.parametrize("system", ["PPL-DL", "PPL-ST"])
-def test_a_run_that_was_interrupted_is_resumed_to_the_bytes_of_one_go(
-    ifthen: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
-) -> None:
-    whole, part = tmp_path / "whole", tmp_path / "part"
-    command = ("train", system, "CartPole-v1", *SMALL, "--epochs", "4")
-    assert ifthen(*command, "--out", whole, "--threads", "1").code == 0
-    measured = EnvSimulator.fitness
-    calls: list[Any] = []
-
-    def interrupted(self: EnvSimulator, *arguments: Any) -> Any:
-        calls.append(self)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return measured(self, *arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(EnvSimulator, "fitness", interrupted)
-        stopped = ifthen(*command, "--out", part)
-    assert stopped.code == 130
-    assert "saved at epoch 2" in stopped.err
-    resumed = ifthen("resume", part)
-    assert resumed.code == 0, resumed.err
-    assert "2 of 4 epochs are done" in resumed.out
-    for name in set(files.FILES) - {files.CHECKPOINT, files.POLICY}:
-        assert (whole / name).read_bytes() == (part / name).read_bytes(), name
 
 
 def test_settings_of_a_task_are_checked_before_training(ifthen: Runner, tmp_path: Path) -> None:

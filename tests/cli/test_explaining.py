@@ -10,18 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import (
-    DecisionList,
-    diff,
-    evaluate,
-    ladder,
-    load,
-    prune,
-    read_rules,
-    read_ruleset,
-    trace,
-    verify,
-)
+from ifthen import DecisionList, diff, evaluate, front, load, prune, read_rules, read_ruleset, trace, verify
 from ifthen.exports import FORMATS, export
 from ifthen.simulate.table import policy_table
 from tests.commands import Runner
@@ -91,6 +80,12 @@ def test_impossible_observations_are_refused(ifthen: Runner, mine: Path, at: str
     assert message in " ".join(done.err.split())
 
 
+def test_several_missing_values_are_named(ifthen: Runner, tmp_path: Path) -> None:
+    (tmp_path / "pole.txt").write_text("task: CartPole-v1\nALWAYS push left\n")
+    done = ifthen("explain", tmp_path / "pole.txt", "--at", "cart position=0,pole angle=0")
+    assert "cart velocity, pole velocity are missing." in " ".join(done.err.split())
+
+
 def test_an_episode_is_shown_step_by_step(ifthen: Runner, mine: Path) -> None:
     done = ifthen("explain", mine, "--episode", "3")
     ruleset, _ = read_ruleset(mine)
@@ -104,10 +99,10 @@ def test_explain_writes_page_words_verification_and_pictures(
     done = ifthen("explain", mine, "--compare", run, "--ladder", "--out", tmp_path / "out")
     assert done.code == 0, done.err
     written = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
-    pictures = ("policy", "who-decides", "density", "values", "advantages", "visits", "usage", "ladder")
+    pictures = ("policy", "who-decides", "density", "values", "advantages", "visits", "usage", "front")
     assert written == {
         *("explain.html", "rules.txt", "rules.md", "rules.tex", "rules.csv"),
-        *("verification.md", "verification.json", "ladder.csv", "episode.txt"),
+        *("verification.md", "verification.json", "front.csv", "episode.txt"),
         *(f"pictures/{name}.{form}" for name in pictures for form in ("png", "pdf", "svg")),
     }
     ruleset, _ = read_ruleset(mine)
@@ -116,7 +111,7 @@ def test_explain_writes_page_words_verification_and_pictures(
         json.dumps(verify(ruleset, LAKE).to_dict())
     )
     assert str(mine) in (tmp_path / "out" / "explain.html").read_text()
-    assert str(ladder(ruleset, LAKE)) in done.out
+    assert front(ruleset, LAKE).text_table().to_text(200) in done.out
 
 
 @pytest.mark.parametrize(
@@ -143,8 +138,8 @@ def test_what_another_policy_left_in_the_folder_is_removed(
     assert ifthen("explain", mine, "--ladder", "--out", tmp_path / "out").code == 0
     (tmp_path / "out" / "notes.txt").write_text("mine")
     assert ifthen("explain", holey, "--out", tmp_path / "out").code == 0
-    assert not (tmp_path / "out" / "ladder.csv").exists()
-    assert not (tmp_path / "out" / "pictures" / "ladder.png").exists()
+    assert not (tmp_path / "out" / "front.csv").exists()
+    assert not (tmp_path / "out" / "pictures" / "front.png").exists()
     assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
 
 
@@ -245,18 +240,18 @@ def test_prune_says_the_same_with_fewer_rules_and_writes_them(
             assert (policy_table(expected, LAKE) == policy_table(ruleset, LAKE)).all()
 
 
-def test_prune_trades_performance_for_rules_and_draws_the_ladder(
+def test_prune_trades_performance_for_rules_and_draws_the_front(
     ifthen: Runner, mine: Path, tmp_path: Path
 ) -> None:
-    steps = ladder(read_ruleset(mine)[0], LAKE)
-    done = ifthen("prune", mine, "--ladder", "--plot", tmp_path / "ladder.svg")
-    assert str(steps) in done.out
-    assert "<svg" in (tmp_path / "ladder.svg").read_text()
+    steps = front(read_ruleset(mine)[0], LAKE)
+    done = ifthen("prune", mine, "--ladder", "--plot", tmp_path / "front.svg")
+    assert steps.text_table().to_text(200) in done.out
+    assert "<svg" in (tmp_path / "front.svg").read_text()
     done = ifthen("prune", mine, "--rules", "3", "--out", tmp_path / "three.json")
     three, _ = read_ruleset(tmp_path / "three.json")
     assert done.code == 0, done.err
     assert len(three) <= 3
-    assert evaluate(three, LAKE, "exact").performance == pytest.approx(steps.with_rules(3).performance)
+    assert evaluate(three, LAKE, "exact").performance == pytest.approx(steps.at(rules=3).score)
 
 
 @pytest.mark.parametrize(
@@ -267,11 +262,13 @@ def test_prune_trades_performance_for_rules_and_draws_the_ladder(
         (("--plot", "x.gif"), ".png, .pdf or .svg"),
         (("--intervals", "long"), "'short' or 'tight' or 'keep'"),
         (("--list", "--effort", "huge"), "effort"),
-        (("--performance", "7"), "no rung performs"),
+        (("--performance", "7"), "no policy of the front reaches 7"),
         (("--performance", "nan"), "performance must be a number"),
         (("--rules", "0"), "rules must be a whole number from 1"),
-        (("--ladder", "--list"), "lists already"),
-        (("--ladder", "--out", "x.txt"), "say which with --rules or --performance"),
+        (("--tests", "-1"), "tests must be a whole number from 0"),
+        (("--tests", "2", "--list"), "give one of them"),
+        (("--ladder", "--list"), "leave one of them out"),
+        (("--ladder", "--out", "x.txt"), "say which with --rules, --tests or --performance"),
     ],
 )
 def test_impossible_prunings_are_refused(

@@ -173,11 +173,13 @@ import numpy as np
 
 
 class Room(gymnasium.Env):
-    def __init__(self, warmth=0.0, render_mode=None):
+    steps = 0
+
+    def __init__(self, warmth=0.0, render_mode=None, breaks=0):
         ends = np.array([40, 30, 24, np.inf], dtype=np.float32)
         self.observation_space = gymnasium.spaces.Box(-ends, ends)
         self.action_space = gymnasium.spaces.Discrete(3)
-        self.warmth, self.render_mode = warmth, render_mode
+        self.warmth, self.render_mode, self.breaks = warmth, render_mode, breaks
 
     def seen(self):
         return np.array([self.room, self.outside, self.hour, self.room / 40], dtype=np.float32)
@@ -188,6 +190,9 @@ class Room(gymnasium.Env):
         return self.seen(), {}
 
     def step(self, action):
+        Room.steps += 1
+        if Room.steps == self.breaks:
+            raise RuntimeError("the valve is stuck")
         self.room += 0.1 * (self.outside - self.room) / 5 + 0.5 * int(action)
         self.hour += 1
         return self.seen(), -abs(self.room - 21), False, self.hour >= 24, {}
@@ -195,6 +200,21 @@ class Room(gymnasium.Env):
 
 def make_room():
     return Room(1.0)
+
+
+class Sized(Room):
+    def __init__(self, size):
+        super().__init__(size)
+
+
+class Told(Room):
+    def __init__(self):
+        super().__init__()
+        words = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(3))
+        self.observation_space = gymnasium.spaces.Dict({"room": self.observation_space, "past": words})
+
+    def seen(self):
+        return {"room": super().seen(), "past": (1, 2)}
 
 
 size = 3
@@ -239,6 +259,29 @@ def test_a_class_that_nobody_registers_goes_through_all_commands(ifthen: Runner,
     assert again.code == 0, again.err
 
 
+def test_pplx_keeps_a_requirement_in_a_class_that_nobody_registers(ifthen: Runner, rooms: Path) -> None:
+    task, required = ("--task", CLASS), ("--require", "never high when room >= -40")
+    plan = ("--epochs", "1", "--set", "steps=1000", "--threads", "1")
+    done = ifthen("train", "PPL-X", CLASS, *plan, *NAMES, *required, "--out", "run")
+    assert done.code == 0, done.err
+    assert ifthen("verify", "run", *task, *required).code == 0
+    shown = " ".join(ifthen("front", "run", *task, "--episodes", "2").out.split())
+    assert f"'ifthen prune run --task {CLASS} --rules N'" in shown
+    sys.modules.pop("rooms")
+    refused(ifthen("report", "run", "--dossier"), f"give --task {CLASS}")
+    for command in (("show", "run", "--front"), ("show", "run"), ("export", "run", "--to", "c")):
+        done = ifthen(*command)
+        assert done.code == 0, (command, done.err)
+
+
+def test_what_was_learnt_is_kept_where_the_environment_fails(ifthen: Runner, rooms: Path) -> None:
+    broken = ("--task-set", "options.breaks=6000")
+    done = ifthen("train", "PPL-DL", CLASS, "--epochs", "99", *SMALL[2:], *broken, "--out", "run")
+    assert done.code == 2
+    assert re.search(rf"saved at epoch \d+: .*'ifthen resume run --task {CLASS}' goes on\s+error: ", done.err)
+    assert load("run/checkpoint.zip").epoch > 0
+
+
 def test_a_function_in_a_module_makes_the_environment(ifthen: Runner, rooms: Path) -> None:
     assert ifthen("train", "PPL-DL", "rooms:make_room", *SMALL, "--out", "run").code == 0
     warm = ifthen("train", "PPL-DL", CLASS, *SMALL, "--task-set", "options.warmth=1.0", "--out", "warm")
@@ -254,6 +297,8 @@ def test_a_function_in_a_module_makes_the_environment(ifthen: Runner, rooms: Pat
         ("rooms:Nope-v0", "'rooms' registers no environment 'Nope-v0'"),
         ("romms:Room", "'romms', which is neither installed here nor a module in the current folder"),
         ("rooms:gymnasium", "has no class or function"),
+        ("rooms:Sized", "options={'size': …}, or --task-set options.size=…"),
+        ("rooms:Told", "leave_out=['past']), or --task-set leave_out=past"),
     ],
 )
 def test_names_that_make_nothing_are_told_in_a_sentence(
@@ -355,7 +400,7 @@ def test_files_never_have_a_function_called(ifthen: Runner, rooms: Path) -> None
     (rooms / "run" / files.SETTINGS).write_text(
         'system = "PPL-DL"\ntask = "os:getcwd"\nepochs = 2\nseed = 0\n'
     )
-    refused(ifthen("resume", "run"), "a file cannot have a package imported: give --task os:getcwd")
+    refused(ifthen("resume", "run"), "opening a file never imports your code: give --task os:getcwd")
     refused(ifthen("resume", "run", "--task", "os:getcwd"), "must make a Gymnasium environment")
 
 
@@ -367,8 +412,8 @@ def test_several_seeds_are_trained_as_a_study_with_its_report(ifthen: Runner, ro
     assert "open two/report.html" in done.out
     assert (rooms / "two" / "report.html").exists()
     steps = ("train", "PPL-DL", CLASS, "--seeds", "2", "--steps", "900")
-    refused(ifthen(*steps), "--seeds repeats a whole run, without --steps")
-    refused(ifthen(*many, "--start", "x.txt", "--overwrite"), "without --start and --overwrite")
+    refused(ifthen(*steps), "--seeds does not go with --steps")
+    refused(ifthen(*many, "--start", "x.txt", "--overwrite"), "not go with --start and --overwrite")
     refused(ifthen("train", "PPL-DL", CLASS, "--seeds", "0"), "trials")
 
 
@@ -449,13 +494,15 @@ def test_names_are_listed_with_or_without_brackets(ifthen: Runner, rooms: Path, 
     assert [line.split()[0] for line in done.out.splitlines() if "declared" in line] == ["a", "c"]
     assert "never changed in random episodes: b." in done.out
     assert "Actions: x, y, z." in done.out
+    assert "Names of your own" not in done.out
+    assert "Names of your own: --task-set feature_names=" in ifthen("check", CLASS).out
 
 
 def test_verify_says_at_which_step_episodes_were_cut(ifthen: Runner, rooms: Path) -> None:
     (rooms / "mine.txt").write_text("IF f0 <= 20.5 THEN action 2\nOTHERWISE action 0\n")
     for changes, step in (((), 24), (("--task-set", "t_max=7"), 7)):
         said = " ".join(ifthen("verify", "mine.txt", "--task", CLASS, *changes).out.split())
-        assert f"100 of them a time limit cut at step {step}: nothing is known of later steps" in said
+        assert f"a time limit cut 100 of them at step {step}: nothing is known of later steps" in said
 
 
 def test_steps_that_are_too_few_are_noted(ifthen: Runner, rooms: Path) -> None:

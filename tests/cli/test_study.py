@@ -138,7 +138,7 @@ def test_another_plan_is_refused_naming_the_difference(plan: Path, ifthen: Runne
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM"), reason="no signals on this system")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT])
 def test_a_signal_stops_a_study_and_the_same_command_goes_on(
     number: signal.Signals, plan: Path, tmp_path: Path
 ) -> None:

@@ -289,7 +289,7 @@ WRONG = [
         "numbers of type int32 at the observation, not array",
     ),
     (TWO, None, 0.0, "but one is None"),
-    (TWO, np.zeros(2), np.array([1.0]), r"rewards must be single numbers, not array\(\[1\.\]\)"),
+    (TWO, np.zeros(2), np.array([1.0, 2.0]), r"rewards must be single numbers, not array\(\[1\., 2\.\]\)"),
     (TWO, np.zeros(2), None, "rewards must be single numbers, not None"),
     (TWO, np.zeros(2), "1", "rewards must be single numbers, not '1'"),
 ]
@@ -322,10 +322,31 @@ def test_xcsf_refuses_an_environment_that_breaks_its_word_too(
         XCSF(task, pop_limit=50).learn(epochs=1)
 
 
-@pytest.mark.parametrize("reward", [np.float32(2), 2, True + 1, np.array(2.0)])
+@pytest.mark.parametrize("reward", [np.float32(2), 2, True + 1, np.array(2.0), np.array([2.0]), [2]])
 def test_rewards_may_be_any_single_number(reward: Any) -> None:
     task = env_task(lambda: Wrong(TWO, np.zeros(2), reward), t_max=3, episodes=2)
     assert VectorSimulator(task).play(random_lists(task, 1, gaps=False), task.z).returns.max() == 6
+
+
+class WantsNumPy(Walk):
+    """Takes actions as `action_space.sample()` gives them, and no others."""
+
+    def step(self, action: Any) -> Any:
+        return super().step(action.item())
+
+
+def test_an_environment_that_wants_numbers_of_numpys_is_told_how_to_take_plain_ones() -> None:
+    with pytest.raises(TaskError, match=r"rules give plain ints.*TransformAction\(env, numpy.int64"):
+        env_task(WantsNumPy)
+    actions = Walk().action_space
+    task = env_task(lambda: wrappers.TransformAction(WantsNumPy(), np.int64, actions), t_max=3, episodes=2)
+    assert VectorSimulator(task).play(random_lists(task, 1, gaps=False), task.z).returns.size
+
+
+def test_an_environment_whose_reset_takes_no_seed_is_told_what_reset_takes() -> None:
+    old = type("Old", (Walk,), {"reset": lambda self: np.zeros(2)})
+    with pytest.raises(TaskError, match=r"unexpected keyword argument 'seed'.*seed=None, options=None\)"):
+        env_task(old)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from ifthen import DecisionList, Feature, ParameterError, RuleSet, TaskError, write_pictures
-from ifthen.explanation.pictures.charts import episode_figure, usage_figure
+from ifthen.explanation.pictures.charts import episode_figure, visits_figure
 from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.planes import chosen_pairs, importance, regions, rule_borders
 from ifthen.explanation.pictures.slices import action_colour, slice_figure
@@ -183,7 +183,7 @@ def test_an_episode_is_drawn_as_it_was_played() -> None:
 
 def test_bars_show_shares_of_the_states_met() -> None:
     ruleset, task = a_policy("Blackjack-v1", 50)
-    (axes,) = usage_figure(ruleset, task).axes
+    (axes,) = visits_figure(ruleset, task).axes
     bars: list[Any] = list(axes.patches)
     widths = [bar.get_width() for bar in bars]
     assert widths == pytest.approx((100 * visited_states(ruleset, task).shares).tolist())
@@ -204,7 +204,7 @@ def test_the_same_policy_gives_the_same_bytes(kind: str, tmp_path: Path) -> None
 def test_rules_of_another_task_are_refused(tmp_path: Path) -> None:
     _, task = a_policy("MountainCar-v0")
     other: RuleSet = some_rules("decision-list", a_task("CartPole-v1"))
-    for draw in (slice_figure, episode_figure, usage_figure):
+    for draw in (slice_figure, episode_figure, visits_figure):
         with pytest.raises(TaskError, match="speaks of cart position"):
             draw(other, task)
     with pytest.raises(TaskError, match="speaks of cart position"):

@@ -20,7 +20,7 @@ from ifthen import (
     diff,
     env_task,
     evaluate,
-    ladder,
+    front,
     parse_rules,
     prune,
     shortest_decision_list,
@@ -29,8 +29,9 @@ from ifthen import (
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.explanation.why import explain
 from ifthen.exports import FORMATS, export
-from ifthen.simulate.scope import points_of, tabular, visited_states
-from ifthen.verification.properties import grounds, names_for
+from ifthen.simulate.scope import listed, tabular, visited_states
+from ifthen.verification.case import grounds
+from ifthen.verification.properties import names_for
 from tests.envs import task_of
 from tests.explanation.env_policies import some_rules
 from tests.simplify.test_by_play import blackjack, cart_pole, random_list, random_strengths, votes
@@ -58,7 +59,7 @@ def test_rules_are_verified_on_the_whole_space_and_measured_by_playing(seed: int
     found, everywhere = verify(rules, task), verify(rules)
     shared = {name: found.properties[name] for name in everywhere.properties}
     assert shared == dict(everywhere.properties)
-    assert set(found.properties) == set(names_for(grounds(True, True)))
+    assert set(found.properties) == set(names_for(grounds(task)))
     assert found.properties["performance"] == evaluate(rules, task).performance
     trained = evaluate(rules, task, seeds="training").performance
     assert found.properties["training-performance"] == trained
@@ -179,8 +180,9 @@ def test_observations_that_can_be_listed_are() -> None:
     text = f'1. IF "{task.features[0].name}" <= 16 THEN {hit}\n2. OTHERWISE {stick}'
     a, b = (parse_rules(each, task=task) for each in (text, text.replace("16", "17")))
     found = diff(a, b, task)
-    points = points_of(a, task)
-    assert points is not None
+    scope = listed(a, task)
+    assert scope is not None
+    points = scope.points
     assert found.listed
     assert len(found.states) == int((a.predict(points) != b.predict(points)).sum()) > 0
     strengths = random_strengths(task, 1)
@@ -252,7 +254,7 @@ def test_every_format_is_written_for_an_environment(format: str) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda task: ladder(rules_of(GOOD), task),
+        lambda task: front(rules_of(GOOD), task, polish=True),
         lambda task: prune(votes(task, 1), task, method="greedy"),
         lambda task: best_action_map(rules_of(GOOD), task),
         lambda task: tabular(task, "this"),
@@ -267,7 +269,7 @@ def test_what_needs_a_table_of_states_says_so(ask: Any) -> None:
 
 def test_optimal_policies_of_environments_are_not_known() -> None:
     with pytest.raises(TaskError, match="needs a table of states"):
-        shortest_decision_list(cart_pole())  # type: ignore[arg-type]  # that is what is tested
+        shortest_decision_list(cart_pole())
 
 
 def test_rules_about_something_else_are_refused() -> None:

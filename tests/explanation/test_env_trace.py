@@ -12,7 +12,8 @@ import pytest
 
 from ifthen import ParameterError, TaskError, evaluate
 from ifthen.environments.make import env_task
-from ifthen.explanation.trace import SHOWN_FIRST, SHOWN_LAST, Stretch, trace
+from ifthen.explanation.trace import Stretch, trace
+from ifthen.explanation.trace_text import SHOWN_FIRST, SHOWN_LAST
 from ifthen.pages.visits import VisitPart
 from tests.envs import Walk
 from tests.explanation.env_policies import a_policy, a_task, holey, some_rules

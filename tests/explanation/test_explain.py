@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ifthen import DecisionList, TaskError, frozen_lake
-from ifthen.explanation.pictures.grid import cells, has_grid, policy_text
+from ifthen.explanation.pictures.grid import cells, policy_text
 from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.reading import read_rules
 from ifthen.figure_style import write_png
@@ -65,7 +65,7 @@ def test_a_grid_without_a_map_is_drawn_too() -> None:
 
 def test_tasks_without_x_and_y_are_refused() -> None:
     taxi = table_named("Taxi-v4")
-    assert not has_grid(taxi)
+    assert not taxi.on_grid
     rules = DecisionList([[[0, 0]] * 4], [0], taxi.features, taxi.action_names)
     with pytest.raises(TaskError, match="features x and y"):
         cells(rules, taxi)

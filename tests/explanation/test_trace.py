@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import PPLDL, DecisionList, Feature, ParameterError, TabularTask, TaskError, evaluate, frozen_lake
-from ifthen.explanation.trace import SHOWN_FIRST, SHOWN_LAST, Trace, trace
+from ifthen.explanation.trace import Trace, trace
+from ifthen.explanation.trace_text import SHOWN_FIRST, SHOWN_LAST
 from ifthen.simulate.table_play import plan, play
 from ifthen.tasks.solve import value_iteration
 from tests.tables import table_named

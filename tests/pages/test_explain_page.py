@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -27,7 +27,6 @@ from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import explain
 from ifthen.pages.explain_page import explain_page
-from ifthen.simplify.ladder import Ladder, Rung
 from ifthen.verification import verify
 from ifthen.verification.properties import PROPERTIES
 from tests.browser import needs_browser, opened
@@ -254,9 +253,10 @@ def test_a_single_policy_needs_no_second_name() -> None:
     assert data_of(explain_page(rules, TASK))["policies"][0]["name"] == "this policy"
 
 
-def test_without_a_ladder_none_is_drawn() -> None:
+def test_without_a_front_none_is_drawn() -> None:
     page = explain_page(some_rules("decision-list", TASK), TASK)
-    assert "With fewer rules" not in page
+    assert 'id="front"' not in page
+    assert "front" not in data_of(page)
 
 
 def test_both_policies_and_their_difference_are_measured_exactly() -> None:
@@ -558,16 +558,13 @@ def test_a_long_chain_of_states_is_one_row_and_a_table_in_pages(tmp_path: Path) 
 
 @needs_browser
 @pytest.mark.browser
-def test_findings_light_their_rules_and_witness_and_the_ladder_is_drawn(tmp_path: Path) -> None:
+def test_findings_light_their_rules_and_witness(tmp_path: Path) -> None:
     rules = some_rules("strength", TASK, seed=2)
     verification = verify(rules, TASK, "complete,optimal")
     number, finding = next(
         (i, f) for i, f in enumerate(verification.findings) if f.rules and f.witness is not None
     )
-    lists = {n: cast(DecisionList, some_rules("decision-list", TASK, n)) for n in (3, 2, 1)}
-    rungs = tuple(Rung(shorter, n / 10, n / 9, 0) for n, shorter in lists.items())
-    ladder = Ladder(TASK.name, len(rules), 0.5, 0.9, rungs)
-    text = explain_page(rules, TASK, verification=verification, ladder=ladder, title="</script><b>bold</b>")
+    text = explain_page(rules, TASK, verification=verification, title="</script><b>bold</b>")
     with opened(written(tmp_path, text)) as page:
         assert page.inner_text("h1") == "</script><b>bold</b>"
         assert page.locator("h1 b").count() == 0
@@ -579,8 +576,6 @@ def test_findings_light_their_rules_and_witness_and_the_ladder_is_drawn(tmp_path
         assert sorted(winners) == sorted(set(finding.rules))
         points = TASK.dynamics.states.tolist()
         assert lit(page, "here") == {points.index(list((finding.witness or {}).values()))}
-        assert page.locator(".rung").count() == 3
-        assert page.inner_text(".ladder tr:last-child").split() == ["3", "0.3000", "33.3", "%"]
         assert page.locator(".requirements li").count() == 2
 
 

@@ -54,6 +54,13 @@ def test_a_check_tells_what_rules_see_and_what_random_actions_get() -> None:
     assert repr(found) == words
 
 
+def test_a_check_says_that_one_action_is_no_choice() -> None:
+    def alone() -> Any:
+        return gymnasium.wrappers.TransformAction(Walk(), lambda action: action + 1, spaces.Discrete(1))
+
+    assert "there is one action, so that rules have nothing to choose." in ifthen.check(alone).notes
+
+
 def test_the_time_of_an_epoch_is_that_of_its_episodes() -> None:
     with pytest.warns(ifthen.IfthenWarning, match="do not see"):
         system = PPLDL(Room, seed=0, threads=1).learn(epochs=1)

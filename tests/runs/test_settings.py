@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from ifthen import ParameterError
-from ifthen.runs.settings import (
-    RunSettings,
-    checked_settings,
-    parse_assignment,
-    read_settings,
-    toml_value,
-)
+from ifthen.runs.settings import RunSettings, checked_settings, parse_assignment, read_settings, toml_value
 
 
 @pytest.mark.parametrize(

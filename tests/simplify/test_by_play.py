@@ -34,16 +34,9 @@ from ifthen.rules.feature import lows_and_highs, number_in_words
 from ifthen.runs import pruning
 from ifthen.runs.pruning import pruned_policy
 from ifthen.simplify import by_play, compact
-from ifthen.simplify.by_play import (
-    MOST_STEPS,
-    Contest,
-    a_condition_less,
-    a_rule_less,
-    fair_steps,
-    roundings,
-    size_of,
-)
+from ifthen.simplify.by_play import MOST_STEPS, Contest, a_rule_less, fair_steps, roundings, size_of
 from ifthen.simplify.lossless import list_by_score
+from ifthen.simplify.shortening import one_condition_less
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import visited_states
 from ifthen.tasks.gym_task import EnvTask
@@ -122,7 +115,7 @@ def test_no_step_down_is_left_that_would_play_as_well(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_play, "rounded_bounds", lambda rules, _: rules)  # it comes after all steps down
         found = prune(rules, cart_pole(), seeds=SEEDS, threads=1)
-    for shorter in itertools.chain(a_rule_less(found.ruleset), a_condition_less(found.ruleset)):
+    for shorter in itertools.chain(a_rule_less(found.ruleset), one_condition_less(found.ruleset)):
         assert found.performance_given is not None
         assert evaluate(shorter, cart_pole(), seeds=SEEDS).performance < found.performance_given
 
@@ -338,12 +331,11 @@ def test_pruning_stops_after_its_steps_with_what_it_has_then() -> None:
 
 def test_training_pays_for_pruning_with_a_quarter_of_its_steps() -> None:
     cart, lake = env_task("CartPole-v1", episodes=3), small_lake()
-    assert fair_steps(random_list(cart, 1), cart, 4000) == 1000
-    assert fair_steps(random_list(cart, 1), cart, 10**12) == MOST_STEPS[True]
+    assert fair_steps(cart, 4000) == 1000
+    assert fair_steps(cart, 10**12) == MOST_STEPS[True]
     slow = env_task("CartPole-v1", episodes=3, player="sync")
-    assert fair_steps(random_list(slow, 1), slow, 10**12) == MOST_STEPS[False]
-    always = DecisionList([[[0, 3], [0, 3]]], [0], lake.features, lake.action_names)
-    assert fair_steps(always, lake, 4000) is None
+    assert fair_steps(slow, 10**12) == MOST_STEPS[False]
+    assert fair_steps(lake, 4000) is None
 
 
 def test_pruned_rules_that_do_clearly_worse_on_validation_seeds_are_not_used(

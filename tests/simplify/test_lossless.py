@@ -19,7 +19,6 @@ from ifthen import (
     RuleSet,
     StrengthRules,
     TabularTask,
-    ladder,
 )
 from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
 from ifthen.simplify.prune import prune
@@ -208,7 +207,8 @@ def test_vectors_are_all_and_in_order_and_too_many_are_none() -> None:
         ({"performance": float("nan")}, "performance must be a number"),
         ({"rules": 2, "performance": 0.5}, "rules and performance are different ways to prune"),
         ({"to": "list", "method": "greedy"}, "to and method are different ways to prune"),
-        ({"polish": True}, "give rules or performance with it"),
+        ({"tests": 2, "method": "greedy"}, "method and tests are different ways to prune"),
+        ({"polish": True}, "give rules, tests or performance with it"),
         ({"loss": 1.0}, "are for environments"),
     ],
 )
@@ -218,13 +218,3 @@ def test_options_that_make_no_sense_are_refused_before_any_work(
     ruleset = DecisionList([[[0, 3], [0, 3]]], [0], lake.features, lake.action_names)
     with pytest.raises(ParameterError, match=message):
         prune(ruleset, lake, **options)
-
-
-def test_a_rung_of_the_ladder_is_a_result_of_pruning(lake: TabularTask) -> None:
-    rules = DecisionList(
-        [[[0, 0], [0, 3]], [[1, 2], [2, 3]], [[0, 3], [0, 3]]], [1, 2, 1], lake.features, lake.action_names
-    )
-    steps, found = ladder(rules, lake), prune(rules, lake, rules=1)
-    assert (found.ruleset, found.performance) == (steps.rungs[-1].ruleset, steps.rungs[-1].performance)
-    assert (found.performance_given, found.seeds, found.removed) == (steps.performance, None, None)
-    assert prune(rules, lake, performance=steps.performance).performance == steps.performance

@@ -17,9 +17,9 @@ from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, holding, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
 from ifthen.simulate.twin import TwinSimulator
-from ifthen.simulate.twin_play import step_lanes, step_twin
+from ifthen.simulate.twin_play import step_lanes
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.twin import Twin, twin_step
+from ifthen.tasks.twin import Twin, call_step, twin_step
 from tests import naive_envs
 from tests.envs import choosers, random_lists, random_strengths, task_of
 
@@ -314,8 +314,8 @@ def test_rewards_that_are_not_finite_are_named_with_seed_and_step() -> None:
 def two_steps(
     address: int, states: NDArray[np.float64], points: NDArray[np.float64], rewards: NDArray[np.float64]
 ) -> bool:
-    first = step_twin(address, states, 1, 1, points, rewards)
-    return first or step_twin(address, states, 1, 0, points, rewards)
+    first = call_step(address, states, 1, 1, points, rewards)
+    return first or call_step(address, states, 1, 0, points, rewards)
 
 
 @pytest.mark.oracle

@@ -210,7 +210,7 @@ def test_reading_a_packed_study_imports_no_package(results: Results, tmp_path: P
     plan["tasks"] = [task]
     (tmp_path / "packed" / PLAN).write_text(json.dumps(plan))
     with pytest.raises(
-        TaskError, match=r"a file cannot have a package imported: give --task antigravity:Cart"
+        TaskError, match=r"opening a file never imports your code: give --task antigravity:Cart"
     ):
         read_results(tmp_path / "packed")
     assert "antigravity" not in sys.modules

@@ -157,12 +157,13 @@ def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> N
         assert task.preset == paper_task(task.name).preset
 
 
-def test_the_study_of_samuel_has_the_papers_tasks_epochs_and_trials() -> None:
+def test_the_study_of_samuel_has_tasks_and_epochs_of_the_paper() -> None:
     plan, paper = (read_plan(STUDIES / f"{name}.toml", []) for name in ("samuel-frozenlake", "paper"))
-    assert (plan.tasks, plan.epochs, plan.trials) == (paper.tasks, paper.epochs, paper.trials)
+    assert set(plan.tasks) < set(paper.tasks)
+    assert plan.epochs == paper.epochs
     versions = [system.parameters.get("version") for system in plan.systems]
     assert versions == [None, 1, 2, 2]
-    assert len(plan.trials_to_run()) == 4 * 12 * 30
+    assert len(plan.trials_to_run()) == 4 * 6 * 5
 
 
 def paper_task(name: str) -> TabularTask:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from statistics import mean, stdev
 from typing import Any
 
 import polars
@@ -15,7 +13,6 @@ from ifthen.study.folder import claim
 from ifthen.study.plan import StudyPlan, Trial, checked_plan
 from ifthen.study.read import read_results
 from ifthen.study.report import all_figures, best_rulesets, study_page, write_report
-from ifthen.study.report.curves import HEIGHT, MOST_POINTS, WIDTH, curve_panel
 from ifthen.study.results import Results
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened
@@ -67,34 +64,6 @@ def test_the_same_results_give_the_same_page(results: Results) -> None:
     assert study_page(results, first) == study_page(results, second)
 
 
-def test_curves_are_means_and_deviations(results: Results) -> None:
-    panel = curve_panel(results, "slippery")
-    assert panel.epochs == list(range(6))
-    line = next(line for line in panel.lines if (line.system, line.measure) == (1, "exact"))
-    rows = results.histories.filter(
-        (polars.col("system") == "XCSF") & (polars.col("task") == "slippery") & (polars.col("epoch") == 4)
-    )
-    values = rows["exact_fraction"].to_list()
-    assert line.sd is not None
-    assert line.mean[4] is not None
-    assert (line.mean[4], line.sd[4]) == pytest.approx((mean(values), stdev(values)), abs=1e-4)
-    x, y = map(float, line.path.removeprefix("M").split("L")[4].split(","))
-    assert x == pytest.approx(WIDTH * 4 / 5)
-    assert y == pytest.approx(HEIGHT * (1 - (line.mean[4] - panel.low) / (panel.high - panel.low)), abs=0.01)
-    assert panel.optimum == pytest.approx(HEIGHT * (1 - 1 / panel.high), abs=0.01)
-
-
-def test_long_curves_are_thinned_and_keep_both_ends(results: Results) -> None:
-    row = results.histories.filter(polars.col("task") == "calm").head(1)
-    epochs = polars.DataFrame({"epoch": range(1000)}, schema={"epoch": polars.Int64})
-    longer = Results(results.plan, row.drop("epoch").join(epochs, how="cross"))
-    panel = curve_panel(longer, "calm")
-    assert len(panel.epochs) == MOST_POINTS
-    assert (panel.epochs[0], panel.epochs[-1]) == (0, 999)
-    assert panel.lines[0].sd is None  # one trial has no deviation
-    assert panel.lines[0].band == ""
-
-
 def test_the_best_ruleset_is_the_one_with_the_highest_exact_value(results: Results) -> None:
     best = best_rulesets(results)["slippery"][0]
     values = results.values("PPL-DL", "slippery", "exact_fraction")
@@ -130,55 +99,22 @@ def test_names_cannot_break_the_page(results: Results) -> None:
     renamed = rows.with_columns(system=polars.lit(name), task=polars.lit("FrozenLake-4-0"))
     page = study_page(Results(plan, renamed), {})
     assert "<b>&" not in page
-    names = re.search(r'id="system-names">(.*?)</script>', page)
-    assert names
-    assert json.loads(names[1]) == [name]
+    assert "&lt;/script&gt;&lt;b&gt;" in page
 
 
 @needs_browser
 @pytest.mark.browser
-def test_in_a_browser_curves_tell_their_values_and_systems_can_be_hidden(
-    report: Path, results: Results
-) -> None:
+def test_in_a_browser_measures_and_scales_can_be_chosen(report: Path) -> None:
     with opened(report) as page:
-        tip, curve = page.locator("#tip"), page.locator("svg.curve").nth(1)
-        assert not tip.is_visible()
-        curve.scroll_into_view_if_needed()
-        frame = curve.locator(".frame").bounding_box()
-        assert frame
-        page.mouse.move(frame["x"] + frame["width"] - 1, frame["y"] + 20)
-        final = {system: results.values(system, "slippery", "fraction") for system in ("PPL-DL", "XCSF")}
-        said = tip.inner_text()
-        assert "slippery, epoch 5" in said
-        for system, values in final.items():
-            assert re.search(rf"{system} +{mean(values):.3f} ± {stdev(values):.3f}", said)
-        page.locator('#curves input[data-system="0"]').uncheck()
-        assert not page.locator("svg.curve .mean.s0.m-z").first.is_visible()
-        assert page.locator("svg.curve .mean.s1.m-z").first.is_visible()
-        page.mouse.move(frame["x"] + 5, frame["y"] + 20)
-        assert "PPL-DL" not in tip.inner_text()
-        assert "slippery, epoch 0" in tip.inner_text()
-        page.mouse.move(0, 0)
-        assert not tip.is_visible()
-
-
-@needs_browser
-@pytest.mark.browser
-def test_in_a_browser_measures_scales_and_keys_work(report: Path) -> None:
-    with opened(report) as page:
-        assert not page.locator("svg.curve .mean.m-exact").first.is_visible()
+        assert not page.locator("#curves .m-exact svg").is_visible()
         page.locator('#verdict input[value="exact"]').check()
-        assert page.locator("svg.curve .mean.m-exact").first.is_visible()
-        assert not page.locator("svg.curve .mean.m-z").first.is_visible()
+        assert page.locator("#curves .m-exact svg").is_visible()
+        assert not page.locator("#curves .m-z svg").is_visible()
         assert page.locator('#curves input[value="exact"]').is_checked()  # one choice for the whole page
         assert page.locator("#density .s-local svg").first.is_visible()
         page.locator('#density input[value="global"]').check()
         assert page.locator("#density .s-global svg").first.is_visible()
         assert not page.locator("#density .s-local svg").first.is_visible()
-        page.locator("svg.curve").first.focus()
-        page.keyboard.press("Home")
-        page.keyboard.press("ArrowRight")
-        assert "calm, epoch 1" in page.locator("#tip").inner_text()
         page.locator("#rules summary").first.click()
         assert page.locator("#rules table.arrows").first.is_visible()
 

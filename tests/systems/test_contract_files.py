@@ -17,6 +17,7 @@ import pytest
 import ifthen
 from ifthen import ModelFileError, OutputError, System, TabularTask, frozen_lake, load
 from ifthen.environments.from_table import table_task
+from ifthen.store import read_archive, write_archive
 from ifthen.systems import pittsburgh
 from ifthen.systems.registry import SYSTEMS
 from ifthen.tasks import table as tabular
@@ -41,6 +42,21 @@ def test_a_saved_system_comes_back_with_all_it_is(name: str, tmp_path: Path) -> 
         assert again.ruleset == system.ruleset
         assert (again.epoch, again.seed, again.parameters) == (2, system.seed, system.parameters)
         polars.testing.assert_frame_equal(again.history, system.history)
+
+
+@every_system
+def test_an_array_of_a_population_without_its_dimensions_or_without_entries_is_refused(
+    name: str, tmp_path: Path
+) -> None:
+    make(name).learn(epochs=1).save(tmp_path / "m.zip")
+    manifest, arrays = read_archive(tmp_path / "m.zip")
+    for member in [each for each in arrays if each.startswith("population/")]:
+        own = arrays[member]
+        odd = (own.ravel()[:1].sum(dtype=own.dtype), own[..., None], own[..., :0])
+        for wrong in (each for each in odd if each.shape != own.shape):
+            write_archive(tmp_path / "odd.zip", manifest, {**arrays, member: wrong})
+            with pytest.raises(ModelFileError):
+                load(tmp_path / "odd.zip")
 
 
 @every_system
@@ -114,7 +130,7 @@ def test_separate_processes_give_the_same_bytes(in_one_go: dict[str, bytes], tmp
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == in_one_go
 
 
-@every_system
+@pytest.mark.parametrize("name", ["PPL-DL", "XCSF"])  # learning in parts holds all systems to the same law
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_a_killed_run_goes_on_from_its_checkpoint_to_the_same_bytes(name: str, tmp_path: Path) -> None:
     script = (

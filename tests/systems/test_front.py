@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Front, ParameterError, plot
+from ifthen import DecisionList, Evaluation, Front, ParameterError, plot
 from ifthen.systems.front import Point
 from tests.systems.contract import meadow
 
@@ -80,6 +81,15 @@ def test_lists_within_a_standard_error_of_the_best_can_count_as_equal() -> None:
     assert front.to_table()["episodes"].to_list() == [None, None, 16]
 
 
+def test_a_list_that_never_fails_is_not_given_up_for_one_that_sometimes_does() -> None:
+    points = [point(1, 9.0, deviation=2.0), point(2, 499.0, deviation=9.0), point(3, 500.0, deviation=0.0)]
+    front = Front.of(points, "return")
+    assert front.knee(0.01).rules == 2
+    assert front.knee(0.01, within_error=True).rules == 3
+    steady = Front.of([point(1, 9.0, deviation=0.0), point(2, 499.0, deviation=0.0), points[2]], "return")
+    assert steady.knee(0.01, within_error=True).rules == 2  # neither varies
+
+
 def test_the_knee_of_negative_scores_gives_up_a_share_of_their_size() -> None:
     front = Front.of([point(1, -20.0), point(2, -10.5), point(3, -10.0)], "value")
     assert [front.knee(share).rules for share in (0.01, 0.05, 1)] == [3, 2, 1]
@@ -110,5 +120,46 @@ def test_deviations_are_shown_where_scores_were_sampled() -> None:
     front = Front.of([point(1, -3.0, 0, 1.5), point(2, 250.0, 0, 40.0)], "mean return")
     assert "standard deviation" in str(front)
     assert "of the best" not in str(front)  # a share of a score means nothing where some are negative
-    assert FRONT.figure(FRONT.knee(0.1)).axes[0].get_legend() is not None
-    assert front.figure().axes[0].collections
+    assert replace(FRONT, marked=FRONT.knee(0.1)).figure().axes[0].get_legend() is not None
+    spread: Any = front.figure().axes[0].lines[1].get_ydata()
+    assert list(spread) == [-4.5, -1.5]
+
+
+def test_the_shortest_list_that_reaches_a_score_is_taken() -> None:
+    assert FRONT.reaching(0.89).rules == 2
+    assert FRONT.reaching(1.0) is FRONT.best
+    with pytest.raises(ParameterError, match="no policy of the front reaches 2: the best has 1"):
+        FRONT.reaching(2.0)
+
+
+def test_measures_are_shown_with_intervals_and_do_not_change_what_was_chosen() -> None:
+    def played(own: Point, *returns: float) -> Point:
+        got = np.array(returns)
+        seen = Evaluation(float(got.mean()), "sampled", len(got), 10, 0.0, False, returns=got)
+        return replace(own, measured=seen, nodes=2 * own.tests + 1)
+
+    first, second, third = FRONT.points[:3]
+    points = played(first, 1, 3), played(second, 7, 9), played(third, 5, 7)
+    front = Front(points, "return on other seeds", marked=points[1])
+    assert front.best is points[2]  # chosen by its score, though another was measured to be better
+    assert [own.value for own in front.points] == [2, 8, 6]
+    assert points[1].interval == pytest.approx((8 - 12.706, 8 + 12.706), abs=1e-3)  # Student's t, one degree
+    head, *rows = front.text_table().headings, *front.text_table().rows
+    assert head[:5] == ("rules", "tests", "tree nodes", "return on 2 test seeds", "95 % interval")
+    assert [row[-1] for row in rows] == ["", "knee", ""]
+    assert front.to_dict()["knee"] == 1
+    assert front.to_table()["performance"].to_list() == [2, 8, 6]
+    for by, name in (("rules", "rules"), ("tests", "tests"), ("nodes", "nodes of the equivalent tree")):
+        (axes,) = front.figure(by).axes  # type: ignore[arg-type]  # a text
+        assert axes.get_xlabel() == name
+        assert axes.get_legend() is not None
+    with pytest.raises(ParameterError, match="'rules' or 'tests' or 'nodes'"):
+        front.figure("leaves")  # type: ignore[arg-type]  # that is what is tested
+    with pytest.raises(ParameterError, match=r"use ifthen\.front"):
+        FRONT.figure("nodes")
+
+
+def test_a_policy_that_has_no_rule_somewhere_says_so_in_place_of_a_floor() -> None:
+    lost = Evaluation(-1e12, "sampled", 20, 10, 0.0, True, failed_share=0.1, returns=np.zeros(20))
+    front = Front((replace(point(1, 0.0), measured=lost),), "return")
+    assert "no rule in 10%" in str(front)

@@ -10,17 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import (
-    PPLDL,
-    PPLST,
-    Feature,
-    ParameterError,
-    System,
-    evaluate,
-    frozen_lake,
-    load,
-    paper_suite,
-)
+from ifthen import PPLDL, PPLST, Feature, ParameterError, System, evaluate, frozen_lake, load, paper_suite
 from ifthen.environments.from_table import table_task
 from ifthen.evolve.alleles import alleles_of
 from ifthen.systems.pittsburgh import Population, breed, empty_population, random_rules

@@ -21,8 +21,9 @@ from ifthen import (
     StrengthRules,
     TaskError,
 )
+from ifthen.simulate.simulator import described
 from ifthen.verification import PROPERTIES, Verification, verify
-from ifthen.verification.case import beating_set
+from ifthen.verification.case import beating_set, grounds
 from ifthen.verification.findings import Result
 from ifthen.verification.properties import compares, judge, parse
 from tests import naive_explain
@@ -233,14 +234,14 @@ def test_what_needs_a_task_is_refused_without_one(name: str) -> None:
 
 
 def test_requirements_come_as_one_text_or_several_with_room_around() -> None:
-    demands = parse([" complete , rules <= 10", "performance>0.5", ""], True)
+    demands = parse([" complete , rules <= 10", "performance>0.5", ""])
     assert [(d.name, d.operator, d.number) for d in demands] == [
         ("complete", "", 0.0),
         ("rules", "<=", 10.0),
         ("performance", ">", 0.5),
     ]
     with pytest.raises(ParameterError, match="must be texts"):
-        parse([3], True)  # type: ignore[list-item]  # the wrong type on purpose
+        parse([3])  # type: ignore[list-item]  # the wrong type on purpose
 
 
 @given(st.integers(-3, 3), st.integers(-3, 3), st.sampled_from([0.0, 1e-12]))
@@ -268,8 +269,8 @@ def test_a_requirement_is_met_exactly_where_its_property_holds(case: Any) -> Non
 
 
 def test_what_could_not_be_decided_is_not_met_and_said() -> None:
-    requirement = judge(parse("complete", False)[0], {"complete": Result(None, "gave up")})
-    assert requirement == ("complete", False, "not decided: gave up")
+    requirement = judge(parse("complete", grounds(None))[0], {"complete": Result(None, "gave up")})
+    assert requirement[:3] == ("complete", False, "not decided: gave up")
 
 
 # The report.
@@ -306,3 +307,15 @@ def test_only_rulesets_and_tasks_that_fit_are_verified() -> None:
         verify(ANY, "lake")
     with pytest.raises(TaskError, match="the ruleset speaks of"):
         verify(ANY, chain())
+
+
+def test_of_many_features_only_some_are_told_where_they_do_not_fit_and_first_those_that_differ() -> None:
+    features = [Feature(f"f{i}", 0, 9) for i in range(60)]
+    other = [*features[:40], Feature("f40", 0, 8), *features[41:]]
+    one, another = (
+        DecisionList([[[f.low, f.high] for f in own]], [0], own, ["a", "b"]) for own in (features, other)
+    )
+    told = described(one, another), described(another, one)
+    some = "f40 in [0, 9], f0 in [0, 9], f1 in [0, 9], f2 in [0, 9], f3 in [0, 9]"
+    assert told[0] == f"{some} and 55 more and actions a, b"
+    assert told[1].startswith("f40 in [0, 8], f0")

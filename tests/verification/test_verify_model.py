@@ -252,7 +252,7 @@ def test_endings_that_hardly_ever_come_have_exact_probabilities(
 
 
 def test_what_is_no_number_meets_no_requirement() -> None:
-    demands = parse("goal-probability<=0.1,goal-probability>=0.1", True)
+    demands = parse("goal-probability<=0.1,goal-probability>=0.1")
     for demand in demands:
         assert not judge(demand, {"goal-probability": Result(float("nan"), "")}).passed
 

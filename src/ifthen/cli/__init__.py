@@ -24,14 +24,18 @@ from ifthen.cli.doctor import doctor
 from ifthen.cli.evaluate import evaluate
 from ifthen.cli.explain import explain
 from ifthen.cli.export import export
+from ifthen.cli.front import front
 from ifthen.cli.prune import prune
+from ifthen.cli.report import report
+from ifthen.cli.resume import resume
 from ifthen.cli.shortest import shortest
 from ifthen.cli.show import show
+from ifthen.cli.stress import stress
 from ifthen.cli.study import study
 from ifthen.cli.systems import systems
 from ifthen.cli.tasks import tasks
 from ifthen.cli.terminal import err, out
-from ifthen.cli.train import resume, train
+from ifthen.cli.train import train
 from ifthen.cli.verify import verify
 from ifthen.cli.watch import watch
 from ifthen.errors import IfthenError, IfthenWarning
@@ -66,7 +70,7 @@ def main(
 
 COMMANDS: tuple[Callable[..., None], ...] = (
     *(check, train, distil, resume, evaluate, show, watch),
-    *(explain, verify, diff, prune, shortest, export),
+    *(explain, verify, stress, front, report, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )
 for command in COMMANDS:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import JsonFile, TaskChanges, Threads, located, reach, typed_task
+from ifthen.cli.model import JsonFile, TaskChanges, Threads
+from ifthen.cli.task_names import located, reach, typed_task
 from ifthen.cli.terminal import out, write_json
 
 
@@ -19,7 +20,7 @@ def check(
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Try a task before training: what rules will see, whether it keeps its word, how long it will take.
+    """Check a task: its features, whether seeds reproduce episodes, how long training takes.
 
     Training relies on this: the same reset seed and actions give the same episode, whatever was played
     before and beside it. A few random episodes show whether that holds.

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Threads, located, reach, read_policy, typed_task
+from ifthen.cli.model import JsonFile, Threads, read_policy
+from ifthen.cli.task_names import located, reach, typed_task
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
 
@@ -39,7 +40,7 @@ def distil(
         int | None, typer.Option(help="The best list with at most this many comparisons (x ≤ 3 is one).")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Steps of the environment; by default a minute or two of them.")
+        int | None, typer.Option(help="Steps to play; by default as many as take a minute or two.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     no_terms: Annotated[bool, typer.Option("--no-terms", help="Compare single features only.")] = False,

@@ -18,7 +18,7 @@ from ifthen.cli.model import (
     Threads,
     read_policy,
 )
-from ifthen.cli.terminal import print_evaluations, write_json
+from ifthen.cli.terminal import out, print_evaluations, write_json
 from ifthen.errors import ParameterError
 
 MOST_EPISODES = 100_000
@@ -37,6 +37,13 @@ def evaluate(
         str | None,
         typer.Option(metavar="FIRST-LAST", help="In an environment: play these reset seeds instead."),
     ] = None,
+    behaves: Annotated[
+        bool,
+        typer.Option(
+            "--behaviour",
+            help="Also say how it behaves: time per rule, changes of action, and what each rule is worth.",
+        ),
+    ] = False,
     most_rules: MostRules = None,
     most_tests: MostTests = None,
     task: TaskName = None,
@@ -44,7 +51,7 @@ def evaluate(
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
-    """Measure a policy: exactly on a table, or on test seeds; and, beside it, where it was trained.
+    """Measure a policy: exactly on a table, on test seeds in an environment; and on the training episodes.
 
     For example:
 
@@ -52,6 +59,7 @@ def evaluate(
     - `ifthen evaluate runs/first/model.zip --task FrozenLake-8-0.1 --noise stream`
     - `ifthen evaluate runs/cartpole --episodes 1000`
     - `ifthen evaluate runs/cartpole --seeds 5000-5099`
+    - `ifthen evaluate runs/cartpole --behaviour`
     """
     from ifthen.simulate.evaluate import evaluate as measure
     from ifthen.simulate.evaluate import evaluations
@@ -59,9 +67,8 @@ def evaluate(
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     played, rules = policy.known_task(), policy.ruleset
     given = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
-    others = ["--episodes", "--seeds"] if played.has_states else ["--noise"]
-    for option in others:
-        if given[option] is not None:
+    for option, value in given.items():
+        if value is not None and option.removeprefix("--") not in played.measured_by:
             kind = "tables of states" if option == "--noise" else "environments"
             raise ParameterError(f"{option} is for {kind}: leave it out for {played.name}.")
     if seeds is not None and episodes is not None:
@@ -76,7 +83,15 @@ def evaluate(
         trained = measure(rules, played, threads=threads, seeds="training")
         found = {f"on seeds {seeds}": own, "on training seeds": trained}
     print_evaluations(f"{policy.title} on {played.name}", found)
-    write_json(json_file, {name: one.to_dict() for name, one in found.items()})
+    plain: dict[str, Any] = {name: one.to_dict() for name, one in found.items()}
+    if behaves:
+        from ifthen.explanation.behaviour import behaviour
+
+        told = behaviour(rules, played, 100 if episodes is None else episodes, threads)
+        out.print()
+        out.print(told.to_text(out.width))
+        plain["behaviour"] = told.to_dict()
+    write_json(json_file, plain)
 
 
 def _ends(seeds: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ifthen.cli.front import find_front, print_front
 from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskChanges, TaskName, read_policy
 from ifthen.cli.terminal import err, out
 from ifthen.digits import worth_showing
@@ -38,8 +39,14 @@ def explain(
     compare: Annotated[
         Path | None, typer.Option(help="Another policy to lay beside this one on the page.")
     ] = None,
-    ladder: Annotated[
-        bool, typer.Option("--ladder", help="Also say what fewer rules would cost (takes seconds).")
+    front: Annotated[
+        bool,
+        typer.Option(
+            "--front",
+            "--ladder",
+            help="Also show the best policy found for each size (see 'ifthen front'); with --out, PPL-X "
+            "always does.",
+        ),
     ] = False,
     everything: Annotated[
         bool, typer.Option("--all", help="List all rules, also the many of an XCSF that decide nothing.")
@@ -77,11 +84,11 @@ def explain(
         out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
     other = None if compare is None else read_policy(compare, task, task_assignments)
-    _explain_all(policy, folder, other, ladder, everything)
+    _explain_all(policy, model, folder, other, front, everything)
 
 
 def _explain_all(
-    policy: Policy, folder: Path | None, other: Policy | None, ladder: bool, everything: bool
+    policy: Policy, model: Path, folder: Path | None, other: Policy | None, front: bool, everything: bool
 ) -> None:
     """Print the rules and what was verified, and write everything where a folder is given."""
     from ifthen.explanation.reading import read_rules
@@ -94,25 +101,20 @@ def _explain_all(
     if other is not None:
         policy.known_task()
     found = verified(policy.ruleset, policy.task)
-    steps = None
-    if ladder:
-        from ifthen.simplify.ladder import ladder as all_rungs
-        from ifthen.simulate.scope import tabular
-
-        with err.status("looking for fewer rules"):
-            steps = all_rungs(policy.ruleset, tabular(policy.known_task(), "the ladder"))
+    by_itself = folder is not None and policy.played and policy.front is not None
+    sizes = find_front(policy) if front or by_itself else None
     if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
         from ifthen.pages.folder import explain_to
 
         policies = [(each.name, each.ruleset) for each in (policy, other) if each is not None]
         with err.status("drawing"):
-            page = explain_to(folder, policies, policy.task, found, steps)
+            page = explain_to(folder, policies, policy.task, found, sizes, str(model))
     out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
     out.print()
     out.print(found.to_text(out.width))
-    if steps is not None:
+    if sizes is not None:
         out.print()
-        out.print(str(steps))
+        print_front(policy, sizes)
     if folder is not None:
         none = " (without a page: the task is not known, or has too many states)"
         out.print(f"written to {folder}" + (f"; open {page}" if page else none))
@@ -140,5 +142,6 @@ def _observation(text: str, ruleset: RuleSet) -> list[float]:
             raise ParameterError(f"--at: {name} must be a number, as in {name}=3, not {value!r}.") from None
     missing = [name for name in worth_showing(features, ruleset.tested) if name not in given]
     if missing:
-        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} is missing.")
+        are = "is" if len(missing) == 1 else "are"
+        raise ParameterError(f"--at needs a value for every feature: {', '.join(missing)} {are} missing.")
     return [given.get(name, feature.low) for name, feature in features.items()]

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import Model, MostRules, MostTests, TaskName, read_policy
-from ifthen.cli.terminal import out, write_file
+from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskName, read_policy
+from ifthen.cli.terminal import out, print_table, write_file
+from ifthen.digits import plural
+from ifthen.errors import ParameterError
 from ifthen.text_table import harmless
 
 
@@ -19,10 +21,21 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="One of: text, json, python, c, sql, csv, markdown, latex, dot, mermaid, dmn, dmn-priority.",
+            help="One of: text, json, python, c, st, sql, csv, markdown, latex, dot, mermaid, dmn, "
+            "dmn-priority.",
         ),
     ],
     file: Annotated[Path | None, typer.Option("--out", help="Write to this file.  [default: print]")] = None,
+    numbers: Annotated[
+        str | None,
+        typer.Option(
+            "--numbers",
+            metavar="NUMBERS",
+            help="For a device, with c and st: float64, float32, int16 or int32 (fixed point). Writes unit "
+            "tests beside the code, for C a header too, and proves where it can act differently.",
+            show_default=False,
+        ),
+    ] = None,
     most_rules: MostRules = None,
     most_tests: MostTests = None,
     task: TaskName = None,
@@ -33,13 +46,38 @@ def export(
 
     - `ifthen export runs/first --to python --out policy.py`
     - `ifthen export runs/first --to dmn --out policy.dmn`
+    - `ifthen export runs/first --to c --numbers int16 --out policy.c`
     - `ifthen export runs/first --to mermaid`
     """
     from ifthen.exports import export as exported
+    from ifthen.exports.device import check_numbers
 
+    if numbers is not None:
+        check_numbers(to, numbers)
+    if numbers is not None and (file is None or file.suffix != f".{to}"):
+        raise ParameterError(f"--numbers writes several files: give --out FILE.{to}, such as policy.{to}.")
     policy = read_policy(model, task, rules=most_rules, tests=most_tests)
+    if numbers is not None and file is not None:
+        _for_device(policy, to, numbers, file)
+        return
     text = exported(policy.ruleset, to, policy.task)
     if file is None:
         typer.echo((harmless(text) if out.is_terminal else text).rstrip("\n"))
         return
     write_file(file, text)
+
+
+def _for_device(policy: Policy, to: str, numbers: str, file: Path) -> None:
+    """Write the files for a device, and say where it can act differently."""
+    from ifthen.exports import export_device
+
+    made = export_device(policy.ruleset, to, numbers, policy.task, file.stem)
+    if made.deviation.bands:
+        print_table(made.deviation.to_table())
+    else:
+        out.print(made.deviation.in_words()[0])
+    for step in made.deviation.steps:
+        out.print(step)
+    for name, text in made.files.items():
+        write_file(file.with_name(name), text)
+    out.print(f"{plural(len(made.vectors), 'test vector')} in {list(made.files)[-1]}")

@@ -1,196 +1,24 @@
-"""How the argument MODEL is read: a model file, the folder of a run, or a file of rules; and its task.
-
-Naming an environment in a package of one's own, `package:Id-v0`, imports the package. Only a name that the
-user types does that: a model or the folder of a run keeps the environment's id alone, and nothing in it is
-ever imported.
-"""
+"""The argument MODEL and its options: rules in a model file, in the folder of a run, or in a text file."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from ifthen.cli.task_names import CannotMake, kept_task, wanted_task
 from ifthen.cli.terminal import err
 from ifthen.digits import plural
-from ifthen.errors import IfthenError, ModelFileError, ParameterError, TaskError
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
-    from ifthen.systems.front import Front
+    from ifthen.systems.front import Front, Point
     from ifthen.systems.system import System
     from ifthen.tasks.task import Noise, Task
-
-
-def located(name: str) -> str:
-    """Return `module:Class` for a path such as ../tank:Tank or tank.py:Tank; other names as they are.
-
-    The folder of the module is put on the path of imports, last.
-    """
-    place, colon, attribute = name.rpartition(":")
-    file = Path(place)
-    if not colon or not place or Path(name).exists():
-        return name
-    if file.suffix != ".py":
-        if "/" not in place and os.sep not in place:
-            return name
-        file = file.with_name(file.name + ".py")
-    if not file.is_file():
-        raise ParameterError(
-            f"there is no file {file} for {name}: give module:Class, or FOLDER/module:Class."
-        )
-    folder, module = str(file.parent.resolve()), file.stem
-    if folder not in sys.path:
-        sys.path.append(folder)
-    found = importlib.util.find_spec(module) if module.isidentifier() else None
-    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
-        why = f"{found.origin} has the same name" if found else f"{module!r} is no name of a module"
-        raise ParameterError(f"{file} cannot be imported: {why}. Rename the file.")
-    return f"{module}:{attribute}"
-
-
-def typed_task(name: str) -> Task:
-    """Return the task that a user named; its package may lie in the current folder."""
-    from ifthen.environments.make import task_by_name
-
-    name = located(name)
-    reach(name)
-    return task_by_name(name)
-
-
-def reach(task: Any) -> None:
-    """Put the current folder on the path of imports where a user names a task as `package:Id-v0`.
-
-    Python does so by itself, but not for commands. The folder comes last: nothing in it can hide a package.
-    """
-    here = str(Path.cwd())
-    if packaged(task) and here not in sys.path:
-        sys.path.append(here)
-
-
-def packaged(task: Any) -> str:
-    """Return the `package:Id-v0` that a task is named by, in a text, a table or settings; "" for others."""
-    from ifthen.environments.make import IN_MODULE
-
-    if isinstance(task, dict):
-        task = task.get("environment")
-    name = getattr(task, "environment", task)
-    return name if isinstance(name, str) and IN_MODULE.fullmatch(name) else ""
-
-
-def task_option(task: Any) -> str:
-    """Return " --task package:Id-v0" where commands need it to play a task again; "" where they do not."""
-    name = packaged(task)
-    return f" --task {name}" if name else ""
-
-
-def check_typed(typed: Sequence[str], texts: Collection[str]) -> None:
-    """Raise where a user names a package that a run or study has nothing to do with."""
-    for name in typed:
-        if name not in texts:
-            has = [f"--task {text}" for text in texts if ":" in text]
-            needs = " ".join(has) or "no --task"
-            raise ParameterError(f"what was begun goes on with its own tasks: give {needs}, not {name!r}.")
-
-
-class Wanted(NamedTuple):
-    """The task that --task names, if any; the name in a package that was typed; whether a run gave it."""
-
-    task: Task | None = None
-    package: str = ""
-    of_run: bool = False
-
-
-def wanted_task(names: list[str] | None) -> Wanted:
-    """Return the task that --task names: by its name, by a run's folder or model, or by both."""
-    from ifthen.systems.model_file import read
-
-    names = [located(name) for name in names or []]
-    stored = {name: file for name in names if (file := stored_at(name)) is not None}
-    typed = [name for name in names if name not in stored]
-    if len(stored) > 1 or len(typed) > 1 or (stored and typed and not packaged(typed[0])):
-        raise ParameterError(
-            "--task takes one task: a name, or a run's folder. Only the folder of a run in a package of your "
-            "own goes together with a name, package:Id-v0."
-        )
-    named = Wanted(typed_task(typed[0]), packaged(typed[0])) if typed else Wanted()
-    for path, file in stored.items():
-        return Wanted(kept_task(read(file).task, named, Path(path), " too"), named.package, True)
-    return named
-
-
-def stored_at(name: str) -> Path | None:
-    """Return the model file of a path to a run's folder or to a model; None for names of tasks."""
-    from ifthen.environments.registry import known_names
-    from ifthen.runs.folder import CHECKPOINT, MODEL
-
-    path = Path(name)
-    if packaged(name) or name in known_names() or not path.exists():
-        return None
-    if not path.is_dir():
-        return path
-    found = [path / file for file in (MODEL, CHECKPOINT) if (path / file).exists()]
-    if not found:
-        raise ParameterError(f"--task {name} is a folder without a run: give the folder of a run.")
-    return found[0]
-
-
-def kept_task(own: Task, wanted: Wanted, path: Path, also: str = "") -> Task:
-    """Return the task to play a model on: its own with all its settings, unless another one is wanted.
-
-    Where --task names the model's own environment in a package, the package was to be imported and the
-    settings stay. If nothing makes the environment here, playing says what to type.
-
-    Args:
-        own: the model's own.
-        wanted: the task that --task names.
-        path: the model, to say what to type.
-        also: " too" if --task was given already.
-    """
-    from ifthen.environments.rebind import renewed
-    from ifthen.tasks.gym_task import could_import
-
-    if wanted.task is not None:
-        same = own.origin.get("environment") == wanted.task.origin.get("environment")
-        if same and (text := could_import(getattr(own, "options", {}).values())):
-            raise TaskError(
-                f"the option {text!r} of the task in {path} could have a package imported, and files import "
-                "none. Give the environment in Python: ifthen.load(path, env=…)."
-            )
-        return renewed(own, wanted.package) if same and wanted.package else wanted.task
-    if own.can_be_played:
-        return own
-    name = _began_with(path)
-    if not name.endswith(f":{own.environment}") and own.environment:
-        name = f"PACKAGE:{own.environment}"
-
-    return own.replaced(factory=_Nothing(f"give --task {name or 'MODULE:CLASS'}{also}"))
-
-
-class _Nothing:
-    """In place of what makes an environment, where nothing here does: says what to type."""
-
-    def __init__(self, told: str) -> None:
-        self.told = told
-
-    def __call__(self, **_: Any) -> Any:
-        raise TaskError(f"nothing makes it here. Name the module that does: {self.told}")
-
-
-def _began_with(path: Path) -> str:
-    """Return the `package:Id-v0` that the run of a model or folder began with; "" where it is not known."""
-    from ifthen.runs.folder import SETTINGS
-    from ifthen.runs.settings import read_settings
-
-    try:
-        return packaged(read_settings((path if path.is_dir() else path.parent) / SETTINGS).get("task"))
-    except IfthenError:
-        return ""
 
 
 Model = Annotated[
@@ -250,6 +78,15 @@ MostTests = Annotated[
 Threads = Annotated[
     int | None, typer.Option(help="Threads to use; all cores by default. Results do not depend on it.")
 ]
+RequireFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--require-file",
+        metavar="FILE",
+        help="Requirements in a file, one per line; what follows a # is a comment.",
+        show_default=False,
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write it as JSON to this file.")]
 
 
@@ -262,11 +99,35 @@ class Policy(NamedTuple):
     task: Task | None
     noise: Noise = "aligned"
     """How training used the random numbers of a table."""
+    learner: System | None = None
+    """The system that has learnt the rules, where MODEL holds one."""
 
     @property
     def played(self) -> bool:
         """Whether the task is known and something here makes its environment."""
-        return self.task is not None and not isinstance(getattr(self.task, "factory", None), _Nothing)
+        return self.task is not None and not isinstance(getattr(self.task, "factory", None), CannotMake)
+
+    def check_played(self) -> None:
+        """Raise where the task is known, but its code must be named before anything is played."""
+        factory = getattr(self.task, "factory", None)
+        if isinstance(factory, CannotMake):
+            factory()
+
+    @property
+    def front(self) -> Front | None:
+        """The front that a system has found, with rules that fit the task; None where it looks for none."""
+        from ifthen.environments.rebind import fitted
+
+        found = None if self.learner is None else self.learner.front
+        if found is None or self.task is None:
+            return found
+        points = (replace(own, ruleset=fitted(self.task, own.ruleset)[1]) for own in found.points)
+        return replace(found, points=tuple(points))
+
+    @property
+    def chosen(self) -> Callable[[Front], Point] | None:
+        """What takes one policy of a front as the system's parameters say; None where it has no front."""
+        return getattr(self.learner, "chosen", None)
 
     def known_task(self) -> Task:
         """Return the task, or raise saying how to give it."""
@@ -294,7 +155,7 @@ def read_policy(
         changes: what --task-set changes in the task.
         pruned: whether a run's pruned rules are wanted, where it has any, rather than those as learnt.
         rules: the most rules of the list that is taken from the front of a model; None to take its ruleset.
-        tests: the most comparisons, likewise.
+        tests: the most comparisons of that list.
     """
     from ifthen.environments.rebind import fitted
     from ifthen.explanation.read import SUFFIXES, read_ruleset
@@ -320,7 +181,7 @@ def read_policy(
         elif pruned and (path / PRUNED_RULESET).exists():
             title, ruleset = f"{title}, pruned,", read_ruleset(path / PRUNED_RULESET)[0]
         played = wanted.task if wanted.of_run else kept_task(learner.task, wanted, path)
-        policy = Policy(name, title, ruleset, played, learner.parameters.noise)
+        policy = Policy(name, title, ruleset, played, learner.parameters.noise, learner)
     if new:
         policy = policy._replace(task=changed_task(policy.known_task(), new, wanted.package))
     if policy.task is not None:
@@ -373,9 +234,38 @@ def front_of(path: Path) -> Front:
     if front is None:
         raise ParameterError(
             f"{path} holds one ruleset. --front, --rules and --tests choose from several: give the run or "
-            f"model of a PPL-X. 'ifthen prune {path}' makes other rules shorter."
+            f"model of a PPL-X. 'ifthen front {path}' shortens other rules, and 'ifthen prune {path} "
+            "--rules N' takes one of these."
         )
     return front
+
+
+def required(texts: list[str] | None, file: Path | None) -> list[str]:
+    """Return the requirements of --require and --require-file, one by one."""
+    from ifthen.rules.text.constraint import requirements_in
+    from ifthen.verification.requirements import read_requirements
+
+    if texts is not None and not all(text.strip(" ,") for text in texts):
+        raise ParameterError("--require is empty: name what must hold, such as --require complete.")
+    return requirements_in(texts) + ([] if file is None else read_requirements(file))
+
+
+def requirements_beside(path: Path) -> Path | None:
+    """Return the requirements of the run that a path is the folder or a file of; None where it has none."""
+    from ifthen.runs.folder import FILES, REQUIREMENTS
+
+    folder = path if path.is_dir() else path.parent if path.name in FILES else None
+    found = None if folder is None else folder / REQUIREMENTS
+    return found if found is not None and found.exists() else None
+
+
+def kept_requirements(path: Path) -> list[str]:
+    """Return the requirements about rules of the run that a path is the folder or a file of."""
+    from ifthen.rules.text.constraint import is_about_rules
+    from ifthen.verification.requirements import read_requirements
+
+    beside = requirements_beside(path)
+    return [] if beside is None else list(filter(is_about_rules, read_requirements(beside)))
 
 
 def check_rules_file(path: Path | None) -> None:

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ifthen.checks import real_number, whole_number
-from ifthen.cli.model import Model, Policy, TaskChanges, TaskName, Threads, check_rules_file, read_policy
-from ifthen.cli.terminal import err, out, print_reading, print_table, write_rules
+from ifthen.cli.front import find_front, print_front
+from ifthen.cli.model import (
+    Model,
+    Policy,
+    TaskChanges,
+    TaskName,
+    Threads,
+    check_rules_file,
+    kept_requirements,
+    read_policy,
+)
+from ifthen.cli.terminal import check_plot, err, out, print_reading, print_table, write_rules
 from ifthen.digits import in_units, interval_in_words
 from ifthen.errors import ParameterError
 from ifthen.text_table import TextTable
@@ -35,19 +45,21 @@ def prune(
         str, typer.Option(help="short (fewest words), tight (smallest boxes) or keep.")
     ] = "short",
     rules: Annotated[
-        int | None, typer.Option(help="At most this many rules, at some cost of performance.")
+        int | None, typer.Option(help="The best policy found with at most this many rules.")
+    ] = None,
+    tests: Annotated[
+        int | None,
+        typer.Option(help="The best policy found with at most this many comparisons (x ≤ 3 is one)."),
     ] = None,
     performance: Annotated[
-        float | None, typer.Option(help="As few rules as this exact performance allows.")
+        float | None, typer.Option(help="As few rules as this performance allows.")
     ] = None,
     ladder: Annotated[
-        bool, typer.Option("--ladder", help="Show performance for every number of rules.")
+        bool, typer.Option("--ladder", help="Show what fewer rules cost, as 'ifthen front' does.")
     ] = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the ladder to this .png, .pdf or .svg file.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw that to this .png, .pdf or .svg file.")] = None,
     polish: Annotated[
-        bool, typer.Option("--polish", help="On the ladder, also tune the rules that are left.")
+        bool, typer.Option("--polish", help="On a table: tune the rules that are left where rules go.")
     ] = False,
     effort: EffortName = "quick",
     loss: Annotated[
@@ -57,53 +69,66 @@ def prune(
         int | None,
         typer.Option(help="In an environment: how many pruning seeds to play.  [default: 100]"),
     ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help="In an environment: about how many steps to play at most; what was found by then is the "
+            "result.  [default: no limit]"
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Make a policy shorter: fewer rules and fewer conditions.
 
-    On a table of states no action changes, which is checked in every state. With --rules, --performance or
-    --ladder, performance is traded for fewer rules. In an environment rules are pruned by playing: the mean
-    return falls by at most --loss. For example:
+    On a table of states no action changes, which is checked in every state. In an environment rules are
+    pruned by playing: the mean return falls by at most --loss. With --rules, --tests or --performance,
+    performance is traded for size: one policy of the front is taken (see `ifthen front`). For example:
 
     - `ifthen prune runs/first --out short.txt`
     - `ifthen prune runs/first --list`
-    - `ifthen prune runs/first --ladder --polish --plot ladder.png`
-    - `ifthen prune runs/first --performance 0.29 --out small.json`
+    - `ifthen prune runs/first --rules 4 --out small.txt`
+    - `ifthen prune runs/first --performance 0.29 --polish --out small.json`
     - `ifthen prune runs/cartpole --loss 5 --out small.txt`
     """
     from ifthen.simplify.prune import prune as pruned
 
     check_rules_file(file)
+    check_plot(plot)
     if rules is not None:
         whole_number("--rules", rules, 1, 1_000_000)
+    if tests is not None:
+        whole_number("--tests", tests, 0, 1_000_000)
     if performance is not None:
         real_number("--performance", performance, -1e300, 1e300)
-    one_rung = rules is not None or performance is not None
-    all_rungs = ladder or plot is not None or (polish and not one_rung)
-    if all_rungs and as_list:
-        raise ParameterError("--list changes no action and the ladder does: its policies are lists already.")
-    if all_rungs and file is not None and not one_rung:
-        raise ParameterError("--out writes one rung of the ladder: say which with --rules or --performance.")
+    takes_one = not rules is tests is performance is None
+    shows_all = ladder or plot is not None or (polish and not takes_one)
+    if shows_all and as_list:
+        raise ParameterError("--list changes no action, and fewer rules do: leave one of them out.")
+    if shows_all and file is not None and not takes_one:
+        raise ParameterError("--out writes one policy: say which with --rules, --tests or --performance.")
     policy = read_policy(model, task, task_assignments, pruned=False)
     needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
-    _check_states(policy, needs)
-    if all_rungs:
-        _print_ladder(policy, polish, plot, threads)
-        if not one_rung:
+    _check_states(policy, {**needs, "--polish": polish})
+    if shows_all:
+        print_front(policy, find_front(policy, polish=polish, threads=threads), plot)
+        if not takes_one:
             return
     choices: dict[str, Any] = {"to": "list" if as_list else None, "intervals": intervals, "effort": effort}
     with err.status("looking for fewer rules") as status:
         found = pruned(
-            policy.ruleset,
+            policy,
             policy.task,
             **choices,
             rules=rules,
+            tests=tests,
             performance=performance,
             polish=polish,
             loss=loss,
             episodes=episodes,
+            steps=steps,
             threads=threads,
             progress=lambda left: status.update(f"looking for fewer rules: {left} left"),
+            require=kept_requirements(model) if policy.ruleset.ordered or as_list or takes_one else [],
         )
     if found.seeds is not None:
         _print_returns(found, policy.known_task(), threads)
@@ -120,27 +145,6 @@ def _check_states(policy: Policy, given: Mapping[str, bool]) -> None:
     instead = ": it is pruned by playing. Give --loss, the allowed fall of the mean return, and --episodes"
     for name in (name for name, was_given in given.items() if was_given and policy.task is not None):
         tabular(policy.task, name, instead)
-
-
-def _print_ladder(policy: Policy, polish: bool, plot: Path | None, threads: int | None) -> None:
-    """Print the performance for every number of rules, and draw it where a file is given."""
-    from ifthen.figure_style import write_as
-    from ifthen.simplify.ladder import ladder
-
-    form: Any = None if plot is None else plot.suffix.lower().removeprefix(".")
-    if form not in (None, "png", "pdf", "svg"):
-        raise ParameterError(f"--plot draws a .png, .pdf or .svg, not {plot}.")
-    with err.status("looking for fewer rules") as status:
-        steps = ladder(
-            policy.ruleset,
-            policy.known_task(),
-            polish,
-            threads,
-            lambda left: status.update(f"looking for fewer rules: {left} left"),
-        )
-    out.print(str(steps))
-    if plot is not None:
-        out.print(f"drawn to {write_as(plot.with_suffix(''), steps.figure(), form)}")
 
 
 def _print_returns(found: PruneResult, task: Any, threads: int | None) -> None:

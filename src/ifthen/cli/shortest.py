@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from ifthen.cli.model import check_rules_file, typed_task
+from ifthen.cli.model import check_rules_file
 from ifthen.cli.prune import EffortName, RulesFile
+from ifthen.cli.task_names import typed_task
 from ifthen.cli.terminal import err, out, print_reading, write_rules
 
 if TYPE_CHECKING:

@@ -45,7 +45,7 @@ def show(
     - `ifthen show runs/front --front`, then `ifthen show runs/front --rules 5`
     - `ifthen show runs/xcsf --compact gnmc --rho 0.2 --json fewer.json`
     """
-    from ifthen.explanation.pictures.grid import has_grid, policy_text
+    from ifthen.explanation.pictures.grid import policy_text
     from ifthen.explanation.pictures.write import policy_picture
     from ifthen.explanation.reading import readable
     from ifthen.exports.data import to_json
@@ -89,7 +89,7 @@ def show(
     print_rules(policy.title, ruleset, played, len(policy.ruleset), "" if everything else "--all shows them")
     if json_file is not None:
         write_file(json_file, to_json(ruleset, played))
-    if has_grid(played):
+    if played.on_grid:
         out.print(policy_text(ruleset, tabular(played, "the drawing"), out.width))
     elif picture is None:
         out.print("(there is no grid to draw the policy on)")

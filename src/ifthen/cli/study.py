@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ifthen.cli.model import Packages, check_typed, located, packaged, reach, task_option
+from ifthen.cli.model import Packages
+from ifthen.cli.task_names import check_typed, located, packaged, reach, task_option
 from ifthen.cli.terminal import MOST_RULES, Stop, err, out, print_table
 from ifthen.digits import mean_and_sd
 from ifthen.text_table import TextTable
@@ -213,7 +214,10 @@ def run_seeds(
     from ifthen.study.run import engine_by_name
 
     if not_for_many:
-        raise ParameterError(f"--seeds repeats a whole run, without {' and '.join(not_for_many)}.")
+        raise ParameterError(
+            f"--seeds does not go with {' and '.join(not_for_many)}. Leave one out, or train one seed at a "
+            "time with --seed."
+        )
     name = f"{settings.system}-{settings.make_task().name}-{seeds}seeds"
     given = settings.model_dump(exclude_none=True)
     wanted = checked_plan(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import typed_task
+from ifthen.cli.task_names import typed_task
 from ifthen.cli.terminal import out, print_table
 from ifthen.text_table import TextTable
 

@@ -32,7 +32,8 @@ def tasks() -> None:
     out.print(
         "\nMAZE-bits sees the bits of the field instead, such as Maze4-bits. In an aliased maze some cells"
     )
-    out.print("look alike: steps are those of a policy that knows the cell; rules may need more.\n")
+    out.print("look alike: steps are those of a policy that knows the cell; rules may need more.")
+    out.print("With MAZE-memory, such as Woods101-memory, rules see the last move, too.\n")
     out.print(f"Gymnasium environments with a transition table: {', '.join(listed_ids(table=True))}.\n")
     for name in listed_ids(table=False):
         _print_environment(name)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 
+from ifthen.errors import ParameterError
 from ifthen.text_table import TextTable, harmless
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ifthen.rules.ruleset import RuleSet
     from ifthen.simulate.simulator import Evaluation
     from ifthen.systems.learning import Goal
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from ifthen.tasks.task import Task
 
 MOST_RULES = 40
-"""How many rules of a voting ruleset are printed, unless all are asked for."""
+"""At most this many rules of a voting ruleset are printed, unless all are asked for."""
 
 
 class _Harmless(Console):
@@ -93,6 +96,21 @@ def write_rules(path: Path | None, ruleset: RuleSet, task: Task | None) -> None:
 
     if path is not None:
         write_file(path, export(ruleset, "json" if path.suffix.lower() == ".json" else "text", task))
+
+
+def check_plot(path: Path | None) -> None:
+    """Raise unless a picture can be drawn to a file of this name."""
+    if path is not None and path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ParameterError(f"--plot draws a .png, .pdf or .svg, not {path}.")
+
+
+def write_plot(path: Path | None, figure: Callable[[], Figure]) -> None:
+    """Draw a picture to a file where one is given."""
+    if path is not None:
+        from ifthen.figure_style import write_as
+
+        form: Any = path.suffix.lower().removeprefix(".")
+        out.print(f"drawn to {write_as(path.with_suffix(''), figure(), form)}")
 
 
 def write_json(path: Path | None, data: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The commands `train` and `resume`."""
+"""The command `train`."""
 
 from __future__ import annotations
 
@@ -9,30 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import (
-    Packages,
-    Threads,
-    check_typed,
-    located,
-    packaged,
-    reach,
-    read_policy,
-    task_option,
-)
+from ifthen.cli.model import RequireFile, Threads, read_policy, required
+from ifthen.cli.run import Curves, curves_in, learn_and_report
 from ifthen.cli.study import run_seeds
-from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
+from ifthen.cli.task_names import located, packaged, reach
+from ifthen.cli.terminal import out
 
 if TYPE_CHECKING:
-    from ifthen.runs.folder import RunFolder
-    from ifthen.runs.settings import RunSettings
-    from ifthen.simplify.prune import PruneResult
-    from ifthen.systems.learning import Callback
     from ifthen.systems.system import System
-
-Curves = Annotated[
-    Path | None,
-    typer.Option("--tensorboard", metavar="FOLDER", help="Also write curves for TensorBoard here."),
-]
 
 
 def train(
@@ -69,6 +53,14 @@ def train(
         list[str] | None,
         typer.Option("--task-set", metavar="NAME=VALUE", help="A setting of the task; may be repeated."),
     ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="noise=0.05,t_max=2000",
+            help="Train and test under disturbances: noise, bias, delay, drop, action_delay, action_repeat; "
+            "t_max for longer episodes. See `ifthen stress`.",
+        ),
+    ] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
@@ -96,6 +88,16 @@ def train(
         Path | None,
         typer.Option(help="Begin with the rules in this model or .json, .txt or .md file."),
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REQUIREMENT",
+            help="What must hold, as 'ifthen verify' takes it; may be repeated. What is about rules, such as "
+            "'never heat when room >= 24', is kept by rules on top of the list. The rest is checked at the "
+            "end.",
+        ),
+    ] = None,
+    require_file: RequireFile = None,
     no_prune: Annotated[
         bool, typer.Option("--no-prune", help="Leave the rules as they were learnt.")
     ] = False,
@@ -116,7 +118,9 @@ def train(
     - `ifthen train PPL-DL FrozenLake-8-0.3 --start mine.txt`
     - `ifthen train PPL-DL CartPole-v1 --seeds 10 --out runs/ten`
     - `ifthen train PPL-X FrozenLake-8-0.3 --rules 5`
+    - `ifthen train PPL-X CartPole-v1 --robust noise=0.02,t_max=2000`
     - `ifthen train PPL-X CartPole-v1 --term "tilt = pole angle + 0.5*pole velocity"`
+    - `ifthen train PPL-X CartPole-v1 --require "never push left when pole angle >= 0.1"`
 
     A configuration file holds for example:
 
@@ -129,8 +133,8 @@ def train(
 
     Any Gymnasium environment with Discrete actions is a task, by its id, or by `package:Id-v0` where a
     package of yours registers it, such as a module in the current folder; `module:Class` names a class, or a
-    function that makes the environment. Runs of such an environment are opened again with
-    `--task package:Id-v0`, as files never have packages imported. Its settings, by --task-set or in place of
+    function that makes the environment. Opening a run never imports your code: pass
+    `--task package:Id-v0` to commands that play. Its settings, by --task-set or in place of
     the line `task = …`:
 
         [task]
@@ -141,11 +145,14 @@ def train(
         ranges = {"cart velocity" = [-3.0, 3.0]}
         options = {sutton_barto_reward = true}
 
+        disturbances = {noise = 0.02}    # what --robust noise=0.02 says
+
     Others are name, t_max, floor, noise_seed, player, lanes, leave_out, feature_names and action_names.
     """
     from ifthen.runs.folder import RunFolder
     from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
     from ifthen.runs.task_settings import with_settings
+    from ifthen.verification.requirements import check_requirements
 
     given: dict[str, Any] = read_settings(config) if config else {}
     said = {"system": system, "task": task and located(task), "seed": seed, "stop_at": stop_at}
@@ -153,8 +160,16 @@ def train(
     if config and (epochs is None) != (steps is None):
         given.pop("epochs" if epochs is None else "steps", None)  # what the command line says wins
     given |= {name: value for name, value in said.items() if value is not None}
-    if task_assignments:
-        task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments)
+    if require is not None or require_file is not None:
+        given["require"] = required(require, require_file)
+    task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
+    task_changes |= {
+        name if name == "t_max" else f"disturbances.{name}": strength
+        for name, strength in (
+            parse_assignment(text, "--robust") for text in (robust or "").split(",") if text
+        )
+    }
+    if task_changes:
         given["task"] = with_settings(given.get("task"), task_changes)
     settings = checked_settings(given)
     reach(settings.task)
@@ -166,118 +181,25 @@ def train(
         settings = settings.for_system(settings.make_system(threads))
         others = {"--steps": settings.steps, "--stop-at": settings.stop_at, "--start": start}
         others |= {"--tensorboard": tensorboard, "--overwrite": overwrite or None}
-        run_seeds(settings, seeds, folder, threads, [name for name, own in others.items() if own is not None])
+        refused = [name for name, own in others.items() if own is not None]
+        run_seeds(settings, seeds, folder, threads, refused + ["--require"] * bool(settings.require))
         return
     begin = None if start is None else read_policy(start, pruned=False).ruleset
     learner = settings.make_system(threads, begin)
+    check_requirements(settings.require, learner.task)
     settings = settings.for_system(learner)
-    curves = _curves(tensorboard)
-    name = re.sub(r"[^\w.-]+", "_", f"{learner.name}-{learner.task.name}-seed{learner.seed}")
-    default = Path("runs") / name
-    run_folder = RunFolder(folder or default)
+    curves = curves_in(tensorboard)
+    run_folder = RunFolder(folder or default_folder(learner.name, learner.task.name, learner.seed))
     with run_folder.claimed(settings, overwrite, begin):
         if suited := _suited(learner, settings.parameters):
             named = packaged(settings.task) or learner.task.environment
             out.print(f"parameters that suit {learner.task.name}: {suited}; 'ifthen systems --task {named}'")
-        _learn_and_report(run_folder, settings, learner, curves)
+        learn_and_report(run_folder, settings, learner, curves)
 
 
-def resume(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run that was interrupted.")],
-    typed: Packages = None,
-    tensorboard: Curves = None,
-    threads: Threads = None,
-) -> None:
-    """Go on with a run that was interrupted, to the same result as if it had not been.
-
-    For example:
-
-    - `ifthen resume runs/first`
-    """
-    from ifthen.runs.folder import RunFolder
-    from ifthen.runs.task_settings import texts_of
-
-    run_folder, typed = RunFolder(folder), [located(name) for name in typed or []]
-    settings = run_folder.settings(typed)
-    check_typed(typed, texts_of(settings.task))
-    reach(settings.task)
-    with run_folder.alone():
-        learner = run_folder.system(settings, threads)
-        goal = settings.goal
-        done = goal.count(learner.now.records[-1]) if learner.started else 0
-        finished = learner.started and settings.is_done(learner)
-        out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
-        _learn_and_report(run_folder, settings, learner, _curves(tensorboard))
-
-
-def _curves(folder: Path | None) -> list[Callback]:
-    """Return what writes curves to a folder, where one is given."""
-    from ifthen.systems.callbacks import TensorBoard
-
-    return [] if folder is None else [TensorBoard(folder)]
-
-
-def _learn_and_report(
-    run_folder: RunFolder, settings: RunSettings, learner: System, curves: list[Callback]
-) -> None:
-    """Learn, then write and print everything that a finished run has."""
-    with Stop() as stop:
-        try:
-            callbacks = [*curves, after_epoch(settings.goal, stop)]
-            finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
-        except KeyboardInterrupt:
-            finished = False
-    if not finished:
-        again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
-        if learner.started:
-            err.print(f"stopped and saved at epoch {learner.epoch}; {again} goes on from there")
-        else:
-            err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
-        raise typer.Exit(130)
-    _report(run_folder, settings, learner)
-
-
-def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
-    """Prune the policy of a finished run, write its report, and print its rules and how well they do."""
-    from ifthen.explanation.reading import readable
-    from ifthen.runs.folder import PRUNED, REPORT, RULES
-    from ifthen.runs.report import command_of, write_report
-
-    pruned = _pruned(learner) if settings.prune else None
-    command = command_of(settings, learner.start is not None)
-    found = write_report(run_folder, command, learner, pruned)
-    task, option = learner.task, task_option(settings.task)
-    ruleset = learner.ruleset if pruned is None else pruned.ruleset
-    shown = readable(ruleset, task)
-    more = f"'ifthen show {run_folder.path}{option} --all' shows them"
-    if pruned is not None:
-        out.print(str(pruned))
-    name = learner.name if pruned is None else f"{learner.name}, pruned,"
-    print_rules(name, shown, task, len(ruleset), more)
-    if len(shown) < len(ruleset):
-        out.print(f"(these choose the same as all {len(ruleset)} in {RULES if pruned is None else PRUNED})")
-    print_evaluations(f"{name} on {task.name}", found)
-    out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
-    out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
-
-
-def _pruned(learner: System) -> PruneResult | None:
-    """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
-    from ifthen.runs.pruning import pruned_policy
-
-    if learner.shortens:
-        return None
-    why = "fewer rules would do worse"
-    with err.status("looking for fewer rules") as status:
-        try:
-            found = pruned_policy(
-                learner, lambda left: status.update(f"looking for fewer rules: {left} left")
-            )
-        except KeyboardInterrupt:
-            found, why = None, "pruning was stopped"
-    if found is None:
-        out.print(f"{why}: these are the rules as they were learnt")
-    return found
+def default_folder(system: str, task: str, seed: int) -> Path:
+    """Return the folder of a run where --out does not say."""
+    return Path("runs") / re.sub(r"[^\w.-]+", "_", f"{system}-{task}-seed{seed}")
 
 
 def _suited(learner: System, given: Mapping[str, Any]) -> str:

@@ -6,9 +6,19 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import JsonFile, Model, MostRules, MostTests, TaskChanges, TaskName, read_policy
+from ifthen.cli.model import (
+    JsonFile,
+    Model,
+    MostRules,
+    MostTests,
+    RequireFile,
+    TaskChanges,
+    TaskName,
+    read_policy,
+    required,
+    requirements_beside,
+)
 from ifthen.cli.terminal import out, write_json
-from ifthen.errors import ParameterError
 
 UNMET = 1
 
@@ -26,31 +36,40 @@ def verify(
             help="What must hold, such as 'complete,fraction>=0.95': complete, no-dead-rules, no-conflicts, "
             "no-redundant-rules, goal-reachable, goal-certain, safe, optimal; and the numbers rules, "
             "performance (in environments on test seeds), fraction (of the optimum), goal-probability, and "
-            "in environments training-performance, with >=, <=, >, < or =.",
+            "in environments training-performance, with >=, <=, >, < or =. Or in words: 'never heat when "
+            "room >= 24', 'always brake when gap <= 5 and speed >= 10', 'switches at most 5 per 100 steps', "
+            "'return >= 400 at 95 %', 'never reaches x >= 2.4'. May be repeated.",
         ),
     ] = None,
+    require_file: RequireFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print a few lines only.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Check a policy and show a witness for everything that was found.
 
-    Exits with 1 where a required property does not hold or could not be decided, with 0 otherwise.
+    Exits with 1 where a requirement does not hold or could not be decided, with 0 otherwise. Those in
+    requirements.txt of a run's folder are checked, too, unless --require-file names another file.
     For example:
 
     - `ifthen verify runs/first`
     - `ifthen verify runs/first --require "complete,goal-reachable,performance>=0.3"`
     - `ifthen verify rules.txt --task FrozenLake-8-0.3 --json verified.json`
     - `ifthen verify runs/cartpole --require "complete,performance>=475"`
+    - `ifthen verify runs/cartpole --require "never push left when pole angle >= 0.1"`
+    - `ifthen verify runs/cartpole --require-file requirements.txt`
     """
     from ifthen.verification import verify as verified
     from ifthen.verification.properties import parse
+    from ifthen.verification.requirements import plain_ones, read_requirements
 
-    if require is not None and not all(text.strip(" ,") for text in require):
-        raise ParameterError("--require is empty: name what must hold, such as --require complete.")
-    demands = ",".join(require or [])
-    parse(demands, True)  # mistakes are found before any file is read
+    demands = required(require, require_file)
+    parse(plain_ones(demands))  # mistakes are found before any model is read
+    beside = requirements_beside(model)
+    if beside is not None and require_file is None:
+        demands += read_requirements(beside)
+        out.print(f"with the requirements in {beside}")
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
-    found = verified(policy.ruleset, policy.task, demands)
+    found = verified(policy.ruleset, policy.task, list(dict.fromkeys(demands)))
     out.print(found.summary() if quiet else found.to_text(out.width))
     write_json(json_file, found.to_dict())
     if not found.passed:

@@ -15,7 +15,8 @@ import numpy as np
 
 from ifthen.environments.registry import KnownEnvironment, KnownFeature
 from ifthen.jit import lean_kernel
-from ifthen.tasks.twin import Twin, twin_step
+from ifthen.rules.arrays import Floats
+from ifthen.tasks.twin import Twin, as_shown, twin_step
 
 GRAVITY, TIME = 9.8, 0.2
 MASS, LENGTH, CENTRE, INERTIA = 1.0, 1.0, 0.5, 1.0
@@ -86,6 +87,12 @@ def step(state: Any, action: int, observation: Any, reward: Any) -> int:
     return int(high)
 
 
+def observe(state: Floats) -> Floats:
+    """Return what is observed in a state."""
+    a, b, p, q = state.tolist()
+    return as_shown(np.array([math.cos(a), math.sin(a), math.cos(b), math.sin(b), p, q]))
+
+
 class Acrobot(KnownEnvironment):
     """Acrobot, with a twin."""
 
@@ -107,6 +114,7 @@ class Acrobot(KnownEnvironment):
         4,
         step,
         of_class=of_class,
+        observe=observe,
         assumes={
             "dt": TIME,
             "LINK_LENGTH_1": LENGTH,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.environments.registry import KnownEnvironment, KnownFeature
-from ifthen.tasks.twin import Twin, twin_step
+from ifthen.tasks.twin import Twin, as_shown, twin_step
 
 GRAVITY, FORCE, TAU = 9.8, 10.0, 0.02
 POLE_MASS, HALF_LENGTH = 0.1, 0.5
@@ -68,6 +68,7 @@ class CartPole(KnownEnvironment):
         4,
         step,
         of_class=of_class,
+        observe=as_shown,
         assumes={
             "gravity": GRAVITY,
             "masspole": POLE_MASS,

@@ -12,11 +12,13 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import gymnasium
 import numpy as np
 
-from ifthen.environments.behaviour import episode, same
 from ifthen.environments.registry import RECORDERS
+from ifthen.environments.repeatable import episode, same
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
-from ifthen.tasks.gym_task import Option, cannot_make, restore_statistics, wrappers_with_statistics
+from ifthen.tasks.gym_task import Option
+from ifthen.tasks.imports import cannot_make
+from ifthen.tasks.wrapper_statistics import restore_statistics, wrappers_with_statistics
 
 UNCHECKED = {"disable_env_checker": True}
 """What environments return is checked here. Gymnasium's checker only warns, or raises errors of its own."""

@@ -32,37 +32,56 @@ from ifthen.checks import real_number
 from ifthen.environments.registry import KnownEnvironment, KnownFeature
 from ifthen.errors import TaskError
 from ifthen.jit import lean_kernel
-from ifthen.randomness import uniform
+from ifthen.tasks.disturbance import normal
 from ifthen.tasks.twin import Twin, twin_step
 
 Start = Literal["variable", "fixed"]
-DECISIONS, SUB_STEPS = 20, 10
+DECISIONS = 20
+"""An episode has at most this many decisions, one a second."""
+SUB_STEPS = 10
+"""Plane and missile move this many times per decision."""
 TURNS = tuple(range(-180, 181, 45))
-PLANE_SPEED, SLOWEST_SHARE, TURN_NOISE = 333.0, 0.5, 5.0
-"""The plane's speed on a straight course, the share of it that a turn of 180° leaves, and the deviation of
-executed turns in degrees; a straight course is kept exactly."""
-LOOK_AHEAD, MISSILE_TURN, SPEED_LOSS, GIVES_UP, HIT = 2.0, 36.0, 1.0, 250.0, 50.0
-"""The missile: how many seconds it looks ahead at most, degrees that it turns in a second at most, speed lost
-per degree of a turn, the speed below which it gives up, and the distance within which it hits."""
-NEAR, FAR, SLOW, FAST = 1000.0, 3000.0, 500.0, 700.0
+"""The actions: the plane's turn in degrees per decision."""
+PLANE_SPEED = 333.0
+"""The plane's speed on a straight course, in m/s."""
+SLOWEST_SHARE = 0.5
+"""A turn of 180° takes this share of the plane's speed."""
+TURN_NOISE = 5.0
+"""The standard deviation of an executed turn, in degrees. A straight course is kept exactly."""
+LOOK_AHEAD = 2.0
+"""The missile steers for where the plane will be, at most this many seconds ahead."""
+MISSILE_TURN = 36.0
+"""The missile turns by at most this many degrees a second."""
+SPEED_LOSS = 1.0
+"""The missile loses this speed per degree of a turn, in m/s."""
+GIVES_UP = 250.0
+"""Below this speed, in m/s, the missile gives up."""
+HIT = 50.0
+"""The missile hits within this distance, in metres."""
+NEAR, FAR = 1000.0, 3000.0
+"""The nearest and the farthest variable start of the missile, in metres."""
+SLOW, FAST = 500.0, 700.0
+"""The least and the largest speed of the missile at a variable start, in m/s."""
 FIXED_RANGE, FIXED_SPEED, FIXED_ANGLE = 2000.0, 600.0, 180.0
-EVADED, SURVIVED = 1.0, 0.01
-"""The payoff of evading, and that of each decision before a hit."""
-MOST_RANGE, MOST_SPEED = 3000.0, 1000.0
+"""Distance, speed and angle of the missile at the fixed start."""
+EVADED = 1.0
+"""The payoff of evading."""
+SURVIVED = 0.01
+"""The payoff of each decision before a hit."""
+MOST_RANGE = 3000.0
+"""The largest reading of the range sensor, in metres."""
+MOST_SPEED = 1000.0
+"""The largest reading of the speed sensor, in m/s."""
 DRAWS = 10
-"""Random numbers per decision: two for the turn, eight for the sensors of the missile."""
+"""A decision draws two random numbers for the turn and eight for the sensors."""
 STEP_COS, STEP_SIN = (f(math.radians(MISSILE_TURN / SUB_STEPS)) for f in (math.cos, math.sin))
+"""Cosine and sine of the missile's largest turn in a sub-step."""
 PLANE, COURSE, MISSILE, AIM, SPEED, LAST_TURN, TIME, NOISE, CREDIT, SEED = (0, 2, 4, 6, *range(8, 14))
-"""Where things stand in the state. Place and direction of plane and missile have two numbers each."""
+"""Indices of the state. Place and direction of plane and missile have two numbers each."""
 STATE = SEED + 1
+"""The size of the state."""
 SENSORS = 6
-
-
-@lean_kernel
-def normal(key: np.uint64, at: int) -> float:
-    """Return a standard normal variate from the draws at `at` and `at` + 1 (Box and Muller 1958)."""
-    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, at)))
-    return radius * math.cos(2.0 * math.pi * uniform(key, at + 1))
+"""The number of readings."""
 
 
 @lean_kernel

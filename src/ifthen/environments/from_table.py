@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ifthen.checks import whole_number
 from ifthen.environments.registry import changing_wrapper, known_class
 from ifthen.errors import TaskError
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import INTEGER_LIMIT, Feature
 from ifthen.tasks.table import DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS, TabularTask
 from ifthen.tasks.table_checks import OUTCOME_LIMIT
@@ -126,7 +127,7 @@ def _is_table(given: Any) -> bool:
 
 def common_outcomes(
     table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]],
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int32], Floats, Mask, Floats]:
     """Turn Gymnasium's `P[state][action] = [(probability, next state, reward, terminated), …]` into arrays.
 
     Every (state, action) cuts [0, 1] at its own cumulative probabilities. All cuts together give the
@@ -137,7 +138,7 @@ def common_outcomes(
     """
     n_states, n_actions = len(table), len(table[0])
     cuts = np.array([1.0])
-    ends: dict[tuple[int, int], NDArray[np.float64]] = {}
+    ends: dict[tuple[int, int], Floats] = {}
     for s in range(n_states):
         for a in range(n_actions):
             ends[s, a] = np.round(np.cumsum([outcome[0] for outcome in table[s][a]]), 12)

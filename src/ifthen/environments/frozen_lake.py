@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 from gymnasium.envs.toy_text.frozen_lake import MAPS, FrozenLakeEnv, generate_random_map
-from numpy.typing import NDArray
 
 from ifthen.checks import real_number, whole_number
 from ifthen.environments.from_table import table_task
 from ifthen.environments.registry import KnownEnvironment, KnownFeature
 from ifthen.errors import TaskError
+from ifthen.rules.arrays import Ints
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import T_MAX_LIMIT
 
@@ -77,13 +77,17 @@ class FrozenLake(KnownEnvironment):
 
     @staticmethod
     def settings_named(name: str) -> dict[str, Any] | None:
-        """Return the arguments of `frozen_lake` that a name stands for."""
-        return settings_named(name)
+        """Return the arguments of `frozen_lake` that a name stands for; None if it is no such name."""
+        found = NAME.fullmatch(name)
+        if found is None:
+            return None
+        size, slip, seed = found.groups()
+        return {"size": int(size), "p_slip": float(slip)} | ({} if seed is None else {"map_seed": int(seed)})
 
     @staticmethod
     def task_named(name: str) -> TabularTask | None:
         """Return the task called FrozenLake-SIZE-SLIP or FrozenLake-SIZE-SLIP-mapSEED."""
-        settings = settings_named(name)
+        settings = FrozenLake.settings_named(name)
         return None if settings is None else frozen_lake(**settings)
 
 
@@ -124,18 +128,18 @@ class FrozenLakeXY(FrozenLakeEnv):
             self.initial_state_distrib[self.frozen_cells] = 1 / len(self.frozen_cells)
         self._steps = 0
 
-    def _observe(self, state: int) -> NDArray[np.int64]:
+    def _observe(self, state: int) -> Ints:
         return np.array([state % self.ncol, state // self.ncol], dtype=np.int64)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    ) -> tuple[Ints, dict[str, Any]]:
         """Start an episode; return (x, y) and Gymnasium's info."""
         state, info = super().reset(seed=seed, options=options)
         self._steps = 0
         return self._observe(state), info
 
-    def step(self, a: int) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
+    def step(self, a: int) -> tuple[Ints, float, bool, bool, dict[str, Any]]:
         """Take action `a`; return (x, y), reward, terminated, truncated and Gymnasium's info."""
         if not 0 <= int(a) < len(FrozenLake.actions):
             names = ", ".join(f"{name} {number}" for number, name in enumerate(FrozenLake.actions))
@@ -187,15 +191,6 @@ def frozen_lake(
     )
     origin = {"environment": "ifthen/FrozenLake-v0", "p_slip": env.p_slip, "map_seed": map_seed}
     return replace(task, origin=origin, observes="features")
-
-
-def settings_named(name: str) -> dict[str, Any] | None:
-    """Return the arguments of `frozen_lake` that a task's name stands for; None if it is no such name."""
-    found = NAME.fullmatch(name)
-    if found is None:
-        return None
-    size, slip, seed = found.groups()
-    return {"size": int(size), "p_slip": float(slip)} | ({} if seed is None else {"map_seed": int(seed)})
 
 
 def paper_suite() -> list[TabularTask]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ifthen.checks import real_number, whole_number
 from ifthen.digits import listed
-from ifthen.environments.behaviour import behaviour_of
 from ifthen.environments.copies import Source, source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.registry import (
@@ -25,25 +24,23 @@ from ifthen.environments.registry import (
     known_names,
     listed_ids,
 )
+from ifthen.environments.repeatable import repeatability_of
 from ifthen.errors import RuleError, TaskError, nearest, warn
 from ifthen.rules.feature import REAL_LIMIT, Feature
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
-from ifthen.tasks.gym_task import (
-    LEAST_GAMMA,
-    T_MAX_LIMIT,
-    EnvTask,
-    Option,
-    Player,
-    restore_statistics,
-    statistics_of,
-)
+from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player
+from ifthen.tasks.imports import ENV_ID
 from ifthen.tasks.probe import is_open, probed_ranges, try_out
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
+from ifthen.tasks.wrapper_statistics import restore_statistics, statistics_of
 
-DEFAULT_EPISODES, DEFAULT_T_MAX = 20, 1000
-_ID = re.compile(r"[\w./-]+-v\d+")
+DEFAULT_EPISODES = 20
+"""The default number of training seeds."""
+DEFAULT_T_MAX = 1000
+"""The default limit on steps, where the environment has none of its own."""
 IN_MODULE = re.compile(r"[A-Za-z_][\w.]*:[\w./-]+")
+"""The name of an environment in a package: `package:Id-v0` or `module:attribute`."""
 TaskLike = Task | str | gymnasium.Env[Any, Any] | Callable[[], Any]
 """What users may give for a task: a task, its name, a Gymnasium environment, or a function that makes one."""
 UNKNOWN_FLOOR = -1e12
@@ -68,6 +65,7 @@ def env_task(
     lanes: int | None = None,
     leave_out: Sequence[str] = (),
     options: Mapping[str, Option] | None = None,
+    disturbances: Mapping[str, float] | None = None,
 ) -> EnvTask:
     """Build the task of a Gymnasium environment.
 
@@ -97,6 +95,8 @@ def env_task(
             whether environments disturb each other; if they do, it is 1, else as many as pay off.
         leave_out: parts or numbers of observations that rules are not to see, by name.
         options: keyword arguments for making the environment, if `env` is its id.
+        disturbances: strengths by name, such as `{"noise": 0.05, "delay": 1}`: what is between rules and
+            environment whenever episodes are played; see `ifthen.tasks.disturbance`.
     """
     gamma = real_number("gamma", gamma, LEAST_GAMMA, 1, TaskError)
     source = source_of(env, options or {})
@@ -143,6 +143,7 @@ def env_task(
         first_action=int(actions.start),
         statistics=tuple(statistics),
         origin={"environment": label, "ranges": " ".join(source for _, source in described)},
+        disturbances=disturbances or {},
         factory=source.factory,
     )
 
@@ -170,7 +171,7 @@ def _examined(
         )
     alone = bool(source.note)
     if not is_gymnasiums_own(source.made):
-        found = behaviour_of(source.again, leave_out)
+        found = repeatability_of(source.again, leave_out)
         alone = alone or found.apart is False
         notes += found.notes
     for note in notes:
@@ -345,7 +346,7 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
 
 def _unknown(name: str) -> str:
     """Return the message for a name that no task has."""
-    if not _ID.fullmatch(name):
+    if not ENV_ID.fullmatch(name):
         return (
             f"unknown task {name!r}.{nearest(name, known_names())} "
             "See 'ifthen tasks'. A class in a file of your own is module:Class, in the folder of module.py."

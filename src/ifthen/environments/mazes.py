@@ -9,6 +9,10 @@ The table is of cells, and rules see what an animat sees. Where two cells look t
 both: such a maze is aliased. Values, and the optimum beside a performance, are those of a policy that knows
 the cell. Rules without memory may not reach them in an aliased maze.
 
+With memory, rules also see the last move, so that cells that look alike may differ by how they were entered.
+The table is then of pairs of a cell and a last move, of which there is none at the start. No map is drawn
+then, because a cell has several states.
+
 Letters of maps: O and Q obstacles, F and G food, . empty. Only Woods2 has two kinds of each.
 """
 
@@ -21,17 +25,18 @@ from typing import Any, Literal, NamedTuple, get_args
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.environments.from_table import table_task
 from ifthen.environments.registry import KnownEnvironment
 from ifthen.errors import TaskError, nearest
+from ifthen.rules.arrays import Ints
 from ifthen.rules.feature import Feature
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import T_MAX_LIMIT
 
 Coding = Literal["neighbours", "bits"]
+Transitions = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 NEIGHBOURS: dict[str, tuple[int, int]] = {
     "north": (0, -1),
     "northeast": (1, -1),
@@ -43,9 +48,24 @@ NEIGHBOURS: dict[str, tuple[int, int]] = {
     "northwest": (-1, -1),
 }
 """How far to the right and down each neighbour is, clockwise from north."""
-FOOD, EMPTY = "FG", "."
-REWARD, GAMMA, STEPS = 1000.0, 0.9, 50
+FOOD = "FG"
+"""The letters of food in maps."""
+EMPTY = "."
+"""The letter of an empty cell in maps."""
+REWARD = 1000.0
+"""The default reward of food."""
+GAMMA = 0.9
+"""The default discount factor."""
+STEPS = 50
+"""Episodes are truncated after this many steps, unless a maze says otherwise."""
 BITS_SUFFIX = "-bits"
+"""Ends the names of mazes whose neighbours are observed as bits."""
+MEMORY_SUFFIX = "-memory"
+"""Ends the names of mazes in which the last move is observed."""
+LAST_MOVE = "last move"
+"""The name of the feature that memory adds."""
+LAST_MOVES = ("none", *NEIGHBOURS)
+"""The values of that feature: no move yet, or the direction of the last move."""
 
 
 class Sight(NamedTuple):
@@ -146,7 +166,7 @@ MAZES: dict[str, Maze] = {
     "MazeF3": Maze(_rows("OOOOOO/O...FO/O.OOOO/O...OO/O.OOOO/OOOOOO")),
     "MazeF4": Maze(_rows("OOOOOOO/O....FO/O.OOOOO/O....OO/O.OOOOO/OOOOOOO")),
 }
-"""All mazes by name. What some authors call Maze7 is the small one, and the large one elsewhere."""
+"""All mazes by name. The literature calls two mazes Maze7: here they are Maze7-small and Maze7-large."""
 
 
 class KnownMaze(KnownEnvironment):
@@ -159,38 +179,43 @@ class KnownMaze(KnownEnvironment):
 
     @staticmethod
     def decode(env: Any, state: int) -> Sequence[int]:
-        """Return what is seen in a cell."""
+        """Return what is seen in a state: a cell or, with memory, a cell and the last move."""
         percept: list[int] = env.percepts[state].tolist()
         return percept
 
     @staticmethod
     def table_features(env: Any) -> tuple[Feature, ...]:
         """Return the neighbours, or their bits."""
-        return features_of(env.maze.sight, env.coding)
+        return features_of(env.maze.sight, env.coding, env.memory)
 
     @staticmethod
-    def layout(env: Any) -> tuple[str, ...]:
+    def layout(env: Any) -> tuple[str, ...] | None:
         """Return the map in the letters that maps are drawn by: F ground, O wall, G goal."""
+        if env.memory:
+            return None
         drawn = str.maketrans({EMPTY: "F", "Q": "O", **dict.fromkeys(FOOD, "G")})
         return tuple(row.translate(drawn) for row in env.maze.rows)
 
     @staticmethod
     def table_origin(env: Any) -> dict[str, Any]:
         """Return what makes the same environment again."""
-        return {"maze": env.name, "coding": env.coding, "reward": env.reward}
+        made = {"maze": env.name, "coding": env.coding, "reward": env.reward}
+        return made | ({"memory": True} if env.memory else {})
 
     @staticmethod
     def settings_named(name: str) -> dict[str, Any] | None:
-        """Return the settings of the task called Maze4, or Maze4-bits."""
-        found, bits = name.removesuffix(BITS_SUFFIX), name.endswith(BITS_SUFFIX)
+        """Return the settings of the task called Maze4, Maze4-bits, Maze4-memory or Maze4-bits-memory."""
+        seen, memory = name.removesuffix(MEMORY_SUFFIX), name.endswith(MEMORY_SUFFIX)
+        found, bits = seen.removesuffix(BITS_SUFFIX), seen.endswith(BITS_SUFFIX)
         if found not in MAZES:
             return None
-        options = {"maze": found, "coding": "bits" if bits else "neighbours"}
+        options: dict[str, Any] = {"maze": found, "coding": "bits" if bits else "neighbours"}
+        options |= {"memory": True} if memory else {}
         return {"environment": "ifthen/Maze-v0", "name": name, "gamma": GAMMA, "options": options}
 
     @staticmethod
     def task_named(name: str) -> TabularTask | None:
-        """Return the task called Maze4 or, observed as bits, Maze4-bits."""
+        """Return the task of a name; see `settings_named`."""
         settings = KnownMaze.settings_named(name)
         return None if settings is None else maze(**settings["options"])
 
@@ -205,6 +230,7 @@ class MazeEnv(gymnasium.Env[Any, Any]):
         t_max: steps until truncation; 50, and 500 in Woods100, where none is given.
         reward: the reward of food.
         render_mode: "ansi", or None.
+        memory: whether the last move is observed behind the neighbours: 0 before the first, then 1 to 8.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012  # Gymnasium's
@@ -216,51 +242,56 @@ class MazeEnv(gymnasium.Env[Any, Any]):
         t_max: int | None = None,
         reward: float = REWARD,
         render_mode: str | None = None,
+        memory: bool = False,
     ) -> None:
         if maze not in MAZES:
             raise TaskError(f"unknown maze {maze!r}.{nearest(str(maze), MAZES)}")
         self.name, self.maze, self.render_mode = maze, MAZES[maze], render_mode
         one_of("coding", coding, get_args(Coding))
-        self.coding = coding
+        if not isinstance(memory, bool):
+            raise TaskError(f"memory must be true or false, not {memory!r}.")
+        self.coding, self.memory = coding, memory
         if t_max is not None:
             t_max = whole_number("t_max", t_max, 1, T_MAX_LIMIT, TaskError)
         self.t_max = self.maze.t_max if t_max is None else t_max
         self.reward = real_number("reward", reward, 1e-6, 1e9, TaskError)
         letters = "".join(self.maze.rows)
         self.empty_cells = np.flatnonzero(np.array(list(letters)) == EMPTY)
-        self.initial_state_distrib = np.zeros(len(letters))
-        self.initial_state_distrib[self.empty_cells] = 1 / len(self.empty_cells)
         self.percepts = _percepts(self.maze, self.coding)
         self.P = _transitions(self.maze, self.reward)
-        widths = [feature.width for feature in features_of(self.maze.sight, self.coding)]
+        if memory:
+            self.percepts, self.P = _remembering(self.percepts, self.P)
+        self.initial_state_distrib = np.zeros(len(self.P))
+        self.initial_state_distrib[self.empty_cells] = 1 / len(self.empty_cells)
+        widths = [feature.width for feature in features_of(self.maze.sight, self.coding, memory)]
         self.observation_space = spaces.MultiDiscrete(widths)
         self.action_space = spaces.Discrete(len(NEIGHBOURS))
-        self._cell = self._steps = 0
+        self._state = self._steps = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    ) -> tuple[Ints, dict[str, Any]]:
         """Start in a random empty cell; return what is seen there."""
         super().reset(seed=seed)
-        self._cell, self._steps = int(self.np_random.choice(self.empty_cells)), 0
-        return self.percepts[self._cell].copy(), {}
+        self._state, self._steps = int(self.np_random.choice(self.empty_cells)), 0
+        return self.percepts[self._state].copy(), {}
 
-    def step(self, action: int) -> tuple[NDArray[np.int64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Ints, float, bool, bool, dict[str, Any]]:
         """Move; return what is seen, the reward, and whether food was found or the time is over."""
         if not 0 <= int(action) < len(NEIGHBOURS):
             raise TaskError(
                 f"the actions are 0 to {len(NEIGHBOURS) - 1}, clockwise from north, not {action!r}. "
                 "A ruleset answers -1 where none of its rules matches."
             )
-        ((_, self._cell, reward, terminated),) = self.P[self._cell][int(action)]
+        ((_, self._state, reward, terminated),) = self.P[self._state][int(action)]
         self._steps += 1
         truncated = not terminated and self._steps >= self.t_max
-        return self.percepts[self._cell].copy(), reward, terminated, truncated, {}
+        return self.percepts[self._state].copy(), reward, terminated, truncated, {}
 
     def render(self) -> Any:
         """Return the map, with * where the animat is."""
         letters, width = list("".join(self.maze.rows)), len(self.maze.rows[0])
-        letters[self._cell] = "*"
+        letters[self._state % len(letters)] = "*"
         return "\n".join("".join(letters[i : i + width]) for i in range(0, len(letters), width))
 
 
@@ -273,6 +304,7 @@ def maze(
     reward: float = REWARD,
     noise_seed: int = 0,
     name: str | None = None,
+    memory: bool = False,
 ) -> TabularTask:
     """Build the task of a maze: find food from every empty cell.
 
@@ -283,23 +315,27 @@ def maze(
         t_max: steps until truncation; 50, and 500 in Woods100, where none is given.
         reward: the reward of food.
         noise_seed: not used, as nothing here is random.
-        name: the task's name; the maze's, with "-bits" behind where bits are observed, if not given.
+        name: the task's name; if not given the maze's, with "-bits" and "-memory" behind where these are on.
+        memory: whether rules see the last move, too. States are then pairs of a cell and a last move.
     """
-    env = MazeEnv(maze, coding, t_max, reward)
-    label = name or maze + (BITS_SUFFIX if coding == "bits" else "")
+    env = MazeEnv(maze, coding, t_max, reward, memory=memory)
+    suffixes = (BITS_SUFFIX if coding == "bits" else "") + (MEMORY_SUFFIX if memory else "")
+    label = name or maze + suffixes
     task = table_task(env, name=label, gamma=gamma, t_max=env.t_max, noise_seed=noise_seed)
     return replace(task, origin={**task.origin, "environment": "ifthen/Maze-v0"})
 
 
-def features_of(sight: Sight, coding: Coding) -> tuple[Feature, ...]:
-    """Return what rules see: eight neighbours with named values, or the bits of each."""
+def features_of(sight: Sight, coding: Coding, memory: bool) -> tuple[Feature, ...]:
+    """Return what rules see: eight neighbours with named values, or the bits of each; and the last move."""
     if coding == "neighbours":
-        last = len(sight.words) - 1
-        return tuple(Feature(name, 0, last, labels=sight.words) for name in NEIGHBOURS)
-    return tuple(Feature(f"{bit} {name}", 0, 1) for name in NEIGHBOURS for bit in sight.bit_names)
+        seen = [Feature(name, 0, len(sight.words) - 1, labels=sight.words) for name in NEIGHBOURS]
+    else:
+        seen = [Feature(f"{bit} {name}", 0, 1) for name in NEIGHBOURS for bit in sight.bit_names]
+    remembered = [Feature(LAST_MOVE, 0, len(LAST_MOVES) - 1, labels=LAST_MOVES)] if memory else []
+    return (*seen, *remembered)
 
 
-def steps_to_food(task: TabularTask) -> NDArray[np.int64]:
+def steps_to_food(task: TabularTask) -> Ints:
     """Return the fewest steps from every initial state of a task without chance to its end, `(|S_I|,)`."""
     steps = np.where(task.done[:, :, 0], 1, task.n_states + 1).min(axis=1)
     for _ in range(task.n_states):
@@ -307,7 +343,7 @@ def steps_to_food(task: TabularTask) -> NDArray[np.int64]:
         before, steps = steps, np.minimum(steps, 1 + after)
         if (steps == before).all():
             break
-    found: NDArray[np.int64] = steps[task.initial_states]
+    found: Ints = steps[task.initial_states]
     return found
 
 
@@ -325,7 +361,7 @@ def _cells(maze: Maze) -> list[tuple[int, int]]:
     return [(x, y) for y, row in enumerate(maze.rows) for x in range(len(row))]
 
 
-def _percepts(maze: Maze, coding: Coding) -> NDArray[np.int64]:
+def _percepts(maze: Maze, coding: Coding) -> Ints:
     """Return what is seen in every cell, `(cells, features)`; beyond a map there are walls."""
     seen = []
     for x, y in _cells(maze):
@@ -337,9 +373,9 @@ def _percepts(maze: Maze, coding: Coding) -> NDArray[np.int64]:
     return np.array(seen, dtype=np.int64)
 
 
-def _transitions(maze: Maze, reward: float) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+def _transitions(maze: Maze, reward: float) -> Transitions:
     """Return the table P: a move into a wall stays, one onto food ends. Only empty cells are ever left."""
-    table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {}
+    table: Transitions = {}
     width = len(maze.rows[0])
     for state, (x, y) in enumerate(_cells(maze)):
         table[state] = {}
@@ -350,3 +386,19 @@ def _transitions(maze: Maze, reward: float) -> dict[int, dict[int, list[tuple[fl
             food = letter in FOOD
             table[state][action] = [(1.0, to, reward if food else 0.0, food)]
     return table
+
+
+def _remembering(percepts: Ints, table: Transitions) -> tuple[Ints, Transitions]:
+    """Return percepts and table of states that are a cell and a last move: those without one come first.
+
+    Moves into walls count, too. The state of cell c after move m is c + (m + 1) · cells.
+    """
+    cells, times = len(percepts), len(LAST_MOVES)
+    last = np.repeat(np.arange(times), cells)[:, None]
+    remembered: Transitions = {}
+    for state in range(cells * times):
+        remembered[state] = {
+            move: [(chance, to + (move + 1) * cells, reward, over) for chance, to, reward, over in outcomes]
+            for move, outcomes in table[state % cells].items()
+        }
+    return np.concatenate([np.tile(percepts, (times, 1)), last], axis=1), remembered

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.environments.registry import KnownEnvironment, KnownFeature
-from ifthen.tasks.twin import Twin, twin_step
+from ifthen.tasks.twin import Twin, as_shown, twin_step
 
 FORCE, GRAVITY = 0.001, 0.0025
 LEFT_END, RIGHT_END, FASTEST = -1.2, 0.6, 0.07
@@ -51,6 +51,7 @@ class MountainCar(KnownEnvironment):
         2,
         step,
         of_class=of_class,
+        observe=as_shown,
         assumes={
             "min_position": LEFT_END,
             "max_position": RIGHT_END,

@@ -51,7 +51,7 @@ class KnownEnvironment:
     features: ClassVar[tuple[KnownFeature, ...]] = ()
     actions: ClassVar[tuple[str, ...]] = ()
     episodes: ClassVar[int | None] = None
-    """How many episodes make a fair measure; None for the usual number."""
+    """The number of training seeds; None for the default."""
     least: ClassVar[float | None] = None
     """The least reward of a step, or a number below it; None if there is no least one."""
     twin: ClassVar[Twin | None] = None

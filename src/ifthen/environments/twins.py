@@ -21,7 +21,8 @@ from ifthen.environments.registry import USUAL, changing_wrapper, class_path, kn
 from ifthen.errors import TaskError, warn
 from ifthen.randomness import below, check_seed, stream
 from ifthen.tasks.flatten import FlatSpace, check_actions
-from ifthen.tasks.gym_task import EnvTask, cannot_make
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.imports import cannot_make
 from ifthen.tasks.twin import Twin, call_step
 
 SELF_CHECK_STEPS = 500
@@ -32,7 +33,7 @@ HOLDS = 7
 _registered: dict[str, Twin] = {}
 _chosen: WeakKeyDictionary[EnvTask, Twin | None] = WeakKeyDictionary()
 _differences: dict[tuple[Any, ...], str] = {}
-"""How a twin differs from an environment with some options; "" if it does not."""
+"""The difference between a twin and an environment with some options, in words; "" if there is none."""
 
 
 def register_twin(environment: str, twin: Twin) -> None:

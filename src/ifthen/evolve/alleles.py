@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, uniform
+from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature, lows_and_highs
 
 FEWEST_STEPS = 200
@@ -28,7 +29,7 @@ WIDE = 10_000
 DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
 
 
-def decimal_scales(features: Sequence[Feature]) -> NDArray[np.float64]:
+def decimal_scales(features: Sequence[Feature]) -> Floats:
     """Return per feature the power of ten whose inverse is the step of its bounds, `(features,)`.
 
     It is 1 for integer features, and for real ones whose range is wide.
@@ -53,14 +54,14 @@ class Alleles(NamedTuple):
     """What the alleles of each feature may be, and how they move."""
 
     lows: NDArray[Any]
-    """`(features,)`: the smallest values,"""
+    """`(features,)`: the smallest value of each feature."""
     highs: NDArray[Any]
-    """`(features,)`: and the largest; int32 where all features are integer, else float64."""
-    tails: NDArray[np.float64]
+    """`(features,)`: the largest values; int32 where all features are integer, else float64."""
+    tails: Floats
     """`(features,)`: 1 − p_geo of integer features."""
-    sigmas: NDArray[np.float64]
+    sigmas: Floats
     """`(features,)`: the deviation of a move of real features; 0 for integer ones."""
-    scales: NDArray[np.float64]
+    scales: Floats
     """`(features,)`: powers of ten to whose inverse alleles are rounded."""
     p_any: float
     """Probability that an allele is put at its end of the range."""

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from ifthen.evolve.alleles import DRAWS, Alleles, moved, moved_allele, rounded
 from ifthen.jit import kernel
 from ifthen.randomness import below, uniform
+from ifthen.rules.arrays import Floats, Mask
 
 Rulesets = Any
 """A NamedTuple of arrays `bounds`, `actions`, `learnt` and `lengths`, as in `RuleBatch`."""
 
 
 @kernel
-def tournament(key: np.uint64, fitness: NDArray[np.float64], size: int) -> int:
+def tournament(key: np.uint64, fitness: Floats, size: int) -> int:
     """Return the fittest of `size` individuals drawn with replacement; the first drawn wins ties."""
     winner = below(key, 0, len(fitness))
     for draw in range(1, size):
@@ -104,8 +105,8 @@ def shift_bounds(
     lows: NDArray[Any],
     highs: NDArray[Any],
     reach: NDArray[Any],
-    real: NDArray[np.bool_],
-    scales: NDArray[np.float64],
+    real: Mask,
+    scales: Floats,
 ) -> None:
     """Move each bound of condition i of `(n, features, 2)` evenly with probability `p_mut`.
 

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats
 from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -35,18 +36,18 @@ from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Number, Scope, choose_at, values_by_name
 
 LISTED = 200_000
-"""The largest space whose vectors are listed."""
+"""The vectors of a space are listed up to this number."""
 BUDGET = 50_000
 """How many boxes the search looks at before it gives up: a few seconds."""
 SAME = "every state gets the same answer"
 ALONE = "only changes of one feature alone were looked at, so that a nearer one may exist"
 NONE_ALONE = "no change of one feature alone was found that does; others were not looked at"
-"""What is said where the search is not exact."""
+"""The sentence for a search that is not exact."""
 DECIMALS = 10_000
 STEPS = 200
-"""Values the same distance apart that are tried of every feature."""
+"""This many values of every feature are tried, at equal distances."""
 TRIED = 2000
-"""The most values that are tried of a feature: the nearest ones."""
+"""At most this many values of a feature are tried, the nearest ones."""
 DIGITS = 6
 NEAR = 1e-9  # relative: floats so near to each other are compared as fractions
 
@@ -162,9 +163,9 @@ def nearest_in_list(
     boxes = np.concatenate([parts.bounds.astype(np.float64), whole[None]])
     actions = np.append(parts.actions, NULL_ACTION)
     serial, origin = itertools.count(), np.asarray(start, dtype=np.float64)
-    heap: list[tuple[Rank, int, int, NDArray[np.float64]]] = []
+    heap: list[tuple[Rank, int, int, Floats]] = []
 
-    def push(box: NDArray[np.float64], r: int) -> None:
+    def push(box: Floats, r: int) -> None:
         point = np.clip(origin, box[:, 0], box[:, 1]).tolist()
         heapq.heappush(heap, (rank(rules.features, start, point), next(serial), r, box))
 
@@ -187,19 +188,15 @@ def nearest_in_list(
     return None, f"given up after {budget:,} boxes: no state nearer than {known:g} changes the action"
 
 
-def hardest_to_leave(
-    boxes: NDArray[np.float64], cell: NDArray[np.float64], at: NDArray[np.float64], spans: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def hardest_to_leave(boxes: Floats, cell: Floats, at: Floats, spans: Floats) -> Floats:
     """Return the one of some boxes that one has to go furthest from `at`, within a cell, to get out of."""
     down = np.where(boxes[:, :, 0] > cell[:, 0], (at - boxes[:, :, 0]) / spans, np.inf)
     up = np.where(boxes[:, :, 1] < cell[:, 1], (boxes[:, :, 1] - at) / spans, np.inf)
-    hardest: NDArray[np.float64] = boxes[np.minimum(down, up).min(axis=1).argmax()]
+    hardest: Floats = boxes[np.minimum(down, up).min(axis=1).argmax()]
     return hardest
 
 
-def pieces_around(
-    cell: NDArray[np.float64], box: NDArray[np.float64], features: Sequence[Feature]
-) -> Iterator[NDArray[np.float64]]:
+def pieces_around(cell: Floats, box: Floats, features: Sequence[Feature]) -> Iterator[Floats]:
     """Yield what is left of a cell around a box, as boxes that do not overlap."""
     rest = cell.copy()
     for d, feature in enumerate(features):
@@ -244,7 +241,7 @@ def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list
     return min(found)[2] if found else None
 
 
-def values_around(feature: Feature, crossings: NDArray[np.float64]) -> NDArray[np.float64]:
+def values_around(feature: Feature, crossings: Floats) -> Floats:
     """Return the values of a feature nearest to those at which a term reaches the end of an interval.
 
     Where exactly it does is a matter of rounding: the neighbours on both sides are tried.
@@ -258,7 +255,7 @@ def values_around(feature: Feature, crossings: NDArray[np.float64]) -> NDArray[n
     return np.unique(values[(feature.low <= values) & (values <= feature.high)])
 
 
-def tried_values(feature: Feature, ends: NDArray[np.generic]) -> NDArray[np.float64]:
+def tried_values(feature: Feature, ends: NDArray[np.generic]) -> Floats:
     """Return the values of a feature to try, ascending: `(n,)`, given the ends `(rules, 2)` of intervals."""
     bounds = np.unique(ends.astype(np.float64))
     steps = np.linspace(feature.low, feature.high, STEPS + 1)

@@ -12,12 +12,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import RuleError
-from ifthen.explanation.measures import table_values, visits
+from ifthen.explanation.measures import visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.lists import compare, over_the_same_terms
 from ifthen.rules.decision_list import DecisionList
@@ -35,12 +35,12 @@ from ifthen.simulate.scope import (
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.table import policy_table
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.solve import TIE, value_iteration
+from ifthen.tasks.solve import TIE, table_values, value_iteration
 from ifthen.tasks.table import TabularTask
 
-Table = NDArray[np.int64]
-Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
-Differing = tuple[bool | None, NDArray[np.float64], int | None, str]
+Table = Ints
+Shares = tuple[Floats, Floats]
+Differing = tuple[bool | None, Floats, int | None, str]
 SHOWN = 8
 """About this many visited states are shown."""
 DIGITS = (2, 3, 4, 6)
@@ -99,7 +99,7 @@ def _everywhere(
     b: RuleSet,
     names: tuple[str, str],
     where: str,
-    visited: NDArray[np.float64] | None,
+    visited: Floats | None,
     measured: dict[str, Any],
 ) -> PolicyDiff:
     """Return how two rulesets differ over their whole space, with what was `measured` of them."""
@@ -115,7 +115,7 @@ def _everywhere(
     return PolicyDiff(names, where, equal, states, listed is not None, **rules, note=note, **measured)
 
 
-def differing(a: RuleSet, b: RuleSet, visited: NDArray[np.float64] | None) -> Differing:
+def differing(a: RuleSet, b: RuleSet, visited: Floats | None) -> Differing:
     """Find where two rulesets over the same features and actions differ: in all vectors, or box by box.
 
     Args:
@@ -151,7 +151,7 @@ def differing(a: RuleSet, b: RuleSet, visited: NDArray[np.float64] | None) -> Di
     return False if told_apart else None, some, None, "" if told_apart else note
 
 
-def shorter(a: RuleSet, b: RuleSet, points: NDArray[np.float64]) -> NDArray[np.float64]:
+def shorter(a: RuleSet, b: RuleSet, points: Floats) -> Floats:
     """Return points `(n, features)` in as few digits as keep what both rulesets do there."""
     out = points.copy()
     if not len(points):
@@ -262,11 +262,7 @@ def carried(task: TabularTask, a: Table, b: Table) -> tuple[Shares | None, str]:
 
 
 def deeds_of(
-    rules: RuleSet | None,
-    actions: NDArray[np.int64],
-    deciders: NDArray[np.int64],
-    names: tuple[str, ...],
-    values: NDArray[np.float64] | None = None,
+    rules: RuleSet | None, actions: Ints, deciders: Ints, names: tuple[str, ...], values: Floats | None = None
 ) -> list[Deed]:
     """Return what a policy does at n points.
 

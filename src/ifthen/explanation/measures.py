@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.simulate.table import policy_table
-from ifthen.tasks.solve import sweep_policies, value_iteration
+from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
 class Usage(NamedTuple):
     """How much of what is done each rule decides; what is missing to 1 is decided by none."""
 
-    states: NDArray[np.float64]
+    states: Floats
     """`(rules,)`: its share of the decision states."""
-    steps: NDArray[np.float64]
+    steps: Floats
     """`(rules,)`: its share of the visits expected in an episode, truncated after t_max steps."""
 
 
-def visits(task: TabularTask, table: NDArray[np.integer], discounted: bool = True) -> NDArray[np.float64]:
+def visits(task: TabularTask, table: NDArray[np.integer], discounted: bool = True) -> Floats:
     """Return how often each decision state is expected to be visited in an episode, `(D,)`.
 
     Episodes start uniformly in S_I, which is ρ, and P is the policy's transition matrix.
@@ -61,7 +62,7 @@ def visits(task: TabularTask, table: NDArray[np.integer], discounted: bool = Tru
     from scipy.sparse.linalg import spsolve  # type: ignore[import-untyped]  # SciPy ships no types
 
     system = eye_array(len(start), format="csc") - task.gamma * follows
-    found: NDArray[np.float64] = np.maximum(spsolve(system, start), 0.0)  # rounding can give −1e−20
+    found: Floats = np.maximum(spsolve(system, start), 0.0)  # rounding can give −1e−20
     return found
 
 
@@ -77,7 +78,7 @@ def transitions(task: TabularTask, table: NDArray[np.integer]) -> csc_array:
     return csc_array((chance[goes_on], (after[goes_on], before[goes_on])), shape=(len(table), len(table)))
 
 
-def advantages(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.float64]:
+def advantages(task: TabularTask, table: NDArray[np.integer]) -> Floats:
     """Return Q*(s, π(s)) − V*(s) of every decision state, `(D,)`: what its action costs.
 
     All later actions are taken to be optimal. It is 0 where the action is optimal, negative elsewhere, and
@@ -104,13 +105,6 @@ def usage(ruleset: RuleSet, task: TabularTask) -> Usage:
     return Usage(states, steps)
 
 
-def table_values(task: TabularTask, table: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return V^π of every decision state, `(D,)`: NaN where a state with no rule can be met."""
-    values = np.empty((1, len(table)))
-    sweep_policies(task, table[None].astype(np.int16), values, threads=1)
-    return values.ravel()
-
-
 @dataclass(frozen=True, eq=False)
 class BestActionMap:
     """The rules that speak for what is done.
@@ -120,18 +114,18 @@ class BestActionMap:
         sets: which rules match there and advocate it, `(D, rules)`.
     """
 
-    actions: NDArray[np.int64]
-    sets: NDArray[np.bool_]
+    actions: Ints
+    sets: Mask
 
     @property
-    def rules(self) -> NDArray[np.int64]:
+    def rules(self) -> Ints:
         """The numbers, from 0, of the rules in any of the sets."""
         return np.flatnonzero(self.sets.any(axis=0))
 
     @property
-    def density(self) -> NDArray[np.int64]:
+    def density(self) -> Ints:
         """How many rules there are in each state's set, `(D,)`."""
-        sizes: NDArray[np.int64] = self.sets.sum(axis=1)
+        sizes: Ints = self.sets.sum(axis=1)
         return sizes
 
     def __len__(self) -> int:

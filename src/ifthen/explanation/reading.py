@@ -14,11 +14,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.digits import percent, plural
 from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.lists import first_match
 from ifthen.rules.feature import Feature, number_in_words
@@ -361,9 +361,7 @@ def _decided(ruleset: RuleSet, scope: Scope | None) -> tuple[list[float | None],
     return shares, never, uncovered
 
 
-def reading_order(
-    ruleset: RuleSet, scope: Scope | None, weights: NDArray[np.float64] | None
-) -> NDArray[np.int64]:
+def reading_order(ruleset: RuleSet, scope: Scope | None, weights: Floats | None) -> Ints:
     """Return the rules' numbers: actions that decide most first, in each the rules that decide most first."""
     if ruleset.ordered:
         return np.arange(len(ruleset))

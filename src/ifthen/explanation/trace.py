@@ -7,32 +7,28 @@ from a reset seed.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ifthen.checks import whole_number
-from ifthen.digits import percent, plural, values_in_words, worth_showing
-from ifthen.errors import ParameterError, TaskError
+from ifthen.digits import plural
+from ifthen.errors import ParameterError
+from ifthen.explanation.trace_text import text_of
 from ifthen.notebook import Shown
-from ifthen.randomness import below, check_seed, stream
+from ifthen.randomness import check_seed
+from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import task_of
-from ifthen.simulate.scope import Number, choose_at, column_of, recorded_episodes, tabular, values_by_name
-from ifthen.simulate.table import policy_table
-from ifthen.simulate.table_play import replay
+from ifthen.simulate.evaluate import shared_simulator, task_of
+from ifthen.simulate.scope import Number, choose_at, column_of, tabular, values_by_name
+from ifthen.simulate.simulator import Start
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Trajectory
-from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
-from ifthen.text_table import GAP, fitting_rows, folded, least_widths, prose
 
 if TYPE_CHECKING:
     import polars
@@ -48,10 +44,9 @@ ENDINGS: dict[Ending, str] = {
     "no rule": "no rule matches",
 }
 OWN_COLUMNS = ("step", "rule", "words", "action", "reward", "slipped", "return_so_far")
-SHOWN_FIRST, SHOWN_LAST = 20, 5
-"""The text shows this many rows at the beginning and at the end of a long episode."""
-STRETCHES_FIRST, STRETCHES_LAST = 16, 4
-"""The text names this many stretches at the beginning and at the end of a long episode."""
+"""The columns of a trace's table that are not features."""
+SAME = 1e-9
+"""Probabilities that differ by less than this share count as equal."""
 
 
 @dataclass(frozen=True)
@@ -177,112 +172,7 @@ class Trace(Shown):
         Steps that repeat the step before are counted. Of a long episode the first and the last steps are
         shown, with a summary of which rule decided when.
         """
-        name = "An episode" if self.episode is None else f"Training episode {self.episode + 1}"
-        tested, named = self.tested, self.named
-        start = (
-            f"from {in_words(self.start, tested, named)}" if self.seed is None else f"reset seed {self.seed}"
-        )
-        heading = prose(f"{name} in {self.task}, {start}:", width)
-        ending = prose(
-            f"{self.ending_in_words} Last observation: {in_words(self.last, tested, named)}.", width
-        )
-        if not self.steps:
-            return f"{heading}\n{ending}"
-        runs = runs_of(self.steps)
-        left_out = len(runs) - SHOWN_FIRST - SHOWN_LAST
-        shown = [*runs[:SHOWN_FIRST], *runs[-SHOWN_LAST:]] if left_out > 1 else runs
-        header, *rows = step_rows([run[0] for run in shown], self.slip_word, width, tested, named)
-        lines = [
-            row
-            if len(run) == 1
-            else f"{run[0].step + 1}–{run[-1].step + 1}  the same, {len(run):,} times; "
-            f"return {run[-1].return_so_far:.4g}"
-            for run, row in zip(shown, rows, strict=True)
-        ]
-        if left_out > 1:
-            missing = len(self.steps) - sum(map(len, shown))
-            lines.insert(SHOWN_FIRST, f"… {missing:,} more steps …")
-        summary = _summary(self, width, left_out > 1) if self.steps[0].rule is not None else ()
-        return "\n".join([heading, header, *lines, ending, *summary])
-
-
-def step_rows(
-    steps: Sequence[Step],
-    slip_word: str,
-    width: int,
-    tested: Collection[str] = (),
-    named: Sequence[Feature] = (),
-) -> list[str]:
-    """Return steps as lines below a header: a column per feature, or one for all where there is no room.
-
-    Of many features, those that rules test are shown.
-    """
-    names, notes = worth_showing(steps[0].features, tested), any(step.slipped for step in steps)
-    ruled = steps[0].rule is not None
-    tails = [
-        [
-            *([str(step.rule + 1)] if step.rule is not None else []),
-            step.action,
-            f"{step.reward:.4g}",
-            f"{step.return_so_far:.4g}",
-            *[slip_word if step.slipped else ""] * notes,
-        ]
-        for step in steps
-    ]
-    header = [*["rule"] * ruled, "action", "reward", "return", *[""] * notes]
-    align = "r" * ruled + "lrr" + "l" * notes
-    numbered = [[str(step.step + 1), *(f"{step.features[name]:.3g}" for name in names)] for step in steps]
-    rows = [["step", *names, *header]]
-    rows += [[*head, *tail] for head, tail in zip(numbered, tails, strict=True)]
-    if not named and sum(least_widths(rows)) + len(GAP) * (len(rows[0]) - 1) <= width:
-        return fitting_rows(rows, "r" * (len(names) + 1) + align, width)
-    rows = [["step", "state", *header]]
-    shown = [in_words({name: step.features[name] for name in names}, (), named) for step in steps]
-    rows += [[str(s.step + 1), own, *tail] for s, own, tail in zip(steps, shown, tails, strict=True)]
-    return fitting_rows(rows, "rl" + align, width)
-
-
-def runs_of(steps: Sequence[Step]) -> list[Sequence[Step]]:
-    """Return the steps in order; two or more steps that repeat the step before them form one run."""
-    runs: list[Sequence[Step]] = []
-    for _, same in groupby(steps, lambda step: replace(step, step=0, return_so_far=0.0)):
-        first, *again = same
-        runs += [[first], again] if len(again) > 1 else [[step] for step in (first, *again)]
-    return runs
-
-
-def in_words(
-    features: Mapping[str, Number], tested: Collection[str] = (), named: Sequence[Feature] = ()
-) -> str:
-    """Return an observation in words, its numbers with four digits; of many features, those tested.
-
-    Values of the features `named` are called by their labels.
-    """
-    words = {name: f"{value:.4g}" for name, value in features.items()}
-    words |= {f.name: f.value_in_words(features[f.name]) for f in named if f.name in features}
-    return values_in_words(words, tested)
-
-
-def _summary(trace: Trace, width: int, when: bool) -> Iterator[str]:
-    """Yield how often each rule decided and, where `when` is set, when."""
-    rules = [step.rule for step in trace.steps if step.rule is not None]
-    words = {step.rule: step.words for step in trace.steps}
-    yield "\nHow often each rule decided:"
-    for rule, count in Counter(rules).most_common():
-        said = f"{plural(count, 'step')} ({percent(count / len(trace.steps))})"
-        first, *more = folded(f"{said}: rule {rule + 1}. {words[rule]}", width - 4)
-        yield "\n".join([f"  {first}", *(f"    {line}" for line in more)])
-    if not when:
-        return
-    said_when = [str(stretch) for stretch in trace.stretches]
-    left_out = len(said_when) - STRETCHES_FIRST - STRETCHES_LAST
-    if left_out > 1:
-        said_when[STRETCHES_FIRST:-STRETCHES_LAST] = [f"… {left_out:,} more stretches …"]
-    yield prose(f"When: {', '.join(said_when)}.", width)
-
-
-Start = int | ArrayLike | Mapping[str, float] | None
-SAME = 1e-9  # relative: probabilities this close are taken as equal
+        return text_of(self, width)
 
 
 def trace(
@@ -311,21 +201,8 @@ def trace(
         raise ParameterError("a training episode has its own start: give either start or episode.")
     if episode is not None:
         episode = whole_number("episode", episode, 0, own.n_episodes - 1)
-    if isinstance(own, EnvTask):
-        if start is not None:
-            raise ParameterError(
-                f"episodes of {own.name} start where a reset seed says: give seed or episode."
-            )
-        number = seed if episode is None else int(own.z[episode])
-        return trace_of(recorded_episodes(policy, own, [number])[0], policy, own, episode, number, limit)
-    table = tabular(own, "a trace")
-    if episode is not None:
-        found = recorded_episodes(policy, table, [episode])[0]
-    else:
-        drawn = table.initial_states[below(stream(seed, "trace start"), 0, len(table.initial_states))]
-        state = int(drawn) if start is None else start_state(table, start)
-        found = replay(table, policy_table(policy, table), state, stream(seed, "trace"), 0)
-    return trace_of(found, policy, own, episode, None, limit)
+    found, number = shared_simulator(own).one_episode(policy, seed, start, episode)
+    return trace_of(found, policy, own, episode, number, limit)
 
 
 def trace_of(
@@ -403,9 +280,7 @@ def ending_in_words(ending: Ending, steps: tuple[Step, ...], total: float, t_max
     return f"After {plural(len(steps), 'step')}: {said[ending]}; return {total:.4g}."
 
 
-def likeliest_next(
-    following: NDArray[np.int32], probability: NDArray[np.float64]
-) -> tuple[int | None, int | None]:
+def likeliest_next(following: NDArray[np.int32], probability: Floats) -> tuple[int | None, int | None]:
     """Return the likeliest next state, and where the likeliest single outcome leads; None where ambiguous.
 
     They differ where several less likely outcomes lead to the same state.
@@ -415,22 +290,3 @@ def likeliest_next(
     expected = states[chances >= (1 - SAME) * chances.max()]
     leads = np.unique(following[probability >= (1 - SAME) * probability.max()])
     return int(expected[0]) if len(expected) == 1 else None, int(leads[0]) if len(leads) == 1 else None
-
-
-def start_state(task: TabularTask, start: int | ArrayLike | Mapping[str, float]) -> int:
-    """Return the number of the decision state that is given by number or by features, or raise."""
-    states, names = task.decision_states, [f.name for f in task.features]
-    if isinstance(start, Mapping):
-        if set(start) != set(names):
-            raise TaskError(f"start must give the features {', '.join(names)}, not {start!r}.")
-        start = [start[name] for name in names]
-    if np.ndim(start) == 0:
-        found = states[states == start]
-    else:
-        vector = np.asarray(start)
-        same = vector.shape == (len(names),)
-        found = states[(task.state_features[states] == vector).all(axis=1)] if same else states[:0]
-    if len(found) != 1:
-        many = "several decision states have" if len(found) else "no decision state has"
-        raise TaskError(f"start must be one decision state of {task.name}; {many} {start!r}.")
-    return int(found[0])

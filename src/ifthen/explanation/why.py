@@ -19,8 +19,9 @@ from ifthen.digits import values_in_words
 from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
-from ifthen.explanation.pictures.grid import has_grid, letters, places
+from ifthen.explanation.pictures.grid import letters, places
 from ifthen.notebook import Part, Shown
+from ifthen.rules.arrays import Floats
 from ifthen.rules.comparison import Lost
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -57,7 +58,17 @@ class Standing:
     words: str = ""
 
 
-class Ground:
+class Nowhere:
+    """What an explanation rests on where a task has no table of states: the rules alone."""
+
+    name = "states"
+
+    def standing(self, point: Vector, action: int) -> Standing:
+        """Return that nothing is known of a point and the action there."""
+        return Standing()
+
+
+class Ground(Nowhere):
     """The states of a task by their features.
 
     Args:
@@ -65,7 +76,7 @@ class Ground:
     """
 
     def __init__(self, task: TabularTask) -> None:
-        self.task = task
+        self.task, self.name = task, f"decision states of {task.name}"
         self.decision: dict[Vector, list[int]] = defaultdict(list)
         for state, vector in zip(task.decision_states.tolist(), task.dynamics.points.tolist(), strict=True):
             self.decision[tuple(vector)].append(state)
@@ -105,7 +116,7 @@ class Ground:
         states = np.flatnonzero((task.state_features == point).all(axis=1))
         if not len(states):
             return f"no state of {task.name}"
-        if has_grid(task):
+        if task.on_grid:
             (row, *_), (column, *_) = places(task, states)
             letter = letters(task)[row][column]
         if letter in ("G", "O") or (letter == "H" and task.layout):
@@ -120,9 +131,9 @@ def _either(names: tuple[str, ...]) -> str:
 
 
 SHOWN = 5
-"""How many of the rules that lost are shown in the text."""
+"""The text shows at most this many of the rules that lost."""
 EDGE = 1e-9
-"""Nearer states are told apart by rounding alone."""
+"""States nearer than this differ by rounding alone."""
 FEWEST_DIGITS = 4
 NEAR = 1e-11
 LONG = 12  # characters of a number that is better said as a neighbour of a shorter one
@@ -294,14 +305,13 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
     rules = ruleset_of(policy)
     batch = checked_points(rules, points)
     given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
-    table = table_of(rules, task)
-    states, ground = listed(rules, task, LISTED), None if table is None else Ground(table)
-    name = "states" if table is None else f"decision states of {table.name}"
+    table, states = table_of(rules, task), listed(rules, task, LISTED)
+    ground = Nowhere() if table is None else Ground(table)
     explanations = []
     for point, said in zip(batch, given.tolist(), strict=True):
         found, values = rules.comparison(point), point.tolist()
         action = NULL_ACTION if found is None else int(rules.actions[found.rule])
-        other, note = counterfactual(rules, values, action, states, name)
+        other, note = counterfactual(rules, values, action, states, ground.name)
         explanations.append(
             Explanation(
                 ruleset=rules,
@@ -312,14 +322,14 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
                 scores={} if found is None else found.scores,
                 counterfactual=other,
                 counterfactual_note=note,
-                standing=Standing() if ground is None else ground.standing(tuple(values), action),
+                standing=ground.standing(tuple(values), action),
                 shown=shown_values(rules, values, said),
             )
         )
     return explanations
 
 
-def checked_points(ruleset: RuleSet, points: ArrayLike) -> NDArray[np.float64]:
+def checked_points(ruleset: RuleSet, points: ArrayLike) -> Floats:
     """Return observations `(n, features)`, or raise where one is outside the space or not whole."""
     batch = ruleset.checked_observations(points) + 0.0  # no -0.0
     for d, feature in enumerate(ruleset.observed_features):

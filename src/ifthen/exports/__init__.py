@@ -16,14 +16,16 @@ from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, RuleError, nearest
 from ifthen.exports.code import to_c, to_python, to_sql
 from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, to_text
+from ifthen.exports.device import DeviceExport, export_device
+from ifthen.exports.device.st import to_st
 from ifthen.exports.dmn import to_dmn, to_dmn_priority
 from ifthen.exports.tree import to_dot, to_mermaid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.write import rules_text
-from ifthen.simulate.scope import policy_and_task, table_of
+from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
 
-__all__ = ["FORMATS", "Format", "export", "rules_text", "schema"]
+__all__ = ["FORMATS", "DeviceExport", "Format", "export", "export_device", "rules_text", "schema"]
 
 
 class Format(NamedTuple):
@@ -39,6 +41,7 @@ FORMATS: dict[str, Format] = {
     "json": Format(".json", "plain data that can be read back, by a published schema", to_json),
     "python": Format(".py", "a Python module without imports", to_python),
     "c": Format(".c", "a self-contained C99 function", to_c),
+    "st": Format(".st", "an IEC 61131-3 function in Structured Text (a decision list)", to_st),
     "sql": Format(".sql", "one CASE expression (a decision list)", to_sql),
     "csv": Format(".csv", "a table of bounds, one row per rule", to_csv),
     "markdown": Format(".md", "a table for pages, measures rounded", to_markdown),
@@ -62,7 +65,7 @@ def export(policy: Any, format: str, task: TaskLike | None = None) -> str:
     ruleset, task = policy_and_task(policy, task)
     if not isinstance(format, str) or format not in FORMATS:
         raise ParameterError(f"unknown format {format!r}.{nearest(str(format), FORMATS)}")
-    table_of(ruleset, task)  # raises where the rules speak of other features or actions
+    check_fits(ruleset, task)
     scoring = ruleset.scoring
     if scoring is not None and not np.isfinite(scoring.constants).all():
         raise RuleError("cannot write rules whose weights are too large to be multiplied by x0.")

@@ -36,6 +36,7 @@ from ifthen.exports.parts import (
 )
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.term import formula
 from ifthen.tasks.task import Task
 
 OWN = "FEATURES ACTIONS action policy best top score sums totals number len range"
@@ -111,13 +112,7 @@ class Language:
     def sum(self, term: Feature) -> str:
         """Return what a term adds up, in our order."""
         own = {f.name: value for f, value in zip(self.ruleset.features, self.values, strict=False)}
-        words = ""
-        for name, coefficient in term.of:
-            sign = "-" if coefficient < 0 else "+" if words else ""
-            size = "" if abs(coefficient) == 1 else f"{self.number(abs(coefficient))} * "
-            gap = " " if words else ""
-            words += f"{gap}{sign}{gap if sign else ''}{size}{own[name]}"
-        return words
+        return formula(term, " * ", "-", own.__getitem__, self.number)
 
     def in_range(self, d: int) -> str:
         """Return the test that feature d lies in its range."""

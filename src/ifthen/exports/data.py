@@ -6,8 +6,6 @@ for people are those of `read_rules`, with its rounded measures; rules keep thei
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import replace
 from importlib import resources
@@ -23,7 +21,7 @@ from ifthen.rules.term import formula, has_own_name
 from ifthen.rules.text.write import rules_text
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
-from ifthen.text_table import csv_cell
+from ifthen.text_table import TextTable
 
 SETTINGS = ("environment", "options", "gamma", "t_max", "floor", "default_action", "features", "action_names")
 """What makes the task of an environment another one: rules are worth something else there."""
@@ -78,14 +76,12 @@ def to_csv(ruleset: RuleSet, task: Task | None = None) -> str:
     features = [ruleset.features[d] for d in columns]
     names = [f"{f.name} = {formula(f)}" if has_own_name(f) else f.name for f in features]
     bounds = [f"{name}_{end}" for name in names for end in ("low", "high")]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["rule", *map(csv_cell, bounds), "action", *learnt])
-    for r, action in enumerate(ruleset.actions.tolist()):
-        ends: list[Any] = [number_in_words(end) for end in ruleset.bounds[r, columns].ravel().tolist()]
-        numbers = [number_in_words(column[r]) for column in learnt.values()]
-        writer.writerow([r + 1, *ends, csv_cell(ruleset.action_names[action]), *numbers])
-    return out.getvalue()
+    rows = []
+    for r in range(len(ruleset)):
+        ends = map(number_in_words, ruleset.bounds[r, columns].ravel().tolist())
+        numbers = (number_in_words(column[r]) for column in learnt.values())
+        rows.append((str(r + 1), *ends, ruleset.action_of(r), *numbers))
+    return TextTable("", ("rule", *bounds, "action", *learnt), tuple(rows)).to_csv()
 
 
 def to_markdown(ruleset: RuleSet, task: Task | None = None) -> str:

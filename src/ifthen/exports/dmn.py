@@ -18,7 +18,8 @@ import numpy as np
 
 from ifthen.digits import plural
 from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, shown_columns, title
-from ifthen.exports.tree import Span, decision_tree
+from ifthen.exports.tree import decision_tree
+from ifthen.rules.boxes.space import Interval
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.tasks.task import Task
@@ -28,7 +29,7 @@ FEEL_WORDS = """
 and between date duration else every external false for function if in instance item not null of or return
 satisfies some then time true years months days list context action
 """
-Row = tuple[Sequence[Span], int]
+Row = tuple[Sequence[Interval], int]
 
 
 def to_dmn(ruleset: RuleSet, task: Task | None = None) -> str:
@@ -79,7 +80,7 @@ def action_order(rules: RuleSet) -> list[int] | None:
 
 def _rows(rules: RuleSet) -> list[Row]:
     """Return every rule's intervals and action."""
-    boxes = [[Span(low, high) for low, high in box] for box in rules.bounds.tolist()]
+    boxes = [[Interval(low, high) for low, high in box] for box in rules.bounds.tolist()]
     return list(zip(boxes, rules.actions.tolist(), strict=True))
 
 
@@ -124,9 +125,9 @@ def _feel_sum(term: Feature, observed: Sequence[Feature], names: Sequence[str]) 
     return " + ".join(parts)
 
 
-def _unary_test(feature: Feature, span: Span) -> str:
+def _unary_test(feature: Feature, span: Interval) -> str:
     """Return an interval as a FEEL unary test, "-" where it leaves nothing out."""
-    if span == Span(feature.low, feature.high):
+    if span == Interval(feature.low, feature.high):
         return "-"
     if feature.clips and span.low == feature.low and not span.low_open:
         return f"{'<' if span.high_open else '<='} {_feel_number(span.high)}"

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from ifthen.digits import plural, worth_showing
 from ifthen.errors import RuleError
@@ -18,8 +18,10 @@ from ifthen.simulate.scope import where_in_words
 from ifthen.tasks.task import Task
 
 EXACT = "exactly these rules, for every observation in the features' ranges"
-COMMENT_MARK = re.compile(r"\*(?=/)|/(?=\*)|-(?=-)|\?(?=\?)")
-"""What is parted from the character after it: C's comment marks and trigraphs, and dashes of SQL."""
+COMMENT_MARK = re.compile(r"\*(?=[/)])|[/(](?=\*)|-(?=-)|\?(?=\?)")
+"""What is parted from the character after it: comment marks of C and of Structured Text, C's trigraphs, and
+dashes of SQL."""
+PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "·": "*", "−": "-", "–": "-", "…": "...", "²": "^2"})
 
 
 def identifiers(names: Sequence[str], fallback: str, reserved: Collection[str] = ()) -> list[str]:
@@ -42,6 +44,16 @@ def one_line(text: str) -> str:
     """Return text for a comment: nothing in it can end the line or the comment, or begin another one."""
     kept = "".join(c if c.isprintable() else " " for c in text).replace("\\", "/")
     return COMMENT_MARK.sub(r"\g<0> ", kept)
+
+
+def ascii_text(text: str) -> str:
+    """Return text for compilers that read nothing but ASCII; other characters become question marks."""
+    return text.translate(PLAIN).encode("ascii", "replace").decode()
+
+
+def ascii_line(text: str) -> str:
+    """Return text for a comment, in ASCII."""
+    return one_line(ascii_text(text))
 
 
 def title(ruleset: RuleSet, task: Task | None) -> str:
@@ -109,9 +121,12 @@ def decision_list(ruleset: RuleSet, task: Task | None) -> tuple[RuleSet, str]:
 
 
 def rendered(template: str, folder: str = "exports", **values: Any) -> str:
-    """Return a file from a template of one of our folders; what is put into DMN and HTML is escaped."""
+    """Return a file from a template of one of our folders; what is put into DMN and HTML is escaped.
+
+    Templates may include the files of `pages`, too.
+    """
     environment = Environment(
-        loader=PackageLoader("ifthen", folder),
+        loader=ChoiceLoader([PackageLoader("ifthen", folder), PackageLoader("ifthen", "pages")]),
         autoescape=template.endswith((".dmn.j2", ".html.j2")),
         undefined=StrictUndefined,
         trim_blocks=True,

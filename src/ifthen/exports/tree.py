@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from ifthen.digits import plural
 from ifthen.errors import RuleError
 from ifthen.exports.parts import equivalent, one_line, rendered, title
+from ifthen.rules.boxes.space import Box, Interval
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
-from ifthen.simulate.scope import points_of, table_of
+from ifthen.simulate.scope import decision_states, listed
 from ifthen.tasks.task import Task
 
 CELL_LIMIT = 200_000
@@ -56,16 +57,6 @@ Node = Split | int
 
 
 @dataclass(frozen=True)
-class Span:
-    """An interval whose ends may be left out; intervals of integer features always have theirs."""
-
-    low: float
-    high: float
-    low_open: bool = False
-    high_open: bool = False
-
-
-@dataclass(frozen=True)
 class DecisionTree:
     """Questions that lead to the actions of a policy.
 
@@ -79,6 +70,17 @@ class DecisionTree:
     features: tuple[Feature, ...]
     action_names: tuple[str, ...]
 
+    @property
+    def nodes(self) -> int:
+        """The number of its questions and leaves."""
+        count, pending = 0, [self.root]
+        while pending:
+            node = pending.pop()
+            count += 1
+            if isinstance(node, Split):
+                pending += [node.yes, node.no]
+        return count
+
     def in_words(self, node: Node) -> str:
         """Return a question in words, such as "x ≤ 3"; the name of an action; or "no rule"."""
         if isinstance(node, int):
@@ -87,21 +89,21 @@ class DecisionTree:
         unit = f" {feature.unit}" if feature.unit else ""
         return f"{feature.name} {'<' if node.cut.before else '≤'} {number_in_words(node.cut.value)}{unit}"
 
-    def boxes(self) -> Iterator[tuple[tuple[Span, ...], int]]:
+    def boxes(self) -> Iterator[tuple[Box, int]]:
         """Yield every leaf's box and action; the boxes fill the feature space without overlapping."""
-        everything = tuple(Span(feature.low, feature.high) for feature in self.features)
-        pending: list[tuple[Node, tuple[Span, ...]]] = [(self.root, everything)]
+        everything = tuple(Interval(feature.low, feature.high) for feature in self.features)
+        pending: list[tuple[Node, Box]] = [(self.root, everything)]
         while pending:
             node, box = pending.pop()
             if isinstance(node, int):
                 yield box, node
                 continue
             d, (value, before) = node.feature, node.cut
-            low = replace(box[d], high=value, high_open=before)
+            low = box[d]._replace(high=value, high_open=before)
             if self.features[d].is_integer:
-                high = replace(box[d], low=value + 1)
+                high = box[d]._replace(low=value + 1)
             else:
-                high = replace(box[d], low=value, low_open=not before)
+                high = box[d]._replace(low=value, low_open=not before)
             pending += [
                 (node.no, (*box[:d], high, *box[d + 1 :])),
                 (node.yes, (*box[:d], low, *box[d + 1 :])),
@@ -122,8 +124,8 @@ def decision_tree(ruleset: RuleSet, task: Task | None = None) -> DecisionTree:
         ruleset: any kind of ruleset; without a task, one that is no decision list needs integer features.
         task: its decision states are the domain; the whole bounded feature space where None.
     """
-    listed = table_of(ruleset, task) is not None or not ruleset.ordered
-    points = points_of(ruleset, task) if listed else None
+    scope = decision_states(ruleset, task) if ruleset.ordered else listed(ruleset, task)
+    points = None if scope is None else scope.points
     if points is not None:
         # Each value is a stretch of its own, cut half-way between neighbours.
         values = [np.unique(column) for column in points.T]

@@ -2,7 +2,7 @@
 // The page: a picture, the rules, an episode, and why; what is pointed at in one of them lights up in the others.
 // While nothing is pointed at or chosen, the page explains the state that the episode is in.
 (() => {
-  const { task, policies, findings } = JSON.parse(byId("data").textContent);
+  const { task, policies, findings, front } = JSON.parse(byId("data").textContent);
   const why = byId("why"), lists = byId("lists"), LONG_LIST = 60;  // of more rules only those that decide are listed
   const compared = policies.length === 2;
   const view = { shown: [0], recolour: repaint };
@@ -239,4 +239,5 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   document.addEventListener("keydown", event => { if (event.key === "Escape") choose(null); });
   setView(view.shown);
+  if (front) makeFront(front, announce);
 })();

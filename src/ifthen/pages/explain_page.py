@@ -21,15 +21,16 @@ from markupsafe import Markup
 
 from ifthen.errors import ParameterError
 from ifthen.exports.parts import rendered
+from ifthen.pages.front_panel import front_data
 from ifthen.pages.states import StatePart
-from ifthen.pages.tables import fact_rows, ladder_rows, number, verified
+from ifthen.pages.tables import fact_rows, number, verified
 from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
-from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import task_of
 from ifthen.simulate.scope import ruleset_of, tabular
+from ifthen.systems.front import Front
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
 from ifthen.verification.findings import Finding
@@ -44,41 +45,44 @@ SCRIPTS = (
     "plane.js",
     "player.js",
     "table.js",
+    "front.js",
     "explain.js",
 )
 
 
 def explain_page(
-    ruleset: Any,
+    policy: Any,
     task: Any = None,
     other: Any = None,
     title: str = "",
     names: tuple[str, str] = ("A", "B"),
     verification: Verification | None = None,
-    ladder: Ladder | None = None,
+    front: Front | None = None,
     seed: int = 0,
+    model: str = "MODEL",
 ) -> str:
     """Return a page on which a policy can be read, questioned and stepped through; same input, same bytes.
 
     Args:
-        ruleset: a RuleSet of any kind, or a trained system.
+        policy: a RuleSet of any kind, or a trained system.
         task: a task, its name, or a Gymnasium environment; a trained system's own where None.
         other: a second policy to compare it with.
         title: the page's title; made from the task where it is "".
         names: the names of the policies; the second is used where `other` is given.
         verification: the verification of the first policy, to be listed.
-        ladder: the first policy with fewer rules.
+        front: the best policy of each size, to be drawn and taken (see `front`).
         seed: which enumeration of the initial states the episodes of a table begin with.
+        model: how commands name the first policy: a run's folder or a file.
     """
-    policies = [ruleset_of(policy) for policy in (ruleset, other) if policy is not None]
+    policies = [ruleset_of(each) for each in (policy, other) if each is not None]
     if len(names) != 2 or (len(policies) == 2 and (names[0] == names[1] or not all(names))):
         raise ParameterError(f"names must be two texts that differ, not {names!r}.")
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"seed must be a whole number from 0, not {seed!r}.")
-    found = task_of(ruleset, task)
+    found = task_of(policy, task)
     part = part_of(found, seed)
-    for policy in policies:
-        part.check(policy)
+    for each in policies:
+        part.check(each)
     shown = list(names) if other is not None else ["this policy" if names[0] in ("", "A") else names[0]]
     facts, listed = part.facts(policies), part.task_data()
     columns, warnings = facts.pop("columns"), facts.pop("warnings")
@@ -97,6 +101,7 @@ def explain_page(
             },
             "policies": [policy_data(*named, part) for named in zip(policies, shown, strict=True)],
             "findings": [finding_data(finding, found) for finding in findings],
+            **({} if front is None else {"front": front_data(front, found, policies[0], model)}),
         },
         title=title or f"{' and '.join(f'{len(policy)} rules' for policy in policies)} on {found.name}",
         columns=[column.name for column in columns],
@@ -107,7 +112,7 @@ def explain_page(
         relative=any(column.name == "of the optimum" for column in columns),
         **facts,
         **verified(verification),
-        ladder=ladder_rows(ladder),
+        has_front=front is not None,
         made_by=", ".join(f"{name} {version}" for name, version in versions().items()),
     )
 

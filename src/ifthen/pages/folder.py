@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 from ifthen.errors import OutputError
 from ifthen.explanation.reading import read_rules
@@ -15,14 +15,14 @@ from ifthen.text_table import csv_of
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
-    from ifthen.simplify.ladder import Ladder
+    from ifthen.systems.front import Front
     from ifthen.tasks.task import Task
     from ifthen.verification import Verification
 
 PAGE, PICTURES = "explain.html", "pictures"
 FILES = (
     *(PAGE, "rules.txt", "rules.md", "rules.tex", "rules.csv"),
-    *("verification.md", "verification.json", "ladder.csv", "episode.txt"),
+    *("verification.md", "verification.json", "front.csv", "episode.txt"),
 )
 
 
@@ -37,7 +37,8 @@ def explain_to(
     policies: Sequence[tuple[str, RuleSet]],
     task: Task | None,
     verification: Verification,
-    ladder: Ladder | None = None,
+    front: Front | None = None,
+    model: str = "MODEL",
 ) -> Path | None:
     """Write the page, the rules in words, the verification, pictures and, with a task, an episode.
 
@@ -46,14 +47,15 @@ def explain_to(
         policies: the policy to explain, with its name, and perhaps a second one to lay beside it on the page.
         task: the task they are for, where it is known.
         verification: of the first policy.
-        ladder: the first policy with fewer rules.
+        front: the best policy of each size.
+        model: how commands name the first policy.
 
     Returns:
         The page; None without a task, and where the task has too many states.
     """
     from ifthen.explanation.pictures.write import write_pictures
     from ifthen.explanation.trace import trace
-    from ifthen.figure_style import write_as
+    from ifthen.figure_style import Form, write_as
     from ifthen.pages.explain_page import explain_page, part_of
 
     check_folder(folder)
@@ -72,15 +74,16 @@ def explain_to(
     write_pictures(folder / PICTURES, ruleset, task)
     if task is not None:
         write_text(folder / "episode.txt", f"{trace(ruleset, task, episode=0)}\n")
-    if ladder is not None:
-        write_text(folder / "ladder.csv", csv_of(ladder.to_table()))
-        for form in ("png", "pdf", "svg"):
-            write_as(folder / PICTURES / "ladder", ladder.figure(), form)
+    if front is not None:
+        write_text(folder / "front.csv", csv_of(front.to_table().drop("words")))
+        for form in get_args(Form):
+            write_as(folder / PICTURES / "front", front.figure(), form)
     if task is None or not part_of(task).fits:
         return None
     if names[0] in names[1:]:
         names = (f"{names[0]} (A)", f"{names[0]} (B)")
     other, called = others[0] if others else None, (*names, "")[:2]
-    page = explain_page(ruleset, task, other, names=called, verification=verification, ladder=ladder)
+    more: Any = {"names": called, "verification": verification, "front": front, "model": model}
+    page = explain_page(ruleset, task, other, **more)
     write_text(folder / PAGE, page)
     return folder / PAGE

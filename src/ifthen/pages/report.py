@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -16,7 +16,9 @@ from ifthen.provenance import versions
 from ifthen.simplify.prune import PruneResult
 from ifthen.simulate.scope import scope_of
 from ifthen.simulate.simulator import Evaluation
+from ifthen.systems.front import Front
 from ifthen.systems.system import System
+from ifthen.tasks.disturbance import in_words
 from ifthen.tasks.task import Task
 
 SOURCES = {
@@ -37,6 +39,7 @@ def report_page(
     picture: Figure | None,
     command: str,
     explained: str,
+    front: Front | None = None,
 ) -> str:
     """Return the report of a trained system as one HTML text.
 
@@ -49,11 +52,12 @@ def report_page(
         picture: the policy drawn; None where the task offers no such picture.
         command: the command that repeats the run.
         explained: the file of the explain page beside the report; "" where there is none.
+        front: the best list of each length, measured; None where the system looks for none.
     """
     task, learnt = system.task, system.ruleset
     ruleset = learnt if pruned is None else pruned.ruleset
     shown, scope, title = readable(ruleset, task), scope_of(ruleset, task), ruleset.notes_title
-    headline, front = next(iter(found)), system.front
+    headline = next(iter(found))
     changed = pruned is not None and pruned.seeds is not None  # rules of a table do the same as before
     observed = list(zip(task.features, sources_of(task), strict=True))
     first = worth_showing((feature.name for feature in task.features), ruleset.tested)
@@ -69,6 +73,7 @@ def report_page(
         how=ruleset.how + (f" Payoff: {title[0].lower()}{title[1:]}." if title else ""),
         rules=read_rules(shown, task).in_order,
         everything=len(ruleset),
+        shield=system.shield_in_words(ruleset),
         pruned=pruned,
         learnt=len(learnt),
         as_learnt=[] if pruned is None else read_rules(readable(learnt, task), task).in_order,
@@ -78,8 +83,7 @@ def report_page(
         curve=inline_svg(curve),
         picture=None if picture is None else inline_svg(picture),
         front=None if front is None else front.text_table(),
-        front_drawn=None if front is None else inline_svg(front.figure(front.at(rules=len(learnt)))),
-        chosen=str(len(learnt)),
+        front_drawn=None if front is None else inline_svg(front.figure()),
         headings=list(found | beside),
         measured=measured_rows(found | beside),
         features=[each for each in observed if each[0].name in first],
@@ -121,36 +125,10 @@ def tiles_of(found: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
     return tiles
 
 
-MEASURES: dict[str, Callable[[Evaluation], str | None]] = {
-    "performance": lambda one: in_units(one.performance) + (" (the floor)" if one.failed else ""),
-    "95 % interval": lambda one: interval_in_words(one.interval, one.performance),
-    "optimal policy": lambda one: _units(one.optimum),
-    "fraction of the optimum": lambda one: _share(one.fraction),
-    "standard deviation": lambda one: _units(one.deviation),
-    "least return": lambda one: _units(one.least),
-    "largest return": lambda one: _units(one.most),
-    "episodes": lambda one: f"{one.episodes:,}" if one.episodes else None,
-    "reset seeds": lambda one: None if one.seeds is None else f"{one.seeds.min():,} to {one.seeds.max():,}",
-    "steps": lambda one: f"{one.steps:,}" if one.steps else None,
-    "steps per episode": lambda one: None if one.mean_steps is None else f"{one.mean_steps:.4g}",
-    "truncated episodes": lambda one: _share(one.truncated_share) if one.episodes else None,
-    "reached a state with no rule": lambda one: _share(one.failed_share),
-    "states with no rule": lambda one: None if one.uncovered is None else f"{len(one.uncovered):,}",
-}
-"""The rows of the table of measurements; None where a row does not apply."""
-
-
-def _units(value: float | None) -> str | None:
-    return None if value is None or value != value else in_units(value)
-
-
-def _share(share: float | None) -> str | None:
-    return None if share is None else f"{share:.1%}"
-
-
 def measured_rows(found: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
     """Return a name and a text per measurement for every row that applies to any of them."""
-    rows = {name: [measure(one) for one in found.values()] for name, measure in MEASURES.items()}
+    columns = [dict(one.rows()) for one in found.values()]
+    rows = {name: [column[name] for column in columns] for name in columns[0]}
     return [(name, [text or "–" for text in texts]) for name, texts in rows.items() if any(texts)]
 
 
@@ -168,6 +146,8 @@ def task_in_words(task: Task) -> str:
     made = (
         "; made with " + ", ".join(f"{name} = {value}" for name, value in options.items()) if options else ""
     )
+    told = in_words(task.disturbances)
+    made += f"; with {told} between rules and environment, in training and in tests" if told else ""
     return (
         f"{task.name}{environment}: {len(task.features)} features, {task.n_actions} actions, "
         f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of at most {task.t_max:,} steps, "

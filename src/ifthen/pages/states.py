@@ -16,15 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
-from ifthen.explanation.measures import advantages, best_action_map, table_values, usage, visits
+from ifthen.explanation.measures import advantages, best_action_map, usage, visits
 from ifthen.explanation.pictures.grid import (
     DIRECTIONS,
     first_place,
     grid_shape,
-    has_grid,
     letters,
     places,
-    sees_place,
 )
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import Explanation, changed_value, explain_all
@@ -33,7 +31,7 @@ from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.table import optimal_performance, policy_table
-from ifthen.tasks.solve import value_iteration
+from ifthen.tasks.solve import table_values, value_iteration
 from ifthen.tasks.table import TabularTask
 
 MOST_STATES = 5_000
@@ -61,7 +59,7 @@ class StatePart:
 
     def __init__(self, task: TabularTask, seed: int = 0) -> None:
         self.task, self.seed = task, seed
-        self.grid = has_grid(task)
+        self.grid = task.on_grid
         asked = np.zeros(task.n_states, dtype=np.bool_)
         asked[task.decision_states] = True
         self.states = np.concatenate([task.decision_states, np.flatnonzero(~asked)])
@@ -224,10 +222,10 @@ def cells_data(task: TabularTask, points: list[list[int]], states: NDArray[np.in
         points: the features of every place.
         states: the state of every place.
     """
-    if not has_grid(task):
+    if not task.on_grid:
         return {"letters": [], "hole": "", "never": {}}
     grid = letters(task)
-    if not sees_place(task):
+    if not task.sees_place:
         rows, columns = (found.tolist() for found in places(task, states))
         marks = [grid[r][c] for r, c in zip(rows, columns, strict=True)]
         cells = {"cells": list(zip(columns, rows, strict=True)), "shape": grid_shape(task)}

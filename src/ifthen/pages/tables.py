@@ -1,4 +1,4 @@
-"""The tables of the explain page: numbers of policies, a ladder, and a verification in a reviewer's order."""
+"""The tables of the explain page: numbers of policies, and a verification in a reviewer's order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ifthen.digits import in_units
 from ifthen.explanation.trace import Ending
-from ifthen.simplify.ladder import Ladder
 from ifthen.verification.findings import Finding
 from ifthen.verification.report import LEGEND, Verification
 
@@ -89,25 +88,6 @@ def fact_rows(
         best = ["" if column.optimum is None else column.text(column.optimum) for column in columns]
         rows.append(("optimum", "", best))
     return rows
-
-
-def ladder_rows(ladder: Ladder | None) -> list[dict[str, Any]]:
-    """Return rungs as rows with `rules`, `performance`, `fraction` and a bar, the fewest rules first."""
-    rungs = () if ladder is None else ladder.rungs
-    ends = [0.0, *(rung.performance for rung in rungs)]
-    low, span, rows = min(ends), (max(ends) - min(ends)) or 1.0, []
-    for rung in rungs:
-        first, last = sorted((0.0, rung.performance))
-        rows.append(
-            {
-                "rules": len(rung.ruleset),
-                "performance": rung.performance,
-                "fraction": number(rung.fraction),
-                "from": round(100 * (first - low) / span, 1),  # this and the next in per cent of the width
-                "wide": round(100 * (last - first) / span, 1),
-            }
-        )
-    return sorted(rows, key=lambda row: row["rules"])
 
 
 def verified(verification: Verification | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Checks of the numbers that users give for rules: arrays of the right type and shape, or an error."""
+"""Names for types of arrays, and checks of the numbers that users give for rules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from ifthen.errors import RuleError, listed, nearest, shown
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 
 Floats = NDArray[np.float64]
+"""An array of floats, of any shape."""
 Ints = NDArray[np.int64]
+"""An array of whole numbers, of any shape."""
 Mask = NDArray[np.bool_]
+"""An array of truth values, of any shape."""
 MOST_INTERVALS = 4_000_000
 
 

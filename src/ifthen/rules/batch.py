@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
 from ifthen.rules import box
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -32,6 +33,7 @@ from ifthen.rules.strength import StrengthRules
 from ifthen.rules.term import coefficients, observed_of, ranges_of, term_value
 
 LIST, STRENGTH = 0, 1
+"""How rulesets of a batch choose: the first matching rule, or the strongest."""
 NO_TERMS = np.zeros((0, 0, 0))
 
 
@@ -44,18 +46,18 @@ class RuleBatch(NamedTuple):
     """`(n, rules, features + terms, 2)`: unordered bounds; of cyclic features they have an order."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
-    learnt: NDArray[np.float64]
+    learnt: Floats
     """`(n, rules, features + 2)`: w, then var; `(n, rules, 0)` in lists."""
-    lengths: NDArray[np.int64]
+    lengths: Ints
     """`(n,)`: how many rules each ruleset has."""
     x0: float = 1.0
     """The constant before the state in predictions."""
     default: int = NULL_ACTION
     """The action where no rule matches; −1 for none."""
-    terms: NDArray[np.float64] = NO_TERMS
+    terms: Floats = NO_TERMS
     """`(n, terms, features)`: the coefficients of each ruleset's terms; only lists may have any."""
 
-    def take(self, rulesets: NDArray[np.int64] | slice) -> Self:
+    def take(self, rulesets: Ints | slice) -> Self:
         """Return some of the rulesets."""
         some: dict[str, Any] = {
             name: np.ascontiguousarray(getattr(self, name)[rulesets])
@@ -88,23 +90,23 @@ class Intervals(NamedTuple):
 
     how: int
     """LIST or STRENGTH."""
-    lows: NDArray[np.float64]
+    lows: Floats
     """`(n, rules, features + terms)`: where intervals begin."""
-    highs: NDArray[np.float64]
+    highs: Floats
     """`(n, rules, features + terms)`: where they end; before they begin where they wrap."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
-    learnt: NDArray[np.float64]
+    learnt: Floats
     """`(n, rules, features + 2)`: w, then var; `(n, rules, 0)` in lists. The batch's own array."""
-    lengths: NDArray[np.int64]
+    lengths: Ints
     """`(n,)`."""
     x0: float
     default: int
-    floors: NDArray[np.float64]
+    floors: Floats
     """`(features,)`: the smallest value of each feature; predictions and terms take clipped values."""
-    ceilings: NDArray[np.float64]
+    ceilings: Floats
     """`(features,)`: the largest value of each feature."""
-    terms: NDArray[np.float64]
+    terms: Floats
     """`(n, terms, features)`: coefficients."""
     wrap: tuple[bool, ...] = ()
     """`(True,)` where a feature is cyclic, so that intervals may wrap, else empty. A tuple's length is known
@@ -131,7 +133,7 @@ class Intervals(NamedTuple):
         return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms, wrap)
 
 
-def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> NDArray[np.bool_]:
+def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> Mask:
     """Return which features of a batch, terms included, are cyclic."""
     own = cyclic_ones(observed_of(features))
     return np.append(own, np.zeros(rules.bounds.shape[2] - len(own), dtype=np.bool_))
@@ -179,7 +181,7 @@ def stacked(rulesets: Sequence[RuleSet]) -> RuleBatch:
 
 
 @lean_kernel
-def put_terms(rules: Intervals, i: int, points: NDArray[np.float64], lane: int) -> None:
+def put_terms(rules: Intervals, i: int, points: Floats, lane: int) -> None:
     """Write the values of ruleset i's terms behind the features of the point: `(…, features + terms)`."""
     for t in range(rules.terms.shape[1]):
         value = term_value(rules.terms, i, t, rules.floors, rules.ceilings, points, lane)
@@ -187,7 +189,7 @@ def put_terms(rules: Intervals, i: int, points: NDArray[np.float64], lane: int) 
 
 
 @kernel
-def is_inside(rules: Intervals, i: int, r: int, points: NDArray[np.float64], lane: int) -> bool:
+def is_inside(rules: Intervals, i: int, r: int, points: Floats, lane: int) -> bool:
     """Return whether rule r of ruleset i matches the point."""
     features = len(rules.floors)
     for d in range(features):
@@ -206,7 +208,7 @@ def is_inside(rules: Intervals, i: int, r: int, points: NDArray[np.float64], lan
 
 
 @kernel
-def predicted(rules: Intervals, i: int, r: int, points: NDArray[np.float64], lane: int) -> float:
+def predicted(rules: Intervals, i: int, r: int, points: Floats, lane: int) -> float:
     """Return w·x for rule r of ruleset i at the point, clipped to the features' ranges."""
     total: float = rules.learnt[i, r, 0] * rules.x0
     for d in range(points.shape[1]):
@@ -226,7 +228,7 @@ def is_stronger(strength: float, action: int, top: float, best: int) -> bool:
 
 
 @kernel
-def chosen(rules: Intervals, i: int, points: NDArray[np.float64], lane: int) -> int:
+def chosen(rules: Intervals, i: int, points: Floats, lane: int) -> int:
     """Return the action of ruleset i at the point, −1 for none."""
     best: int = NULL_ACTION
     top = -math.inf
@@ -243,12 +245,7 @@ def chosen(rules: Intervals, i: int, points: NDArray[np.float64], lane: int) -> 
 
 
 @kernel
-def choose_lanes(
-    rules: Intervals,
-    rulesets: NDArray[np.int64],
-    points: NDArray[np.float64],
-    out: NDArray[np.int64],
-) -> None:
+def choose_lanes(rules: Intervals, rulesets: Ints, points: Floats, out: Ints) -> None:
     """Write the action of every lane `(m,)`: that of its ruleset at its point `(m, features)`."""
     for lane in range(len(rulesets)):
         out[lane] = chosen(rules, rulesets[lane], points, lane)

@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel, kernel
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, Intervals, is_stronger, predicted
 from ifthen.rules.box import trailing_zeros
 from ifthen.rules.ruleset import NULL_ACTION
@@ -30,16 +30,16 @@ ALL = 255
 class Blocks(NamedTuple):
     """The rules of one individual; a row is the intervals of one block's rules on one feature."""
 
-    ends: NDArray[np.int64]
+    ends: Ints
     """`(blocks,)`: where the rows of each block end; they begin where those before it end."""
-    features: NDArray[np.int64]
+    features: Ints
     """`(rows,)`: the feature or, counted on, the term of each row."""
-    lows: NDArray[np.float64]
-    """`(rows · 8,)`: where intervals begin,"""
-    highs: NDArray[np.float64]
-    """`(rows · 8,)`: and end, before they begin where they wrap; nothing is inside those of rules that fill
-    up the last block."""
-    deviations: NDArray[np.float64]
+    lows: Floats
+    """`(rows · 8,)`: where intervals begin."""
+    highs: Floats
+    """`(rows · 8,)`: where intervals end; before they begin where they wrap. The rules that fill up the last
+    block match nothing."""
+    deviations: Floats
     """`(rules,)`: sqrt(var) of each rule; not used in lists."""
 
 
@@ -114,9 +114,7 @@ def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any, w
     return types.int64(lows, highs, types.int64, types.float64, wrap), generate
 
 
-def holding(
-    lows: NDArray[np.float64], highs: NDArray[np.float64], first: int, value: float, wrap: tuple[bool, ...]
-) -> int:
+def holding(lows: Floats, highs: Floats, first: int, value: float, wrap: tuple[bool, ...]) -> int:
     """Return the eight intervals from `first` on that hold a value, as bits (where nothing is compiled).
 
     In compiled code an empty `wrap` says that none of them wraps, which saves a comparison.
@@ -139,7 +137,7 @@ def _compiled_holding(lows: Any, highs: Any, first: Any, value: Any, wrap: Any) 
 
 
 @inlined_kernel
-def chosen_by_blocks(rules: Intervals, i: int, blocks: Blocks, points: NDArray[np.float64], lane: int) -> int:
+def chosen_by_blocks(rules: Intervals, i: int, blocks: Blocks, points: Floats, lane: int) -> int:
     """Return the action of individual i, whose rules `blocks` holds, at the point; −1 for none.
 
     Behind the point's features stand the values of terms (`put_terms`), where the individual has any.

@@ -22,13 +22,14 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Ints, Mask
 
 WORD = 64
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-def decode(bounds: NDArray[Any], cyclic: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+def decode(bounds: NDArray[Any], cyclic: Mask | None = None) -> NDArray[Any]:
     """Return boxes `(…, features, 2)` with the smaller bound first, but for cyclic features `(features,)`."""
     exchanged = bounds[..., 1] < bounds[..., 0]
     if cyclic is not None and cyclic.any():
@@ -36,17 +37,15 @@ def decode(bounds: NDArray[Any], cyclic: NDArray[np.bool_] | None = None) -> NDA
     return np.where(exchanged[..., None], bounds[..., ::-1], bounds)
 
 
-def inside(bounds: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
+def inside(bounds: NDArray[Any], values: NDArray[Any]) -> Mask:
     """Return which intervals `(…, 2)`, as `decode` gives them, hold the values beside them `(…)`."""
     above, below = values >= bounds[..., 0], values <= bounds[..., 1]
     wraps = bounds[..., 0] > bounds[..., 1]
-    found: NDArray[np.bool_] = np.where(wraps, above | below, above & below)
+    found: Mask = np.where(wraps, above | below, above & below)
     return found
 
 
-def without_wraps(
-    bounds: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def without_wraps(bounds: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     """Return boxes `(n, features, 2)` cut in two where an interval wraps, and the box that each is a part of.
 
     The parts of a box have no point in common.
@@ -69,7 +68,7 @@ def words_for(rules: int) -> int:
 
 
 @kernel
-def matches(bounds: NDArray[np.int32], observations: NDArray[np.float64], out: NDArray[np.bool_]) -> None:
+def matches(bounds: NDArray[np.int32], observations: Floats, out: Mask) -> None:
     """Write which of the boxes `(rules, features, 2)`, as `decode` gives them, match: `(n, rules)`."""
     for i in range(observations.shape[0]):
         for r in range(bounds.shape[0]):
@@ -133,7 +132,7 @@ def match_masks(
     length: int,
     states: NDArray[np.int32],
     lows: NDArray[np.int32],
-    cyclic: NDArray[np.int64],
+    cyclic: Ints,
     value_masks: NDArray[np.uint64],
     out: NDArray[np.uint64],
 ) -> None:

@@ -12,7 +12,10 @@ from ifthen.rules.arrays import Floats
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
 
-FEWEST_DIGITS, MOST_DIGITS = 3, 17  # 17 decimal digits tell any two floats apart
+FEWEST_DIGITS = 3
+"""Compared numbers are shown with at least this many digits."""
+MOST_DIGITS = 17
+"""Compared numbers are shown with at most this many digits, which tell any two floats apart."""
 
 
 @dataclass(frozen=True)

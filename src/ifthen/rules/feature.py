@@ -21,7 +21,7 @@ WORDS_OF_CONDITIONS = frozenset({"is", "not", "or"})
 ANY_TERM: Mapping[str, Any] = MappingProxyType(
     {"kind": "real", "low": -REAL_LIMIT, "high": REAL_LIMIT, "clips": True}
 )
-"""What plain data of a term need not say: its range follows from its features."""
+"""The fields that plain data of a term leave out, because its range follows from its features."""
 
 
 @dataclass(frozen=True)

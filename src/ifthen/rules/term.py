@@ -16,14 +16,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import RuleError, nearest, shown
 from ifthen.jit import inlined_kernel
+from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import REAL_LIMIT, Feature, lows_and_highs, number_in_words
 
-Floats = NDArray[np.float64]
-MOST_TERMS, MOST_COEFFICIENTS = 100, 4_000_000
+MOST_TERMS = 100
+"""A ruleset has at most this many terms."""
+MOST_COEFFICIENTS = 4_000_000
+"""The terms of a ruleset have at most this many coefficients."""
 
 
 def term(name: str | None, of: Mapping[str, float], features: Sequence[Feature], unit: str = "") -> Feature:
@@ -122,7 +124,13 @@ def term_value(
     return total
 
 
-def formula(feature: Feature, times: str = "·", minus: str = "−", name: Callable[[str], str] = str) -> str:
+def formula(
+    feature: Feature,
+    times: str = "·",
+    minus: str = "−",
+    name: Callable[[str], str] = str,
+    number: Callable[[float], str] = number_in_words,
+) -> str:
     """Return what a term adds up, in words: "0.5·x + x velocity − angle".
 
     Args:
@@ -130,11 +138,12 @@ def formula(feature: Feature, times: str = "·", minus: str = "−", name: Calla
         times: the sign between a coefficient and its feature.
         minus: the sign of negative coefficients.
         name: turns the name of a feature into what is written.
+        number: turns a coefficient into what is written.
     """
     words = ""
     for part, coefficient in feature.of:
         sign = minus if coefficient < 0 else "+" if words else ""
-        size = "" if abs(coefficient) == 1 else f"{number_in_words(abs(coefficient))}{times}"
+        size = "" if abs(coefficient) == 1 else f"{number(abs(coefficient))}{times}"
         gap = " " if words else ""
         words += f"{gap}{sign}{gap if sign else ''}{size}{name(part)}"
     return words

@@ -1,4 +1,4 @@
-"""What to know about a task before training: what rules see, whether it keeps its word, how long it takes."""
+"""Checks a task before training: its features, whether seeds reproduce episodes, how long training takes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SECONDS = 5.0
 """Random episodes are played for at most this long."""
 MOST_ROWS = 30
 EPOCHS = 10
-"""The time of this many is told: enough for a first look at the rules."""
+"""The check tells how long this many epochs take: enough for a first look at the rules."""
 LEARNING = 60
-"""Seconds that PPL-X takes besides playing, about."""
+"""PPL-X takes about this many seconds besides playing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +52,7 @@ class Check:
         return None if self.played is None else self._epoch_seconds(self.played, self.played.mean_steps)
 
     def _epoch_seconds(self, played: RandomPlay, steps: float) -> float:
-        """Return how long an epoch takes if episodes have so many steps."""
+        """Return how long an epoch takes, given the steps of an episode."""
         p = PPLDL(self.task, threads=1).parameters
         rulesets, episodes = float(p.pop_size or 0), 0.0
         for heat in p.budget.heats(1_000_000, self.task.n_episodes):
@@ -92,12 +92,19 @@ class Check:
         headings = ("feature", "numbers", "range", "which is", "seen")
         return TextTable("What rules see", headings, tuple(rows[:MOST_ROWS]), notes)
 
+    @property
+    def _unnamed(self) -> bool:
+        """Whether an action or a feature has the name that a number gives it."""
+        return self.task.action_names[0] == "action 0" or self.task.features[0].name == "f0"
+
     def __str__(self) -> str:
         task = self.task
         lines = [f"{task.name} can be trained on."]
         lines += [f"note: {note}" for note in self.notes]
         lines += ["", self.table().to_text(100), ""]
         lines += [f"Actions: {', '.join(task.action_names)}."]
+        if self._unnamed:
+            lines += ["Names of your own: --task-set feature_names=…,… --task-set action_names=…,…"]
         if self.played is None:
             lines += ["It is a table: its transitions are known, and policies are measured exactly."]
         else:
@@ -151,6 +158,8 @@ def checked(make: Callable[[], Task], threads: int | None = None) -> Check:
         names = [task.features[i].name for i in still]
         notes.append(
             f"{plural(len(names), 'feature')} never changed in random episodes: {listed(names)}. Those that "
-            "never will can be left out: env_task(…, leave_out=[…])."
+            "never will can be left out: env_task(…, leave_out=[…]), or --task-set leave_out=…."
         )
+    if task.n_actions == 1:
+        notes.append("there is one action, so that rules have nothing to choose.")
     return Check(task, tuple(notes), played, threads)

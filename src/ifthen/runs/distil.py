@@ -21,9 +21,11 @@ from ifthen.errors import ParameterError
 from ifthen.explanation.read import SUFFIXES, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
-from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.arrays import Ints
+from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.environment import evaluation_of
 from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.scope import environment
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
@@ -36,6 +38,7 @@ from ifthen.text_table import TextTable
 
 Floats = NDArray[np.float64]
 MOST_EPISODES = 10_000
+"""Returns and fidelity are measured on at most this many test seeds."""
 COMPARED = 20_000
 """Fidelity is measured at no more states than this."""
 
@@ -85,7 +88,7 @@ class DistilResult(Shown):
     imitations: tuple[Imitation, ...]
 
     @property
-    def ruleset(self) -> DecisionList:
+    def ruleset(self) -> RuleSet:
         """The list that was asked for."""
         return self.chosen.point.ruleset
 
@@ -185,7 +188,7 @@ def distil(
             returns an action or the values of all actions, or a model of Stable-Baselines3 or its file.
         task: an environment, its id, or a task of one.
         rules: the most rules of the list; the shortest list that is nearly the best where None.
-        tests: the most comparisons of the list, likewise.
+        tests: the most comparisons of the list, in the same way.
         steps: the steps to play while learning; as many as take a minute or two where None.
         seed: seed of everything random.
         terms: whether rules may compare sums of two features.
@@ -209,7 +212,7 @@ def distil(
 
 def _check_start(system: PPLX) -> None:
     """Raise where a teacher has no action at the start."""
-    task, teacher = cast(EnvTask, system.task), cast(Teacher, system.teacher)
+    task, teacher = environment(system.task, "distillation"), cast(Teacher, system.teacher)
     if teacher.actions(Whole(task).probes()[:1])[0] < 0:
         raise ParameterError(
             f"the teacher {teacher.name} has no action at the start of {task.name}: give rules of which the "
@@ -219,7 +222,7 @@ def _check_start(system: PPLX) -> None:
 
 def compared(system: PPLX, episodes: int = 100) -> DistilResult:
     """Return how the lists of a system that was taught compare with the teacher, on test seeds."""
-    task, teacher = cast(EnvTask, system.task), cast(Teacher, system.teacher)
+    task, teacher = environment(system.task, "distillation"), cast(Teacher, system.teacher)
     seeds, simulator = task.test_seeds(episodes), environment_simulator(task, system.threads)
     taught = environment_simulator(task).record(teacher.actions, seeds)
     theirs = states_of(taught)
@@ -246,14 +249,12 @@ def states_of(episodes: Sequence[Trajectory]) -> Floats:
 
 
 def costs_at(system: PPLX, points: Floats) -> Floats:
-    """Return what each action gives away at points, by the teacher of a system, `(n, actions)`."""
+    """Return the cost of each action at points, by the teacher of a system, `(n, actions)`."""
     learner = cast(OnEnvironment, system.learner)
     return learner.bench(0, 0.0).costs(system.now.population, points)
 
 
-def fidelity(
-    ruleset: DecisionList, task: EnvTask, teacher: Teacher, points: Floats, costs: Floats
-) -> Fidelity:
+def fidelity(ruleset: RuleSet, task: EnvTask, teacher: Teacher, points: Floats, costs: Floats) -> Fidelity:
     """Return how well a list imitates a teacher at points, given what actions give away there."""
     does = ruleset.best_actions(np.clip(points, *task.ranges))
     lost, worst = costs[np.arange(len(does)), does].sum(), costs.max(axis=1).sum()
@@ -262,7 +263,7 @@ def fidelity(
     return Fidelity(same, float(1 - lost / worst) if worst > 0 else 1.0)
 
 
-def evaluation(task: EnvTask, episodes: Sequence[Trajectory], seeds: NDArray[np.int64]) -> Evaluation:
+def evaluation(task: EnvTask, episodes: Sequence[Trajectory], seeds: Ints) -> Evaluation:
     """Return the returns of episodes that were recorded."""
     returns = np.array([episode.discounted(task.gamma) for episode in episodes])
     endings = np.array([episode.ending for episode in episodes])

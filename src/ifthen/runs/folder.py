@@ -21,6 +21,7 @@ from ifthen.systems.registry import load
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task
 from ifthen.text_table import csv_of
+from ifthen.verification.requirements import requirements_text
 
 SETTINGS = "run.toml"
 CHECKPOINT = "checkpoint.zip"
@@ -35,7 +36,9 @@ PRUNED_RULESET = "pruned.json"
 REPORT = "report.html"
 EXPLAINED = "explain.html"
 START = "start.json"
-"""Only where the run began with given rules."""
+"""The rules that the run began with, where it was given some."""
+REQUIREMENTS = "requirements.txt"
+"""The run's requirements, where it has any. Users may write this file, too, so it is never removed."""
 FILES = (
     SETTINGS,
     CHECKPOINT,
@@ -65,7 +68,7 @@ class RunFolder:
     def alone(self) -> Iterator[None]:
         """Keep other processes out of the folder, and remove what killed ones have left half written."""
         with alone(self.path):
-            remove_half_written(self.path, *FILES, START)
+            remove_half_written(self.path, *FILES, START, REQUIREMENTS)
             yield
 
     @contextmanager
@@ -110,12 +113,14 @@ class RunFolder:
             write_text(self / START, to_json(start))
         if settings is not None:
             write_text(self / SETTINGS, settings.to_toml())
+            if settings.require:
+                write_text(self / REQUIREMENTS, requirements_text(settings.require))
 
     def settings(self, typed: Collection[str] = ()) -> RunSettings:
         """Return the settings of the run that the folder holds.
 
         Args:
-            typed: the texts that the user has typed; no other one may have a package imported.
+            typed: the texts that the user has typed; no other one may import a package.
         """
         if not (self / SETTINGS).exists():
             raise OutputError(f"{self.path} holds no run: there is no {SETTINGS} in it.")
@@ -188,6 +193,7 @@ def identity(system: System) -> dict[str, Any]:
         "system": system.name,
         "seed": system.seed,
         "start": system.start and system.start.to_dict(),
+        "require": system.require,
         **system.parameters.model_dump(),
         **system.removed,
         **{f"task {name}": value for name, value in system.task.identity().items()},

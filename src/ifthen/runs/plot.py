@@ -1,4 +1,4 @@
-"""One function for every picture: of a learning curve, a policy, its rules, an episode, a ladder, a front."""
+"""One function for every picture: of a learning curve, a policy, its rules, an episode, a front."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ifthen.errors import ParameterError, nearest
 from ifthen.explanation.pictures.write import drawings
 from ifthen.rules.ruleset import RuleSet
 from ifthen.runs.report import learning_curve
-from ifthen.simplify.ladder import Ladder
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import policy_and_task
 from ifthen.systems.front import Front
@@ -23,19 +22,17 @@ def plot(shown: Any, what: str | None = None, task: Any = None) -> Figure:
     """Return a picture as a Matplotlib figure, which notebooks show and `savefig` writes.
 
     Args:
-        shown: a trained system, a ruleset, a ladder, or a front.
+        shown: a trained system, a ruleset, or a front.
         what: "learning", "policy", "usage", "episode", "slices", and on grids "who-decides", "density",
             "values", "advantages" or "visits". Where None, the learning curve of a system, and the policy of
             a ruleset in a task.
         task: the task of a ruleset; a system's own where None.
     """
-    if isinstance(shown, Ladder | Front):
+    if isinstance(shown, Front):
         return shown.figure()
     ruleset = getattr(shown, "ruleset", shown)
     if not isinstance(ruleset, RuleSet):
-        raise ParameterError(
-            f"plot draws trained systems, rulesets, ladders and fronts, not {type(shown).__name__}."
-        )
+        raise ParameterError(f"plot draws trained systems, rulesets and fronts, not {type(shown).__name__}.")
     found = drawings(*policy_and_task(shown, task))
     if isinstance(shown, System):
         noise, threads = shown.parameters.noise, shown.threads

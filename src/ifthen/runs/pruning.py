@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ifthen.simplify.by_play import NothingToPruneError, Progress, fair_steps
+from ifthen.simplify.by_play import NothingToPruneError, fair_steps
 from ifthen.simplify.prune import PruneResult, prune
+from ifthen.simplify.shortening import Progress
 from ifthen.simulate.evaluate import evaluate
 from ifthen.systems.system import System
 
@@ -14,15 +13,15 @@ def pruned_policy(system: System, progress: Progress | None = None) -> PruneResu
     """Return the pruned rules of a trained system; None where they are not to be used.
 
     On a table they choose the same everywhere. In an environment they play as well on the pruning seeds, with
-    at most a quarter as many steps as training took. They are not used where they do clearly worse on the
-    validation seeds: where they reach a state without a rule, or fall below the 95 % interval of the rules as
-    learnt. There is nothing to prune in rules that reach a state without a rule, or that are short already
-    (`System.shortens`).
+    at most a quarter as many steps as training took. If they score clearly worse on the validation
+    seeds, the learnt rules are kept: pruned rules must reach no state without a rule, and must not fall below
+    the 95 % interval of the learnt ones. They satisfy the system's requirements. Rules that reach a state
+    without a rule, or that are short already (`System.shortens`), are not pruned.
     """
     if system.shortens:
         return None
-    task: Any = system.task
-    steps = fair_steps(system.ruleset, task, int(system.now.records[-1]["steps"]))
+    task = system.task
+    steps = fair_steps(task, int(system.now.records[-1]["steps"]))
     try:
         found = prune(system, steps=steps, threads=system.threads, progress=progress)
     except NothingToPruneError:

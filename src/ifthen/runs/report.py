@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -15,15 +16,22 @@ from ifthen.pages.explain_page import explain_page, part_of
 from ifthen.pages.report import report_page
 from ifthen.runs import folder as files
 from ifthen.runs.folder import RunFolder
+from ifthen.runs.front import EPISODES
+from ifthen.runs.front import front as measured_front
 from ifthen.runs.settings import RunSettings, toml_value
 from ifthen.simplify.prune import PruneResult
-from ifthen.simulate.evaluate import evaluations
+from ifthen.simulate.evaluate import evaluations, shared_simulator
 from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
+from ifthen.systems.front import Front
 from ifthen.systems.system import System
 from ifthen.text_table import csv_of
 
 OPTIMAL = "optimal policy"
+SHARE = 0.1
+"""Where steps are expensive, measuring a front for a report takes at most this share of those of training."""
+FEWEST = 20
+"""And at least this many episodes of each list."""
 LABELS = {"exact_performance": "ruleset, exact", "unseen_performance": "ruleset on validation seeds"}
 
 
@@ -118,14 +126,35 @@ def write_report(
     title = f"{system.name} on {task.name}"
     if (picture := policy_picture(policy, task)) is not None:
         write_png(folder / files.POLICY, picture)
+    front = None if system.front is None else front_for_report(system, found)
     explains = part_of(task).fits
     if explains:
-        write_text(folder / files.EXPLAINED, explain_page(policy, task, title=title))
+        more: Any = {"title": title, "front": front, "model": str(folder.path)}
+        write_text(folder / files.EXPLAINED, explain_page(policy, task, **more))
     measured = evaluations(policy, task, system.parameters.noise, system.threads)
     link = files.EXPLAINED if explains else ""
-    page = report_page(system, pruned, measured, found, curve, picture, command, link)
+    page = report_page(system, pruned, measured, found, curve, picture, command, link, front)
     write_text(folder / files.REPORT, page)
     return measured
+
+
+def front_for_report(system: System, found: Mapping[str, Evaluation]) -> Front:
+    """Return the front of a system, each list played from as many test seeds as a report can afford."""
+    one, steps = next(iter(found.values())), int(system.now.records[-1]["steps"])
+    episodes = EPISODES
+    if not shared_simulator(system.task).cheap and one.mean_steps is not None and system.front is not None:
+        episodes = affordable(steps, one.mean_steps * len(system.front))
+    return measured_front(system, episodes=episodes, threads=system.threads)
+
+
+def affordable(training: int, length: float) -> int:
+    """Return how many episodes of each list may be played for a report after some steps of training.
+
+    Args:
+        training: the steps of training.
+        length: the steps of one episode of each list.
+    """
+    return max(FEWEST, min(EPISODES, int(SHARE * training / length)))
 
 
 def command_of(settings: RunSettings, started: bool = False) -> str:
@@ -140,5 +169,6 @@ def command_of(settings: RunSettings, started: bool = False) -> str:
     length = f"--{goal.unit} {goal.target}"
     length += "" if settings.stop_at is None else f" --stop-at {settings.stop_at:g}"
     start += "" if settings.prune else " --no-prune"
+    start += "".join(f" --require {shlex.quote(text)}" for text in settings.require)
     name = shlex.quote(settings.task)
     return f"ifthen train {settings.system} {name} {length} --seed {settings.seed}{parameters}{start}"

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ifthen.checks import has_more_values
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.constraint import is_about_rules, requirements_in
 from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
 from ifthen.store import read_text
 from ifthen.systems.callbacks import StopAt
@@ -24,9 +25,9 @@ from ifthen.tasks.task import Task
 
 TOML_LIMIT = 2**20
 MOST_VALUES = 20_000
-"""How many values settings may hold: each that is wrong takes kilobytes to tell."""
+"""Settings hold at most this many values. A report of a wrong value takes kilobytes of memory."""
 MOST_TOLD = 10
-"""How many wrong settings are told."""
+"""An error names at most this many wrong settings."""
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -38,14 +39,16 @@ class RunSettings(BaseModel):
     system: str
     task: TaskSettings
     epochs: int = Field(default=250, ge=1, le=10_000_000)
-    """How long; the system's `default_epochs` where no length is given (see `for_system`)."""
+    """The number of epochs; the system's `default_epochs` where no length is given (see `for_system`)."""
     steps: int | None = Field(default=None, ge=1, le=STEP_LIMIT)
-    """How long, in environment steps, in place of epochs."""
+    """The number of environment steps, in place of epochs."""
     stop_at: float | None = Field(default=None, allow_inf_nan=False)
     """A performance at which to stop sooner; in environments on validation seeds."""
     seed: int = 0
     prune: bool = True
     """Whether the rules are pruned at the end."""
+    require: list[str] = Field(default_factory=list)
+    """Requirements. Those about rules are kept in training, and the others are checked at the end."""
     checkpoint_every: int = Field(default=25, ge=1)
     parameters: dict[str, Any] = Field(default_factory=dict)
 
@@ -78,11 +81,15 @@ class RunSettings(BaseModel):
         """Return the system, ready to learn from `start` on; raises where anything is impossible."""
         kind = system_by_name(self.system)
         checked_parameters(kind.Parameters, self.parameters)  # before any of them could pass for an argument
-        return kind(self.make_task(), seed=self.seed, threads=threads, start=start, **self.parameters)
+        task, kept = self.make_task(), list(filter(is_about_rules, requirements_in(self.require)))
+        return kind(
+            task, seed=self.seed, threads=threads, start=start, require=kept or None, **self.parameters
+        )
 
     def to_toml(self) -> str:
         """Return the settings as a TOML text that `read_settings` understands."""
-        unsaid = None if self.steps is None else {"epochs"}
+        unsaid = {"epochs"} if self.steps is not None else set()
+        unsaid |= set() if self.require else {"require"}
         plain = self.model_dump(exclude_none=True, exclude=unsaid)
         tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
         lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
@@ -181,6 +188,8 @@ def _explained(error: Any, known: Iterable[str]) -> str:
     name, message = ".".join(where), error["msg"].removeprefix("Value error, ")
     if not where:
         return f"{message}."
+    if error["type"] == "extra_forbidden" and where[-1] == "disturbances":
+        return "disturbances are for environments: rules on a table see its states as they are."
     if error["type"] == "extra_forbidden":
         return f"unknown setting {name!r}.{nearest(where[-1], known)}"
     if error["type"] == "missing":
@@ -193,7 +202,7 @@ def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
     """Return name and value of `name=value`; the value is read as TOML, or as text where it is none."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        example = "p_mut=0.02" if option == "--set" else "episodes=50"
+        example = {"--set": "p_mut=0.02", "--robust": "noise=0.05"}.get(option, "episodes=50")
         raise ParameterError(f"{option} takes name=value, such as {option} {example}, not {shown(text)}.")
     value = {"True": "true", "False": "false"}.get(value.strip(), value)  # as Python writes them
     try:

@@ -13,12 +13,13 @@ from ifthen.environments.frozen_lake import frozen_lake
 from ifthen.environments.make import env_task, task_by_name
 from ifthen.environments.registry import settings_named
 from ifthen.errors import ParameterError, TaskError
-from ifthen.tasks.gym_task import EnvTask, could_import
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.imports import could_import
 from ifthen.tasks.table import TabularTask
 
 NAME, ENVIRONMENT, LAKE = "a name", "an environment", "a lake"
 OF_TABLES = {"enumerations"}
-OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes", "leave_out"}
+OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes", "leave_out", "disturbances"}
 """Settings of environments with a transition table only, and of all others only."""
 
 
@@ -70,6 +71,8 @@ class EnvironmentSettings(BaseModel):
     enumerations: int | None = None
     options: dict[str, bool | int | float | str] | None = None
     """Keyword arguments for making the environment."""
+    disturbances: dict[str, float] | None = None
+    """Strengths of disturbances between rules and environment, by name."""
 
     @field_validator("feature_names", "action_names", "leave_out", mode="before")
     @classmethod
@@ -151,7 +154,7 @@ def refuse_imports(given: OneOfThese, typed: Collection[str], where: str) -> Non
     text = could_import(texts_of(given), typed)
     if text:
         raise TaskError(
-            f"{where} needs {text}, and a file cannot have a package imported: give --task {text}"
+            f"{where} needs {text}, and opening a file never imports your code: give --task {text}"
         )
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -33,16 +32,13 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
-from ifthen.simplify.ladder import one_rule_less, other_intervals
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
+from ifthen.simplify.shortening import Progress, one_condition_less, one_rule_less
 from ifthen.simulate.environment import means
-from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.scope import table_of, visited_states
+from ifthen.simulate.evaluate import environment_simulator, simulator_of
+from ifthen.simulate.scope import visited_states
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
-
-Progress = Callable[[int], None]
-"""Called with the number of rules that are left after every step."""
 
 
 class NothingToPruneError(RuleError):
@@ -76,7 +72,7 @@ def pruned_by_play(
     size = None
     while size != size_of(rules) and contest.steps > 0:  # a condition less can make a rule needless
         size = size_of(rules)
-        for fewer in (a_rule_less, a_condition_less):
+        for fewer in (a_rule_less, one_condition_less):
             rules = _down(rules, fewer, contest, progress)
         rules = _without_needless(rounded_bounds(rules, contest), contest)
         progress(len(rules))
@@ -217,14 +213,14 @@ MOST_STEPS = {True: 2_000_000_000, False: 2_000_000}
 """And at most this many: where steps cost next to nothing, and elsewhere. Both take about a minute."""
 
 
-def fair_steps(ruleset: RuleSet, task: Task, training: int) -> int | None:
+def fair_steps(task: Task, training: int) -> int | None:
     """Return the number of steps to prune with after so many steps of training; None where none are played.
 
     It does not depend on the machine.
     """
-    if table_of(ruleset, task) is not None:
+    if task.pruning_seeds() is None:
         return None
-    return min(training // SHARE, MOST_STEPS[environment_simulator(cast(EnvTask, task)).cheap])
+    return min(training // SHARE, MOST_STEPS[simulator_of(task).cheap])
 
 
 def size_of(rules: RuleSet) -> tuple[int, int, int, int]:
@@ -247,13 +243,6 @@ def with_otherwise(rules: RuleSet) -> RuleSet:
 def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:
     """Yield rulesets with one rule less: dropped or, in a decision list, made one with another."""
     return map(with_otherwise, one_rule_less(rules)) if len(rules) > 1 else iter(())
-
-
-def a_condition_less(rules: RuleSet) -> Iterator[RuleSet]:
-    """Yield rulesets in which one interval ends, at one side or both, at the edge of its feature."""
-    return other_intervals(
-        rules, lambda low, high, edge: {(edge.low, edge.high), (edge.low, high), (low, edge.high)}
-    )
 
 
 MOST_DIGITS = 17

@@ -26,7 +26,7 @@ from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.shortest.lists import Effort, shortest_list
-from ifthen.simulate.scope import listed, table_of
+from ifthen.simulate.scope import decision_states, listed
 from ifthen.tasks.task import Task
 
 Intervals = Literal["short", "tight", "keep"]
@@ -57,10 +57,9 @@ def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = 
             "keep" leaves conditions as they are.
     """
     given = ruleset
-    if ruleset.votes and table_of(ruleset, task) is not None:
-        scope = listed(ruleset, task)
-        assert scope is not None
-        ruleset = compact_at(ruleset, scope.points)
+    states = decision_states(ruleset, task) if ruleset.votes else None
+    if states is not None:
+        ruleset = compact_at(ruleset, states.points)
     draft = draft_of(ruleset, task)
     removed, merged = shorten(draft, widen=intervals == "short")
     if intervals != "keep":

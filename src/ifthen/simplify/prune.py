@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.checks import one_of, real_number, whole_number
@@ -15,16 +15,29 @@ from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
+from ifthen.rules.constraint import shielded
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simplify.by_play import Progress, pruned_by_play, size_of
+from ifthen.rules.text.constraint import constraints_in
+from ifthen.simplify.by_play import pruned_by_play, size_of
 from ifthen.simplify.compact import Compaction, compact
-from ifthen.simplify.ladder import ladder
 from ifthen.simplify.lossless import Intervals, decision_list_of, lossless
+from ifthen.simplify.shortened import shortened
+from ifthen.simplify.shortening import Progress
 from ifthen.simplify.shortest.lists import Effort
 from ifthen.simulate.environment import checked_seeds
 from ifthen.simulate.evaluate import evaluate
-from ifthen.simulate.scope import policy_and_task, table_of, tabular, visited_states, where_in_words
+from ifthen.simulate.scope import (
+    check_fits,
+    environment,
+    policy_and_task,
+    scope_of,
+    tabular,
+    visited_states,
+    where_in_words,
+)
+from ifthen.systems.front import MOST, Front, Point
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.task import Task
 
 Form = Literal["list"]
 STEP_LIMIT = 10**12
@@ -79,6 +92,7 @@ def prune(
     method: Compaction | None = None,
     rho: float = 0.1,
     rules: int | None = None,
+    tests: int | None = None,
     performance: float | None = None,
     polish: bool = False,
     effort: Effort = "quick",
@@ -88,6 +102,7 @@ def prune(
     steps: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    require: str | list[str] | None = None,
 ) -> PruneResult:
     """Make a policy shorter, by default without changing any action.
 
@@ -104,9 +119,11 @@ def prune(
         method: how to compact the rules of an XCSF, which stay as they are: "greedy" keeps the action in
             every state, "gnmc" (greedy niche mass compaction) nearly keeps the predictions.
         rho: ρ, the share of each niche's fitness that "gnmc" may drop.
-        rules: the largest number of rules, at the least cost of exact performance (see `ladder`).
-        performance: the least exact performance, with as few rules as possible (see `ladder`).
-        polish: with `rules` or `performance`, also tune the rules that are left.
+        rules: the largest number of rules: the best policy of the front with at most so many (see `front`).
+        tests: the largest number of comparisons in all rules, likewise; both may be given.
+        performance: the least performance: exact, or in an environment the mean return on the seeds that
+            the front was chosen on; the shortest policy that reaches it.
+        polish: on a table, with one of these, also tune the rules that are left.
         effort: how long to search for a decision list: "quick", "normal" or "thorough".
         loss: in an environment, how much the mean return may fall, in its own units.
         episodes: in an environment, the number of pruning seeds to play beside the training seeds; 100
@@ -115,9 +132,13 @@ def prune(
         steps: in an environment, about how many steps to play at most; the result is what was found by then.
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress: called with the number of rules that are left after every step.
+        require: what the rules must always or never do, such as "never heat when room >= 24": rules that keep
+            it are put on top of the pruned list where it is needed. Those of a trained system where None.
     """
     ruleset, task = policy_and_task(policy, task)
-    table, where = table_of(ruleset, task), where_in_words(ruleset, task)
+    keep = _keeper(policy, ruleset, task, require)
+    check_fits(ruleset, task)
+    where = where_in_words(ruleset, task)
     for name, value, known in (
         ("intervals", intervals, Intervals),
         ("effort", effort, Effort),
@@ -125,62 +146,154 @@ def prune(
         ("to", "list" if to is None else to, Form),
     ):
         one_of(name, value, get_args(known))
-    _check_options(to, method, rules, performance, polish)
-    in_environment = task is not None and table is None
-    if not in_environment and not loss is episodes is seeds is steps is None:
+    sizes = rules, tests, performance
+    _check_options(to, method, *sizes, polish)
+    played = None if task is None else pruning_seeds(task, episodes, seeds)
+    if played is None and not loss is episodes is seeds is steps is None:
         raise ParameterError(
             "loss, episodes, seeds and steps are for environments, where pruning means playing."
         )
     if to == "list":
-        found, known_length = decision_list_of(ruleset, task, effort)
+        shortest, known_length = decision_list_of(ruleset, task, effort)
+        found, kept = keep(shortest)
         words = f"{len(ruleset)} rules became a decision list of {len(found)} that does the same at {where}. "
-        return PruneResult(found, ruleset, where, words + known_length, changed=0)
+        return PruneResult(found, ruleset, where, words + known_length + kept, changed=None if kept else 0)
     if method is not None:
         table = tabular(task, "compaction", ": leave method out")
-        fewer, points = compact(ruleset, table, method, rho), table.dynamics.points
+        fewer, points = keep(compact(ruleset, table, method, rho))[0], table.dynamics.points
         changed = int((fewer.choose(points)[0] != ruleset.choose(points)[0]).sum())
         words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
         return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
-    if rules is not None or performance is not None:
-        rungs = ladder(ruleset, task, polish, threads, progress)
-        rung = rungs.with_rules(rules) if rules is not None else rungs.with_performance(performance or 0.0)
-        numbers = rung.changed, rung.performance, rungs.performance
-        return PruneResult(rung.ruleset, ruleset, where, str(rung), None, None, None, *numbers)
-    if in_environment:
-        environment = cast(EnvTask, task)
-        chosen = _pruning_seeds(environment, episodes, seeds)
+    if not rules is tests is performance is None:
+        if not loss is steps is None:
+            raise ParameterError(
+                "loss and steps are for pruning as far as the return allows: leave them out where rules, "
+                "tests or performance say how far."
+            )
+        if task is None:
+            raise ParameterError("how well fewer rules do depends on the task: give it, too.")
+        own = None if polish else getattr(policy, "front", None)
+        front = _front(own, ruleset, task, played, polish, threads, progress, keep)
+        point = front.at(rules, tests) if performance is None else front.reaching(performance)
+        return _taken(point, ruleset, task, played, threads)
+    if played is not None:
+        own_task = environment(task, "pruning by play")
         most = real_number("loss", 0.0 if loss is None else loss, 0, 1e300)
         tell = progress or (lambda _: None)
         last = None if steps is None else whole_number("steps", steps, 0, STEP_LIMIT)
-        return _by_play(ruleset, environment, most, chosen, checked_threads(threads), tell, last)
+        return _by_play(ruleset, own_task, most, played, checked_threads(threads), tell, last, keep)
     left, removed, merged, proof = lossless(ruleset, task, intervals)
+    left, kept = keep(left)
     words = (
         f"{len(ruleset)} rules became {len(left)}: {removed} removed, {merged} merged. "
-        f"The same is done at {where} ({proof})."
+        f"The same is done at {where} ({proof}).{kept}"
     )
-    return PruneResult(left, ruleset, where, words, removed, merged, proof, changed=0)
+    same = None if kept else 0
+    return PruneResult(left, ruleset, where, words, removed, merged, proof, changed=same)
+
+
+Keep = Callable[[RuleSet], tuple[RuleSet, str]]
+"""Returns rules that satisfy the requirements, and a sentence about what was changed."""
+
+
+def _keeper(policy: Any, ruleset: RuleSet, task: Task | None, require: str | list[str] | None) -> Keep:
+    """Return a function that adds the rules needed to satisfy the requirements."""
+    texts = getattr(policy, "require", []) if require is None else require
+    constraints = constraints_in(texts, ruleset.observed_features, ruleset.action_names)
+    if not constraints:
+        return lambda rules: (rules, "")
+
+    def keep(rules: RuleSet) -> tuple[RuleSet, str]:
+        if not rules.ordered:
+            raise ParameterError(
+                "requirements are kept by rules on top of a decision list: give to='list' with them."
+            )
+        found = shielded(rules, constraints, getattr(task, "default_action", None))
+        if found.ruleset == rules:
+            return rules, ""
+        top = f", {plural(found.added, 'rule')} on top" if found.added else ""
+        return found.ruleset, f" Actions were changed to keep what is required{top}."
+
+    return keep
 
 
 def _check_options(
-    to: str | None, method: str | None, rules: int | None, performance: float | None, polish: bool
+    to: str | None,
+    method: str | None,
+    rules: int | None,
+    tests: int | None,
+    performance: float | None,
+    polish: bool,
 ) -> None:
     """Raise where options exclude each other, or are no numbers."""
-    given = {"to": to, "method": method, "rules": rules, "performance": performance}
-    named = [name for name, value in given.items() if value is not None]
+    by_size = ("tests", tests) if rules is None else ("rules", rules)
+    given = [("to", to), ("method", method), by_size, ("performance", performance)]
+    named = [name for name, value in given if value is not None]
     if len(named) > 1:
         raise ParameterError(f"{' and '.join(named)} are different ways to prune: give one of them.")
     if rules is not None:
-        whole_number("rules", rules, 1, 2**31)
+        whole_number("rules", rules, 1, MOST)
+    if tests is not None:
+        whole_number("tests", tests, 0, MOST)
     if performance is not None:
         real_number("performance", performance, -1e300, 1e300)
-    if polish and rules is None and performance is None:
-        raise ParameterError("polish tunes the rules of the ladder: give rules or performance with it.")
+    if polish and rules is tests is performance is None:
+        raise ParameterError("polish tunes shorter rules: give rules, tests or performance with it.")
 
 
-def _pruning_seeds(task: EnvTask, episodes: int | None, seeds: ArrayLike | None) -> Ints:
-    """Return the reset seeds to prune on."""
-    if seeds is None:
-        return np.concatenate([task.z, task.pruning(100 if episodes is None else episodes)])
+def _front(
+    own: Front | None,
+    ruleset: RuleSet,
+    task: Task,
+    seeds: Ints | None,
+    polish: bool,
+    threads: int | None,
+    progress: Progress | None,
+    keep: Keep,
+) -> Front:
+    """Return the front to take a policy from: a system's own, or that of shortening; all keep what must be.
+
+    Scores are exact on a table. In an environment they are returns on the seeds that a policy is chosen on.
+    """
+    if polish:
+        tabular(task, "polishing", ": leave polish out")
+    if own is None:
+        own = shortened(ruleset, task, seeds, polish, checked_threads(threads), progress or (lambda _: None))
+    points, exact = [], task.best_method == "exact"
+    for point in own.points:
+        kept, changed = keep(point.ruleset)
+        if not exact and not changed:
+            points.append(point)
+            continue
+        found = evaluate(kept, task, task.best_method, threads=threads, seeds=seeds)
+        points.append(Point(kept, found.performance, found.deviation, found.episodes or None))
+    return Front.of(points, "exact performance" if exact else own.scored, own.optimum)
+
+
+def _taken(point: Point, given: RuleSet, task: Task, seeds: Ints | None, threads: int | None) -> PruneResult:
+    """Return a policy of a front as a result."""
+    before, after = (
+        evaluate(own, task, task.best_method, threads=threads, seeds=seeds) for own in (given, point.ruleset)
+    )
+    scope = scope_of(given, task, seeds)
+    assert scope is not None
+    changed = int((scope.actions != point.ruleset.best_actions(scope.points)).sum())
+    share = "" if after.fraction is None else f" ({after.fraction:.1%} of the optimum)"
+    said = "exact performance" if seeds is None else f"mean return over {len(seeds):,} episodes"
+    words = (
+        f"{plural(point.rules, 'rule')} with {plural(point.tests, 'test')}: {said} "
+        f"{in_units(after.performance)}{share}, another action in {changed:,} of {scope.words}. "
+        f"The {plural(len(given), 'rule')} given have {in_units(before.performance)}."
+    )
+    numbers = after.performance, before.performance, before.failed
+    return PruneResult(point.ruleset, given, scope.words, words, None, None, None, changed, *numbers, seeds)
+
+
+def pruning_seeds(task: Task, episodes: int | None, seeds: ArrayLike | None) -> Ints | None:
+    """Return the reset seeds to prune on; None where nothing is played."""
+    own = task.pruning_seeds(100 if episodes is None else episodes)
+    if own is None or seeds is None:
+        return own
     if episodes is not None:
         raise ParameterError("seeds says which episodes are played: leave episodes out.")
     return checked_seeds(seeds)
@@ -194,9 +307,10 @@ def _by_play(
     threads: int,
     progress: Progress,
     steps: int | None,
+    keep: Keep,
 ) -> PruneResult:
     """Prune by playing, and measure both rulesets on the same seeds."""
-    rules = pruned_by_play(ruleset, task, seeds, threads, loss, progress, steps)
+    rules, kept = keep(pruned_by_play(ruleset, task, seeds, threads, loss, progress, steps))
     before, after = (evaluate(each, task, threads=threads, seeds=seeds) for each in (ruleset, rules))
     scope = visited_states(ruleset, task, seeds)
     changed = int((scope.actions != rules.best_actions(scope.points)).sum())
@@ -207,7 +321,7 @@ def _by_play(
     words = (
         f"{given} became {left}: {first} before, mean return {in_units(after.performance)} "
         f"now over {len(seeds):,} episodes; {same} {scope.words}. Nothing is guaranteed for other states or "
-        "seeds."
+        f"seeds.{kept}"
     )
     numbers = after.performance, before.performance, before.failed
     return PruneResult(rules, ruleset, scope.words, words, None, None, None, changed, *numbers, seeds)

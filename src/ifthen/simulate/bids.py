@@ -20,21 +20,22 @@ import math
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.table_play import outcome
-from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.tasks.table import Dynamics
+from ifthen.tasks.twin import call_step
 
 MEAN, VARIANCE, STRENGTH = 0, 1, 2
 """The columns of `RuleBatch.learnt` that playing reads and writes; a system may have others behind them."""
 TOP_ONLY = 10.0
 """From this power on, only the highest bids count."""
 MIDDLE = 0.5
-"""What any payoff counts as long as all payoffs were the same."""
+"""Every payoff counts this much as long as all payoffs are the same."""
 
 
 class Bidding(NamedTuple):
@@ -55,9 +56,9 @@ class Bidding(NamedTuple):
     discount: float
     """What the next reward counts beside the present one, in an episode's payoff; 1 for all alike."""
     low: float
-    """A payoff P counts (P − low)·scale. This payoff counts 0,"""
+    """A payoff P counts (P − low)·scale, from 0 to 1. This is the lowest payoff so far."""
     scale: float
-    """and this is the inverse of the range of payoffs; 0 where there is no range yet."""
+    """The inverse of the range of payoffs; 0 where there is no range yet."""
     trace: int
     """How many steps of an episode are kept, spread evenly over it."""
 
@@ -65,16 +66,16 @@ class Bidding(NamedTuple):
 class Bids(NamedTuple):
     """What n plans did in E episodes."""
 
-    payoffs: NDArray[np.float64]
+    payoffs: Floats
     """`(n, E)`: the sum of rewards, as they are or discounted; not scaled."""
-    steps: NDArray[np.int64]
+    steps: Ints
     """`(n, E)`."""
-    active: NDArray[np.bool_]
+    active: Mask
     """`(n, E, rules)`: the rules that proposed what was done at some step."""
-    readings: NDArray[np.float64]
-    """`(n, E, trace, features)`: the points of the steps kept,"""
-    taken: NDArray[np.int64]
-    """`(n, E, trace)`: and the actions taken there; −1 where fewer steps were made."""
+    readings: Floats
+    """`(n, E, trace, features)`: the points of the steps kept."""
+    taken: Ints
+    """`(n, E, trace)`: the actions taken there; −1 where fewer steps were made."""
 
     @classmethod
     def empty(cls, plans: int, rules: int, features: int, lesson: Bidding) -> Self:
@@ -90,9 +91,7 @@ class Bids(NamedTuple):
 
 
 @kernel
-def find_match_set(
-    rules: Intervals, i: int, points: NDArray[np.float64], lane: int, out: NDArray[np.int64]
-) -> int:
+def find_match_set(rules: Intervals, i: int, points: Floats, lane: int, out: Ints) -> int:
     """Write the rules of plan i that match most conditions at the point; return how many they are."""
     most, count = -1, 0
     for r in range(rules.lengths[i]):
@@ -113,13 +112,7 @@ def find_match_set(
 
 @kernel
 def auction(
-    rules: Intervals,
-    i: int,
-    members: NDArray[np.int64],
-    count: int,
-    lesson: Bidding,
-    u: float,
-    bids: NDArray[np.float64],
+    rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, u: float, bids: Floats
 ) -> int:
     """Return the action that the first `count` members of plan i choose by u in [0, 1).
 
@@ -154,14 +147,7 @@ def auction(
 
 @kernel
 def act(
-    rules: Intervals,
-    i: int,
-    members: NDArray[np.int64],
-    count: int,
-    lesson: Bidding,
-    u: float,
-    bids: NDArray[np.float64],
-    active: NDArray[np.bool_],
+    rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, u: float, bids: Floats, active: Mask
 ) -> int:
     """Return the action that a match set of plan i chooses, and mark in `active` the rules that proposed it.
 
@@ -175,7 +161,7 @@ def act(
 
 
 @kernel
-def credit(rules: Intervals, i: int, active: NDArray[np.bool_], payoff: float, lesson: Bidding) -> None:
+def credit(rules: Intervals, i: int, active: Mask, payoff: float, lesson: Bidding) -> None:
     """Move the active rules of plan i towards the payoff of an episode."""
     if lesson.rate == 0.0:
         return
@@ -195,9 +181,9 @@ def finish(
     i: int,
     episode: int,
     length: int,
-    points: NDArray[np.float64],
-    actions: NDArray[np.int64],
-    rewards: NDArray[np.float64],
+    points: Floats,
+    actions: Ints,
+    rewards: Floats,
     lesson: Bidding,
     out: Bids,
 ) -> None:
@@ -222,7 +208,7 @@ def bid_on_table(
     rules: Intervals,
     lesson: Bidding,
     model: Dynamics,
-    cuts: NDArray[np.float64],
+    cuts: Floats,
     t_max: int,
     out: Bids,
 ) -> None:
@@ -263,8 +249,8 @@ def bid_on_twin(
     starts: Starts,
     n_actions: int,
     out: Bids,
-    out_bad: NDArray[np.int64],
-    out_last: NDArray[np.float64],
+    out_bad: Ints,
+    out_last: Floats,
 ) -> None:
     """Play the episodes of plans `first` to `last − 1` in a twin.
 
@@ -288,7 +274,7 @@ def bid_on_twin(
                 if a < 0:
                     break
                 points[t], actions[t] = now[0], a
-                ended = step_twin(address, state, 0, a, now, reward)
+                ended = call_step(address, state, 0, a, now, reward)
                 rewards[t] = reward[0]
                 t += 1
                 if not is_finite(now, 0) or not math.isfinite(reward[0]):
@@ -304,12 +290,12 @@ def bid_lanes(
     rules: Intervals,
     lesson: Bidding,
     episode: int,
-    plans: NDArray[np.int64],
-    points: NDArray[np.float64],
-    steps: NDArray[np.int64],
+    plans: Ints,
+    points: Floats,
+    steps: Ints,
     n_actions: int,
-    active: NDArray[np.bool_],
-    out: NDArray[np.int64],
+    active: Mask,
+    out: Ints,
 ) -> None:
     """Write the action of every lane `(m,)`: that of its plan at its point `(m, features)`; 0 for plan −1.
 

@@ -6,30 +6,41 @@ generation to the next, episode by episode, and equal rulesets are played once.
 
 from __future__ import annotations
 
+import math
+import weakref
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ifthen.errors import TaskError
+from ifthen.errors import ParameterError, TaskError
+from ifthen.randomness import below, stream
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import RuleBatch, batch_of
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.lanes import Lane
 from ifthen.simulate.simulator import (
     Budget,
     Choose,
     Evaluation,
+    InEnvironment,
     Measured,
     Seeds,
     Simulator,
+    Start,
     checked_ruleset,
     deviation_of,
 )
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Actions, Episodes, Trajectory, checked_actions
+from ifthen.tasks.disturbance import in_words
 from ifthen.tasks.flatten import unusable_reward
 from ifthen.tasks.gym_task import EnvTask
+
+if TYPE_CHECKING:
+    from ifthen.simulate.twin import TwinSimulator
 
 NOT_PLAYED = -1
 KEPT = 4
@@ -58,15 +69,15 @@ class EnvSimulator(Simulator):
         self._recordings: list[tuple[RuleSet, bytes, Sequence[Trajectory]]] = []
 
     @abstractmethod
-    def play(self, rules: RuleBatch, seeds: NDArray[np.int64]) -> Episodes:
+    def play(self, rules: RuleBatch, seeds: Ints) -> Episodes:
         """Play each of n rulesets from each of k reset seeds: arrays `(n, k)`."""
 
     @abstractmethod
-    def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
+    def play_policy(self, choose: Choose, seeds: Ints) -> Episodes:
         """Play any policy from k reset seeds, side by side: arrays `(1, k)`."""
 
     @abstractmethod
-    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+    def record_each(self, act: Actions, seeds: Ints) -> list[Trajectory]:
         """Play k episodes, one per reset seed, by a policy that is told which of them a point is from.
 
         Args:
@@ -75,14 +86,14 @@ class EnvSimulator(Simulator):
             seeds: `(k,)`.
         """
 
-    def record(self, choose: Choose, seeds: NDArray[np.int64]) -> list[Trajectory]:
+    def record(self, choose: Choose, seeds: Ints) -> list[Trajectory]:
         """Play any policy from k reset seeds, and keep every step."""
         return self.record_each(self._checked(choose), seeds)
 
     def _checked(self, choose: Choose) -> Actions:
         """Return how a policy chooses; raises where its answers are not actions."""
 
-        def write(_: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
+        def write(_: Ints, points: Floats, out: Ints) -> None:
             out[:] = checked_actions(choose(points), len(out), self.task.n_actions)
 
         return write
@@ -113,9 +124,7 @@ class EnvSimulator(Simulator):
                 board.put(np.array([i]), np.arange(shape[1]), self._known[key])
         return board
 
-    def _race(
-        self, rules: RuleBatch, board: Episodes, exempt: NDArray[np.bool_], heats: list[NDArray[np.int64]]
-    ) -> NDArray[np.float64]:
+    def _race(self, rules: RuleBatch, board: Episodes, exempt: Mask, heats: list[Ints]) -> Floats:
         """Play the missing episodes heat by heat; return an upper bound of each ruleset's worth, `(n,)`.
 
         Episodes remembered from other epochs do not count: `board` is left with this epoch's episodes.
@@ -135,9 +144,7 @@ class EnvSimulator(Simulator):
         board.endings[~meant] = NOT_PLAYED
         return self._caps(board, running, dropped)
 
-    def _caps(
-        self, board: Episodes, last: NDArray[np.int64], dropped: list[NDArray[np.int64]]
-    ) -> NDArray[np.float64]:
+    def _caps(self, board: Episodes, last: Ints, dropped: list[Ints]) -> Floats:
         """Return an upper bound of each ruleset's worth after a race.
 
         Means over fewer episodes can flatter. A ruleset that dropped out is worth less than the worst one
@@ -180,7 +187,7 @@ class EnvSimulator(Simulator):
         played = self.play_ruleset(checked_ruleset(policy, task), chosen)
         return evaluation_of(task, played.returns[0], played.endings[0], int(played.steps.sum()), chosen)
 
-    def play_ruleset(self, ruleset: RuleSet, seeds: NDArray[np.int64]) -> Episodes:
+    def play_ruleset(self, ruleset: RuleSet, seeds: Ints) -> Episodes:
         """Play one ruleset of any kind from k reset seeds: arrays `(1, k)`."""
         batch = batch_of(ruleset)
         if batch is not None:
@@ -192,15 +199,45 @@ class EnvSimulator(Simulator):
 
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
         """Return the performance on held-out test seeds, and on the training seeds."""
+        told = in_words(self.task.disturbances)
+        disturbed = f", with {told}" if told else ""
         return {
-            "on test seeds": self.evaluate(policy, self.task.test_seeds(episodes)),
-            "on training seeds": self.evaluate(policy, "training"),
+            f"on test seeds{disturbed}": self.tested(policy, episodes),
+            f"on training seeds{disturbed}": self.evaluate(policy, "training"),
         }
+
+    def tested(self, policy: Any, episodes: int) -> Evaluation:
+        """Play a policy from held-out test seeds."""
+        return self.evaluate(policy, self.task.test_seeds(episodes))
+
+    def random_performance(self, episodes: int) -> float:
+        """Play random actions, the same in the same step of the same episode, from test seeds."""
+        task, steps = self.task, np.zeros(episodes, dtype=np.int64)
+        keys = [stream(0, "random actions", episode) for episode in range(episodes)]
+
+        def act(numbers: Ints, points: Floats, out: Ints) -> None:
+            for i, episode in enumerate(numbers.tolist()):
+                out[i] = below(keys[episode], int(steps[episode]), task.n_actions)
+            steps[numbers] += 1
+
+        played = self.record_each(act, task.test_seeds(episodes))
+        return float(np.mean([episode.discounted(task.gamma) for episode in played]))
 
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
         """Return the mean return on seeds of its own, right after those of the history's validation."""
         first = int(self.task.validation[-1]) + 1
         return self.evaluate(ruleset, np.arange(first, first + episodes)).performance
+
+    def one_episode(
+        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+    ) -> tuple[Trajectory, int]:
+        """Play an episode from a reset seed, or a training episode."""
+        if start is not None:
+            raise ParameterError(
+                f"episodes of {self.task.name} start where a reset seed says: give seed or episode."
+            )
+        number = seed if episode is None else int(self.task.z[episode])
+        return self.episodes(policy, [number])[0], number
 
     def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play a policy from reset seeds and keep every step."""
@@ -213,19 +250,44 @@ class EnvSimulator(Simulator):
         self._recordings = [*self._recordings, (ruleset, key, found)][-KEPT:]
         return found
 
-    def refuse_number(self, points: NDArray[np.float64], reward: float, step: int, seed: int) -> None:
+    def let_learn(self, learner: InEnvironment, *lesson: Any) -> None:
+        """Let something learn in the lane."""
+        learner.in_lane(self, *lesson)
+
+    @property
+    def from_states(self) -> TwinSimulator | None:
+        """This simulator, where episodes can start in states that no reset seed gives; else None."""
+        return None
+
+    @cached_property
+    def lane(self) -> Lane:
+        """One environment, for systems that learn at every step; it is closed with the simulator."""
+        lane = Lane(self.task)
+        weakref.finalize(self, lane.close)
+        return lane
+
+    def begin_episode(self, seed: int) -> Floats:
+        """Begin an episode in the lane; return what is observed, `(features,)`."""
+        seen: Floats = self.lane.reset(seed=seed)[0]
+        if not math.isfinite(seen.sum()):
+            self.refuse_number(seen[None], 0.0, 0, seed)
+        return seen
+
+    def take_step(self, action: int) -> tuple[Floats, float, bool, bool]:
+        """Take a step in the lane; return what is observed, the reward, and whether and how it ended."""
+        seen, reward, terminated, truncated, _ = self.lane.step(action)
+        if not math.isfinite(seen.sum() + reward):  # quicker than asking each number
+            self.refuse_number(seen[None], reward, self.lane.steps, self.lane.reset_seed or 0)
+        return seen, reward, terminated, truncated
+
+    def refuse_number(self, points: Floats, reward: float, step: int, seed: int) -> None:
         """Raise TaskError for an observation `(1, features)` or a reward that is not finite."""
         where = f" at step {step} of the episode with reset seed {seed}"
         self.task.check_points(points, where)
         raise unusable_reward(self.task.name, reward, where)
 
 
-def means(
-    task: EnvTask,
-    board: Episodes,
-    caps: NDArray[np.float64] | None = None,
-    played: NDArray[np.bool_] | None = None,
-) -> Measured:
+def means(task: EnvTask, board: Episodes, caps: Floats | None = None, played: Mask | None = None) -> Measured:
     """Return the means over episodes `(n, k)`, or raise where a return is not above the floor.
 
     Args:
@@ -253,7 +315,7 @@ def means(
     )
 
 
-def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
+def checked_seeds(seeds: ArrayLike) -> Ints:
     """Return reset seeds as an array, or raise where they are none."""
     array = np.asarray(seeds)
     whole = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iu"
@@ -266,11 +328,7 @@ def checked_seeds(seeds: ArrayLike) -> NDArray[np.int64]:
 
 
 def evaluation_of(
-    task: EnvTask,
-    returns: NDArray[np.float64],
-    endings: NDArray[np.integer],
-    steps: int,
-    seeds: NDArray[np.int64],
+    task: EnvTask, returns: Floats, endings: NDArray[np.integer], steps: int, seeds: Ints
 ) -> Evaluation:
     """Return what episodes say of a policy.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, get_args, overload
 
 from ifthen.checks import one_of
 from ifthen.environments.make import TaskLike, as_task
@@ -20,6 +20,18 @@ from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Method, Noise, Task
 
 
+@overload
+def simulator_of(task: EnvTask, *, threads: int = 1) -> EnvSimulator: ...
+@overload
+def simulator_of(
+    task: Task,
+    *,
+    threads: int = 1,
+    method: Method = "sampled",
+    noise: Noise = "aligned",
+    budget: Budget | None = None,
+    elites: int = 0,
+) -> Simulator: ...
 def simulator_of(
     task: Task,
     *,
@@ -57,6 +69,12 @@ def environment_simulator(
     return kind(task, threads, budget, elites)
 
 
+@overload
+def shared_simulator(task: EnvTask, *, threads: int = 1) -> EnvSimulator: ...
+@overload
+def shared_simulator(
+    task: Task, method: Method = "sampled", noise: Noise = "aligned", threads: int = 1
+) -> Simulator: ...
 def shared_simulator(
     task: Task, method: Method = "sampled", noise: Noise = "aligned", threads: int = 1
 ) -> Simulator:

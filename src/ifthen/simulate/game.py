@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.lanes import Lanes
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Actions, Episodes, Log
@@ -25,16 +26,16 @@ GOES_ON = -1
 class Running(NamedTuple):
     """The running episodes, one per lane."""
 
-    jobs: NDArray[np.int64]
+    jobs: Ints
     """`(m,)`: -1 in lanes that rest."""
-    totals: NDArray[np.float64]
+    totals: Floats
     """`(m,)`: the discounted returns so far."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """`(m,)`: what the next reward counts, γ^t."""
-    steps: NDArray[np.int64]
+    steps: Ints
     """`(m,)`."""
 
-    def take(self, lanes: NDArray[np.int64]) -> Running:
+    def take(self, lanes: Ints) -> Running:
         """Return these lanes alone."""
         return Running._make(column[lanes] for column in self)
 
@@ -51,12 +52,7 @@ class Game:
     """
 
     def __init__(
-        self,
-        simulator: EnvSimulator,
-        lanes: Lanes,
-        rulesets: NDArray[np.int64],
-        seeds: NDArray[np.int64],
-        log: Log | None,
+        self, simulator: EnvSimulator, lanes: Lanes, rulesets: Ints, seeds: Ints, log: Log | None
     ) -> None:
         self._simulator, self._lanes, self._log = simulator, lanes, log
         self._rulesets, self._seeds = rulesets, seeds
@@ -93,7 +89,7 @@ class Game:
             self._points[stuck] = before[stuck]  # lanes that rest may show anything
             self._finish(ended, endings[ended], found)
 
-    def _finish(self, ended: NDArray[np.int64], endings: NDArray[np.int8], found: Episodes) -> None:
+    def _finish(self, ended: Ints, endings: NDArray[np.int8], found: Episodes) -> None:
         """Write down episodes, begin others in their lanes, and leave lanes behind when jobs run out."""
         running = self._running
         done = running.jobs[ended]
@@ -116,7 +112,7 @@ class Game:
                     self._lanes.keep(busy)
                 self._running, self._points = running.take(busy), self._points[busy]
 
-    def _begin(self, lanes: NDArray[np.int64]) -> None:
+    def _begin(self, lanes: Ints) -> None:
         """Begin the episodes of the jobs that lanes have been given."""
         running = self._running
         running.totals[lanes], running.weights[lanes], running.steps[lanes] = 0.0, 1.0, 0
@@ -132,11 +128,11 @@ class Game:
 
 @kernel
 def settle(
-    points: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-    terminated: NDArray[np.bool_],
-    truncated: NDArray[np.bool_],
-    actions: NDArray[np.int64],
+    points: Floats,
+    rewards: Floats,
+    terminated: Mask,
+    truncated: Mask,
+    actions: Ints,
     gamma: float,
     t_max: int,
     running: Running,

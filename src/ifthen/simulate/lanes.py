@@ -14,16 +14,17 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
+from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.tasks.disturbance import commanded, first_memory, sense
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.probe import checked_reset, checked_step
 
 MOST_LANES = 64
 """Environments in Python take far longer for a step than what is done once for all lanes."""
 
-Step = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]
+Step = tuple[Floats, Floats, Mask, Mask]
 """Points `(m, features)`, rewards `(m,)`, terminated `(m,)` and truncated `(m,)`."""
 
 
@@ -36,6 +37,8 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
     def __init__(self, task: EnvTask) -> None:
         super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
         self._name, self._first_action = task.name, task.action_start
+        self._features, self._disturbances = task.features, task.disturbances
+        self._memory: Floats | None = None
         try:
             self._flat, first_action = task.spaces_of(self.env)
         except TaskError:
@@ -48,14 +51,14 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
                 f"{self.env.observation_space}, another something else."
             )
         self.observation_space = Box(-np.inf, np.inf, (len(task.features),), np.float64)
-        self._seed: int | None = None
-        self._steps = 0
-        self._seen: NDArray[np.float64] | None = None
+        self.reset_seed: int | None = None
+        self.steps = 0
+        self._seen: Floats | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Begin an episode."""
         if seed is not None or self._seen is None:
-            self._seed, self._steps = seed, 0
+            self.reset_seed, self.steps = seed, 0
             try:
                 answer = self.env.reset(seed=seed)
             except (Exception, SystemExit) as problem:
@@ -64,13 +67,18 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
                 self._seen = self._flat.row(checked_reset(answer))
             except TaskError as problem:
                 raise self._refusal(problem) from None
+            if self._disturbances:
+                self._memory = first_memory(self._disturbances, self._features, seed or 0)
+                sense(self._memory, self._seen)
         return self._seen, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step by an action counted from 0; infos are left out, as gathering them takes time."""
         if action < 0:
             return self._seen, 0.0, False, False, {}
-        self._steps += 1
+        self.steps += 1
+        if self._memory is not None:
+            action = commanded(self._memory, int(action))
         try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
             answer = self.env.step(int(action) + self._first_action)
         except (Exception, SystemExit) as problem:
@@ -80,17 +88,19 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._seen = self._flat.row(observation)
         except TaskError as problem:
             raise self._refusal(problem) from None
+        if self._memory is not None:
+            sense(self._memory, self._seen)
         return self._seen, reward, terminated, truncated, {}
 
     def _error(self, what: str, problem: BaseException) -> TaskError:
         return TaskError(
-            f"{self._name} raised {type(problem).__name__} in {what} (step {self._steps} of the episode with "
-            f"reset seed {self._seed}): {problem}"
+            f"{self._name} raised {type(problem).__name__} in {what} (step {self.steps} of the episode with "
+            f"reset seed {self.reset_seed}): {problem}"
         )
 
     def _refusal(self, problem: TaskError) -> TaskError:
         return TaskError(
-            f"{self._name} at step {self._steps} of the episode with reset seed {self._seed}: {problem}"
+            f"{self._name} at step {self.steps} of the episode with reset seed {self.reset_seed}: {problem}"
         )
 
 
@@ -117,17 +127,17 @@ class Lanes:
                 raise TaskError(f"environments of one task must have the same spaces: {problem}") from None
         self._places = np.arange(lanes)
 
-    def start(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> NDArray[np.float64]:
+    def start(self, lanes: Ints, seeds: Ints) -> Floats:
         """Begin episodes."""
         places = self._places[lanes]
         each: list[int | None] = [None] * self._vector.num_envs
         for place, seed in zip(places, seeds, strict=True):
             each[place] = int(seed)
         observations = self._reset(places, each)
-        rows: NDArray[np.float64] = observations[places]
+        rows: Floats = observations[places]
         return rows
 
-    def step(self, actions: NDArray[np.int64]) -> Step:
+    def step(self, actions: Ints) -> Step:
         """Take a step."""
         places, n = self._places, self._vector.num_envs
         every = np.full(n, -1)
@@ -135,15 +145,15 @@ class Lanes:
         observations, rewards, terminated, truncated, _ = self._vector.step(every)
         return observations[places], rewards[places], terminated[places], truncated[places]
 
-    def rest(self, lanes: NDArray[np.int64]) -> None:
+    def rest(self, lanes: Ints) -> None:
         """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""
         self._reset(self._places[lanes], [None] * self._vector.num_envs)
 
-    def keep(self, lanes: NDArray[np.int64]) -> None:
+    def keep(self, lanes: Ints) -> None:
         """Go on with these lanes alone; the others rest, which takes next to no time."""
         self._places = self._places[lanes]
 
-    def _reset(self, places: NDArray[np.int64], seeds: list[int | None]) -> Any:
+    def _reset(self, places: Ints, seeds: list[int | None]) -> Any:
         mask = np.zeros(self._vector.num_envs, dtype=np.bool_)
         mask[places] = True
         return self._vector.reset(seed=seeds, options={"reset_mask": mask})[0]

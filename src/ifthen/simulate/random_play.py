@@ -6,9 +6,9 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.environments.twins import twin_of
+from ifthen.rules.arrays import Floats
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.tasks.gym_task import EnvTask
@@ -21,12 +21,12 @@ TWIN_EPISODES = 2_000
 class RandomPlay(NamedTuple):
     """What random episodes showed."""
 
-    seen: NDArray[np.float64]
+    seen: Floats
     """`(features, 2)`: the least and the largest value of each feature."""
     episodes: int
     mean_steps: float
     most_steps: int
-    """Of the longest episode."""
+    """The number of steps of the longest episode."""
     mean_return: float
     """The mean return; of an episode that was broken off, what it had got."""
     steps_per_second: float

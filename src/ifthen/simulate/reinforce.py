@@ -13,24 +13,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, chosen, is_inside
 from ifthen.rules.strength import prediction
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+from ifthen.simulate.twin_play import Starts, is_finite
+from ifthen.tasks.twin import call_step
 
 
 @kernel
-def fill_payoffs(
-    length: int,
-    rewards: NDArray[np.float64],
-    gamma: float,
-    paper_payoff: bool,
-    out: NDArray[np.float64],
-) -> None:
+def fill_payoffs(length: int, rewards: Floats, gamma: float, paper_payoff: bool, out: Floats) -> None:
     """Write the payoff P of each of a trajectory's `length` steps.
 
     P is the discounted return, or the paper's γ^j · Σ r over the rest of the trajectory, j steps from its
@@ -45,7 +40,7 @@ def fill_payoffs(
 
 
 @kernel
-def learning_rate(x0: float, points: NDArray[np.float64], s: int, eta: float) -> float:
+def learning_rate(x0: float, points: Floats, s: int, eta: float) -> float:
     """Return η/‖x‖² at point s."""
     norm = x0 * x0
     for d in range(points.shape[1]):
@@ -55,13 +50,13 @@ def learning_rate(x0: float, points: NDArray[np.float64], s: int, eta: float) ->
 
 @kernel
 def reinforce_rule(
-    learnt: NDArray[np.float64],
+    learnt: Floats,
     r: int,
     payoff: float,
     eta: float,
     rate: float,
     x0: float,
-    points: NDArray[np.float64],
+    points: Floats,
     s: int,
     axes: tuple[int, ...],
 ) -> None:
@@ -76,7 +71,7 @@ def reinforce_rule(
 
 
 @kernel
-def draw_starts(key: np.uint64, rollout: int, n_starts: int, out: NDArray[np.int64]) -> None:
+def draw_starts(key: np.uint64, rollout: int, n_starts: int, out: Ints) -> None:
     """Draw where the rollout of every ruleset starts, `(n,)`."""
     for i in range(len(out)):
         out[i] = below(fold(fold(key, i), rollout), 0, n_starts)
@@ -84,13 +79,7 @@ def draw_starts(key: np.uint64, rollout: int, n_starts: int, out: NDArray[np.int
 
 @kernel
 def reinforce_episode(
-    rules: Intervals,
-    i: int,
-    length: int,
-    points: NDArray[np.float64],
-    actions: NDArray[np.int64],
-    payoffs: NDArray[np.float64],
-    eta: float,
+    rules: Intervals, i: int, length: int, points: Floats, actions: Ints, payoffs: Floats, eta: float
 ) -> None:
     """Walk an episode of ruleset i backwards; `points` are clipped to the features' ranges."""
     learnt = rules.learnt[i]
@@ -111,9 +100,9 @@ def reinforce_on_twin(
     address: int,
     starts: Starts,
     gamma: float,
-    out_steps: NDArray[np.int64],
-    out_bad: NDArray[np.int64],
-    out_last: NDArray[np.float64],
+    out_steps: Ints,
+    out_bad: Ints,
+    out_last: Floats,
 ) -> None:
     """Let rulesets `first` to `last − 1` learn from their rollouts, played by a twin.
 
@@ -138,7 +127,7 @@ def reinforce_on_twin(
                 for d in range(features):
                     points[length, d] = min(max(now[0, d], rules.floors[d]), rules.ceilings[d])
                 actions[length] = a
-                ended = step_twin(address, state, 0, a, now, reward)
+                ended = call_step(address, state, 0, a, now, reward)
                 rewards[length] = reward[0]
                 length += 1
                 if not is_finite(now, 0) or not math.isfinite(reward[0]):

@@ -17,11 +17,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ifthen.digits import plural, worth_showing
 from ifthen.environments.make import as_task
 from ifthen.errors import RuleError, TaskError
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import shared_simulator
@@ -52,7 +53,7 @@ class Scope:
     """
 
     ruleset: RuleSet
-    points: NDArray[np.float64]
+    points: Floats
     words: str
     unit: str
     complete: bool = True
@@ -62,34 +63,34 @@ class Scope:
         return len(self.points)
 
     @cached_property
-    def matching(self) -> NDArray[np.bool_]:
+    def matching(self) -> Mask:
         """Which rules match, `(n, rules)`."""
         return self.ruleset.matches(self.points)
 
     @cached_property
-    def choice(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def choice(self) -> tuple[Ints, Ints]:
         """Actions and deciding rules, each `(n,)`, −1 where no rule matches."""
         return choose_at(self.ruleset, self.points)
 
     @property
-    def actions(self) -> NDArray[np.int64]:
+    def actions(self) -> Ints:
         """The action at each point, `(n,)`, −1 where no rule matches."""
         return self.choice[0]
 
     @property
-    def deciders(self) -> NDArray[np.int64]:
+    def deciders(self) -> Ints:
         """The rule that decides at each point, `(n,)`, −1 where no rule matches."""
         return self.choice[1]
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many points each rule decides, `(rules,)`."""
         return np.bincount(self.deciders[self.deciders >= 0], minlength=len(self.ruleset))
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """The share of the points that each rule decides, `(rules,)`."""
-        shares: NDArray[np.float64] = self.counts / len(self.points)
+        shares: Floats = self.counts / len(self.points)
         return shares
 
     def vector(self, point: int) -> dict[str, Number]:
@@ -116,16 +117,21 @@ def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None
     return ruleset_of(policy), None if given is None else as_task(given)
 
 
-def table_of(ruleset: RuleSet, task: Task | None) -> TabularTask | None:
-    """Return the task if it has a table of states; None for an environment, and without a task.
-
-    Raises where it is no task, or where the rules speak of other features or actions.
-    """
+def check_fits(ruleset: RuleSet, task: Task | None) -> None:
+    """Raise where a task is no task, or where the rules speak of other features or actions."""
     if task is None:
-        return None
+        return
     if not isinstance(task, Task):
         raise TaskError(f"task must be a Task, such as ifthen.frozen_lake(4), not {task!r}.")
     checked_ruleset(ruleset, task)
+
+
+def table_of(ruleset: RuleSet, task: Task | None) -> TabularTask | None:
+    """Return the task if it has a table of states; None for an environment, and without a task.
+
+    Raises where rules and task do not fit; see `check_fits`.
+    """
+    check_fits(ruleset, task)
     return task if isinstance(task, TabularTask) else None
 
 
@@ -140,6 +146,14 @@ def tabular(task: Any, what: str, instead: str = "") -> TabularTask:
     raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
 
 
+def environment(task: Any, what: str) -> EnvTask:
+    """Return a task that is played from reset seeds, or raise and say what needs one."""
+    if isinstance(task, EnvTask):
+        return task
+    name = task.name if isinstance(task, Task) else repr(task)
+    raise TaskError(f"{what} plays from reset seeds, which {name} does not have: give an environment.")
+
+
 def listed(ruleset: RuleSet, task: Task | None = None, most: int = MOST_VECTORS) -> Scope | None:
     """Return every point that matters as a scope; None where the points cannot be listed.
 
@@ -148,20 +162,22 @@ def listed(ruleset: RuleSet, task: Task | None = None, most: int = MOST_VECTORS)
         task: its decision states matter. Without a task, and in an environment, all feature vectors matter.
         most: the largest number of feature vectors to list.
     """
-    table, words = table_of(ruleset, task), where_in_words(ruleset, task)
-    if table is not None:
-        return Scope(ruleset, table.dynamics.points, words, "decision state")
-    vectors = all_vectors(ruleset.observed_features, most)
+    states = decision_states(ruleset, task)
+    if states is not None:
+        return states
+    vectors, words = all_vectors(ruleset.observed_features, most), where_in_words(ruleset, task)
     return None if vectors is None else Scope(ruleset, vectors, words, "feature vector")
 
 
-def points_of(ruleset: RuleSet, task: Task | None = None) -> NDArray[np.float64] | None:
-    """Return the points of `listed`, `(n, features)`; None where they cannot be listed."""
-    scope = listed(ruleset, task)
-    return None if scope is None else scope.points
+def decision_states(ruleset: RuleSet, task: Task | None) -> Scope | None:
+    """Return the decision states of a task as a scope; None where a task does not list any."""
+    table = table_of(ruleset, task)
+    if table is None:
+        return None
+    return Scope(ruleset, table.dynamics.points, where_in_words(ruleset, task), "decision state")
 
 
-def all_vectors(features: Sequence[Feature], most: int = MOST_VECTORS) -> NDArray[np.float64] | None:
+def all_vectors(features: Sequence[Feature], most: int = MOST_VECTORS) -> Floats | None:
     """Return all vectors of integer features, `(n, features)`, the last fastest; None for too many."""
     if not all(feature.is_integer for feature in features):
         return None
@@ -185,7 +201,7 @@ def where_in_words(ruleset: RuleSet, task: Task | None = None) -> str:
     return f"every observation with {', '.join(features[name] for name in shown)}{more}"
 
 
-def choose_at(ruleset: RuleSet, points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def choose_at(ruleset: RuleSet, points: Floats) -> tuple[Ints, Ints]:
     """Return what `ruleset.choose` does for any number of points `(n, features)`, in little memory."""
     actions, deciders = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
     size = max(1, BLOCK // len(ruleset))
@@ -229,15 +245,20 @@ def visited_states(policy: Any, task: EnvTask, seeds: ArrayLike | None = None) -
     return Scope(ruleset, points, words, "visited state", complete=False, episodes=count)
 
 
-def scope_of(policy: Any, task: Task | None = None) -> Scope | None:
+def scope_of(policy: Any, task: Task | None = None, seeds: ArrayLike | None = None) -> Scope | None:
     """Return the states that shares are counted in; None without a task where the points cannot be listed.
 
-    In an environment these are the states visited from the training seeds, elsewhere those of `listed`.
+    In an environment these are the states visited from reset seeds, elsewhere those of `listed`.
+
+    Args:
+        policy: a RuleSet; in an environment also a trained system.
+        task: the task.
+        seeds: the reset seeds in an environment; the training seeds where None.
     """
-    return visited_states(policy, task) if isinstance(task, EnvTask) else listed(policy, task)
+    return visited_states(policy, task, seeds) if isinstance(task, EnvTask) else listed(policy, task)
 
 
-def median_point(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def median_point(points: Floats) -> Floats:
     """Return the lower median of every feature, `(features,)`: a value that occurs, not the mean of two."""
-    found: NDArray[np.float64] = np.sort(points, axis=0)[(len(points) - 1) // 2]
+    found: Floats = np.sort(points, axis=0)[(len(points) - 1) // 2]
     return found

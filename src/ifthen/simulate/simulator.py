@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ifthen.digits import in_units, interval_in_words, plural
+from ifthen.digits import in_units, interval_in_words, listed
 from ifthen.errors import TaskError
 from ifthen.notebook import Part, Shown
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import Bidding, Bids
@@ -26,13 +27,22 @@ from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.task import Method, Noise, Task
 from ifthen.text_table import TextTable
 
+if TYPE_CHECKING:
+    from ifthen.simulate.environment import EnvSimulator
+    from ifthen.simulate.table import TableSimulator
+    from ifthen.simulate.twin import TwinSimulator
+
 HEATS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 LEVEL = 0.95
-"""How sure the interval of a mean is."""
+"""The confidence level of intervals of a mean."""
 FEW = 10
-"""With fewer episodes than this, the mean may well lie beyond all returns seen."""
+"""With fewer episodes than this, intervals are not cut to the returns seen: the mean may lie beyond."""
 Seeds = ArrayLike | Literal["training"]
 """Reset seeds to play from in an environment, or the word for those of training."""
+
+
+Start = int | ArrayLike | Mapping[str, float] | None
+"""A state by its number, by its features, or by these with their names; None to draw one."""
 
 
 class Budget(NamedTuple):
@@ -48,11 +58,11 @@ class Budget(NamedTuple):
     """
 
     windows: int = 1
-    """Windows of z."""
+    """The number of windows that z is cut into."""
     first_episodes: int | None = None
-    """Episodes of the first generations; all where None."""
+    """The number of episodes of the first generations; all where None."""
     double_every: int = 10
-    """Generations after which that number doubles."""
+    """The number of generations after which the number of episodes doubles."""
     racing: bool = False
     """Whether the worse half stops early."""
 
@@ -61,7 +71,7 @@ class Budget(NamedTuple):
         """Whether anything is saved at all."""
         return self != Budget(double_every=self.double_every)
 
-    def heats(self, epoch: int, episodes: int) -> list[NDArray[np.int64]]:
+    def heats(self, epoch: int, episodes: int) -> list[Ints]:
         """Return which of z's `episodes` an epoch plays: before each heat but the first, half drop out."""
         window = np.arange(epoch % self.windows, episodes, self.windows)
         if self.first_episodes is not None:
@@ -72,7 +82,7 @@ class Budget(NamedTuple):
         return [window[first:last] for first, last in zip(starts, ends, strict=True) if last > first]
 
 
-Choose = Callable[[NDArray[np.float64]], NDArray[np.int64]]
+Choose = Callable[[Floats], Ints]
 """A policy as a function: feature vectors `(m, features)` in, actions `(m,)` out, −1 for none."""
 
 
@@ -80,17 +90,17 @@ Choose = Callable[[NDArray[np.float64]], NDArray[np.int64]]
 class Measured:
     """What was measured of n rulesets, each `(n,)`."""
 
-    performance: NDArray[np.float64]
+    performance: Floats
     """Mean return; the task's floor where a state without a rule was reached."""
-    episodes: NDArray[np.int64]
+    episodes: Ints
     """Episodes behind the mean, played now or remembered."""
-    steps: NDArray[np.int64]
+    steps: Ints
     """Steps of these episodes."""
-    truncated: NDArray[np.int64]
+    truncated: Ints
     """Episodes that reached t_max."""
-    failed: NDArray[np.bool_]
+    failed: Mask
     """Whether a state without a rule was reached."""
-    counted: NDArray[np.bool_]
+    counted: Mask
     """Whether the ruleset enters the population's mean and median."""
 
 
@@ -146,40 +156,36 @@ class Evaluation(Shown):
     deviation: float | None = None
     least: float | None = None
     most: float | None = None
-    returns: NDArray[np.float64] | None = field(default=None, repr=False)
-    seeds: NDArray[np.int64] | None = field(default=None, repr=False)
+    returns: Floats | None = field(default=None, repr=False)
+    seeds: Ints | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {text}" if name else text for name, text in self._said())
+        said = [f"{name} {text}" for name, text in self.rows() if text]
+        return ", ".join([*said, "exact"] if self.method == "exact" else said)
 
     def shown_parts(self) -> list[Part]:
         """Return what was measured, one row each."""
-        return [TextTable("", ("", ""), tuple((name or "how", text) for name, text in self._said()))]
+        return [TextTable("", ("", ""), tuple((name, text) for name, text in self.rows() if text))]
 
-    def _said(self) -> Iterator[tuple[str, str]]:
-        """Yield names and numbers of what applies, in words."""
-        yield (
-            "performance",
-            "no return: a state without a rule" if self.failed else in_units(self.performance),
-        )
-        if self.optimum is not None:
-            share = "" if self.fraction is None else f" ({self.fraction:.1%} of it reached)"
-            yield "optimum", in_units(self.optimum) + share
-        if self.interval is not None:
-            yield "95 % interval", interval_in_words(self.interval, self.performance)
-        if self.deviation is not None:
-            yield "standard deviation", in_units(self.deviation)
-        if self.least is not None and self.most is not None:
-            yield "returns", f"{in_units(self.least)} to {in_units(self.most)}"
-        played = f"{plural(self.episodes, 'episode')} of {plural(self.steps, 'step')} in all"
-        mean = "" if self.mean_steps is None else f", {self.mean_steps:.4g} on average"
-        yield "", "exact" if self.method == "exact" else played + mean
-        if self.truncated_share:
-            yield "truncated", f"{self.truncated_share:.1%}"
-        if self.failed_share:
-            yield "reached a state with no rule", f"{self.failed_share:.1%}"
-        if self.uncovered:
-            yield "states with no rule", f"{len(self.uncovered):,}"
+    def rows(self) -> list[tuple[str, str | None]]:
+        """Return names and numbers in words, None or "" for what does not apply."""
+        seeds, uncovered = self.seeds, self.uncovered
+        return [
+            ("performance", in_units(self.performance) + (" (the floor)" if self.failed else "")),
+            ("95 % interval", interval_in_words(self.interval, self.performance)),
+            ("optimal policy", _units(self.optimum)),
+            ("fraction of the optimum", _share(self.fraction)),
+            ("standard deviation", _units(self.deviation)),
+            ("least return", _units(self.least)),
+            ("largest return", _units(self.most)),
+            ("episodes", f"{self.episodes:,}" if self.episodes else None),
+            ("reset seeds", None if seeds is None else f"{seeds.min():,} to {seeds.max():,}"),
+            ("steps", f"{self.steps:,}" if self.steps else None),
+            ("steps per episode", None if self.mean_steps is None else f"{self.mean_steps:.4g}"),
+            ("truncated episodes", _share(self.truncated_share) if self.episodes else None),
+            ("reached a state with no rule", _share(self.failed_share)),
+            ("states with no rule", None if uncovered is None else f"{len(uncovered):,}"),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what applies as plain data."""
@@ -208,14 +214,36 @@ class Evaluation(Shown):
         """
         if self.returns is None or len(self.returns) < 2 or self.failed:
             return None
-        from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy has no stubs
-
-        n, mean = len(self.returns), float(self.returns.mean())
-        far = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * deviation_of(self.returns) / math.sqrt(n)
+        mean, far = float(self.returns.mean()), t_margin(self.returns, (1 + LEVEL) / 2)
         low, high = mean - far, mean + far
-        if n >= FEW:
+        if len(self.returns) >= FEW:
             low, high = max(low, float(self.returns.min())), min(high, float(self.returns.max()))
         return low, high
+
+
+def _units(value: float | None) -> str | None:
+    return None if value is None or value != value else in_units(value)
+
+
+def _share(share: float | None) -> str | None:
+    return None if share is None else f"{share:.1%}"
+
+
+class InEnvironment(Protocol):
+    """Something that learns at every step of an environment; `Simulator.let_learn` calls what fits."""
+
+    def in_twin(self, simulator: TwinSimulator, *lesson: Any) -> None:
+        """Learn in a compiled twin."""
+
+    def in_lane(self, simulator: EnvSimulator, *lesson: Any) -> None:
+        """Learn in the environment itself, step by step."""
+
+
+class Anywhere(InEnvironment, Protocol):
+    """Something that learns at every step, also of a table."""
+
+    def in_table(self, simulator: TableSimulator, *lesson: Any) -> None:
+        """Learn in a table."""
 
 
 class Simulator(ABC):
@@ -249,6 +277,15 @@ class Simulator(ABC):
         """Let rules learn from rollouts: `rules.learnt` changes. Return the steps taken."""
 
     @abstractmethod
+    def let_learn(self, learner: Anywhere, *lesson: Any) -> None:
+        """Let something learn that learns at every step, in the way that suits this simulator.
+
+        Args:
+            learner: what learns; one of its methods is called with the simulator and the lesson.
+            lesson: whatever it needs to know.
+        """
+
+    @abstractmethod
     def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
         """Let plans play by bids, each its own episodes, and learn: `rules.learnt` changes."""
 
@@ -271,12 +308,38 @@ class Simulator(ABC):
         """
 
     @abstractmethod
+    def tested(self, policy: Any, episodes: int) -> Evaluation:
+        """Return what episodes of at most t_max steps say of a policy: on test seeds, or on a table's z.
+
+        Args:
+            policy: as in `evaluate`.
+            episodes: how many test seeds to play in an environment.
+        """
+
+    @abstractmethod
+    def random_performance(self, episodes: int) -> float:
+        """Return the performance of random actions: played from test seeds, or exact in t_max steps."""
+
+    @abstractmethod
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
         """Return the performance where nothing is learnt and no final score is taken.
 
         Args:
             ruleset: the rules.
             episodes: how many episodes to play; not used where the measure is exact.
+        """
+
+    @abstractmethod
+    def one_episode(
+        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+    ) -> tuple[Trajectory, int | None]:
+        """Play one episode; return it step by step, with its reset seed where it has one.
+
+        Args:
+            policy: as in `evaluate`.
+            seed: the reset seed or, on tables, the seed of the noise and of a start that is drawn.
+            start: on tables, the state to start in.
+            episode: replay this training episode, from 0, instead.
         """
 
     @abstractmethod
@@ -296,17 +359,28 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
         raise TaskError(f"a policy in {task.name} must be a RuleSet or a trained system, not {policy!r}.")
     if ruleset.observed_features != task.features or ruleset.action_names != task.action_names:
         raise TaskError(
-            f"the ruleset speaks of {described(ruleset)}, but task {task.name} has {described(task)}."
+            f"the ruleset speaks of {described(ruleset, task)}, but task {task.name} has "
+            f"{described(task, ruleset)}."
         )
     return ruleset
 
 
-def described(owner: RuleSet | Task) -> str:
-    """Return features and actions in short, for error messages."""
-    features = ", ".join(f"{f.name} in [{f.low}, {f.high}]" for f in owner.features if not f.is_term)
-    return f"{features} and actions {', '.join(owner.action_names)}"
+def described(owner: RuleSet | Task, other: RuleSet | Task) -> str:
+    """Return features and actions in short, for error messages: those features first that the other lacks."""
+    known = set(other.features)
+    own = sorted((f for f in owner.features if not f.is_term), key=lambda f: f in known)
+    features = [f"{f.name} in [{f.low}, {f.high}]{f' {f.unit}' if f.unit else ''}" for f in own]
+    return f"{listed(features)} and actions {listed(owner.action_names)}"
 
 
-def deviation_of(returns: NDArray[np.float64]) -> float:
+def deviation_of(returns: Floats) -> float:
     """Return the sample standard deviation; NaN for a single return."""
     return float(returns.std(ddof=1)) if len(returns) > 1 else math.nan
+
+
+def t_margin(values: Floats, sure: float) -> float:
+    """Return how far above its estimate a mean is at most, at a one-sided confidence (Student's t)."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy has no stubs
+
+    n = len(values)
+    return float(stdtrit(n - 1, sure)) * deviation_of(values) / math.sqrt(n) if n > 1 else math.inf

@@ -6,7 +6,7 @@ generation to the next.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, get_args
@@ -17,15 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.checks import one_of
 from ifthen.errors import TaskError
 from ifthen.parallel import for_slices
+from ifthen.randomness import below, stream
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import Bidding, Bids, bid_on_table
 from ifthen.simulate.simulator import (
+    Anywhere,
     Evaluation,
     Measured,
     Reinforcement,
     Seeds,
     Simulator,
+    Start,
     checked_ruleset,
 )
 from ifthen.simulate.table_play import plan, play, replay
@@ -147,6 +150,10 @@ class TableSimulator(Simulator):
             uncovered=tuple(map(tuple, task.dynamics.states[table < 0].tolist())),
         )
 
+    def let_learn(self, learner: Anywhere, *lesson: Any) -> None:
+        """Let something learn in the table."""
+        learner.in_table(self, *lesson)
+
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
         """Return the exact performance, and that on z."""
         by: dict[str, Method] = {"exact": "exact", "on z": "sampled"}
@@ -155,9 +162,33 @@ class TableSimulator(Simulator):
             for name, method in by.items()
         }
 
+    def tested(self, policy: Any, episodes: int) -> Evaluation:
+        """Play a policy from z; its exact performance may not see t_max."""
+        return TableSimulator(self.task, self.threads, "sampled", self.noise).evaluate(policy)
+
+    def random_performance(self, episodes: int) -> float:
+        """Return what t_max random actions are expected to get."""
+        task = self.task
+        values = np.zeros(task.n_states)
+        for _ in range(task.t_max):
+            after = np.where(task.done, 0.0, task.gamma * values[task.next_state])
+            values = ((task.reward + after) @ task.probability).mean(axis=1)
+        return float(values[task.initial_states].mean())
+
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
         """Return the exact performance."""
         return self.measures_of(policy_table(ruleset, self.task)[None])["exact_performance"]
+
+    def one_episode(
+        self, policy: Any, seed: int, start: Start = None, episode: int | None = None
+    ) -> tuple[Trajectory, None]:
+        """Play an episode from a start, drawn where None, or a training episode."""
+        task = self.task
+        if episode is not None:
+            return self.episodes(policy, [episode])[0], None
+        drawn = task.initial_states[below(stream(seed, "trace start"), 0, len(task.initial_states))]
+        state = int(drawn) if start is None else start_state(task, start)
+        return replay(task, policy_table(policy, task), state, stream(seed, "trace"), 0), None
 
     def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play the training episodes with these numbers, with the noise that aligned measuring gives them."""
@@ -210,3 +241,22 @@ def optimal_performance(task: TabularTask, method: Method = "exact", noise: Nois
         return float(solution.values[task.initial_states].mean())
     table = solution.policy[task.decision_states].astype(np.int16)
     return float(play(task, table[None], noise).performance[0])
+
+
+def start_state(task: TabularTask, start: int | ArrayLike | Mapping[str, float]) -> int:
+    """Return the number of the decision state that is given by number or by features, or raise."""
+    states, names = task.decision_states, [f.name for f in task.features]
+    if isinstance(start, Mapping):
+        if set(start) != set(names):
+            raise TaskError(f"start must give the features {', '.join(names)}, not {start!r}.")
+        start = [start[name] for name in names]
+    if np.ndim(start) == 0:
+        found = states[states == start]
+    else:
+        vector = np.asarray(start)
+        same = vector.shape == (len(names),)
+        found = states[(task.state_features[states] == vector).all(axis=1)] if same else states[:0]
+    if len(found) != 1:
+        many = "several decision states have" if len(found) else "no decision state has"
+        raise TaskError(f"start must be one decision state of {task.name}; {many} {start!r}.")
+    return int(found[0])

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import stream, uniform
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Noise
@@ -43,7 +44,7 @@ class Plan(NamedTuple):
     """|S_I|: the first |S_I| of `starts` are all of them."""
     key: np.uint64
     """Stream of the common random numbers."""
-    cuts: NDArray[np.float64]
+    cuts: Floats
     """`(K,)`: cumulative outcome probabilities."""
     t_max: int
     """Steps until truncation."""
@@ -55,7 +56,7 @@ class Plan(NamedTuple):
     """How many steps of each episode the memo covers when noise is aligned."""
     memo: NDArray[np.uint8]
     """`(|z| · row,)`: the next `block` outcomes as one number, for each step that is remembered."""
-    discounts: NDArray[np.float64]
+    discounts: Floats
     """`(t_max + 1,)`: γ^t."""
     sparse: bool
     """Whether only the last step of an episode can carry reward."""
@@ -68,24 +69,24 @@ class Tables(NamedTuple):
 
     step_next: NDArray[np.int32]
     """`(D · K,)`."""
-    step_reward: NDArray[np.float64]
+    step_reward: Floats
     """`(D · K,)`."""
     block_next: NDArray[np.int32]
     """`(D · width,)`."""
-    block_reward: NDArray[np.float64]
+    block_reward: Floats
     """`(D · width,)`: discounted to the block's first step."""
 
 
 class Played(NamedTuple):
     """What n policies got, each `(n,)`."""
 
-    performance: NDArray[np.float64]
+    performance: Floats
     """Mean return; the task's floor where a null action was reached."""
-    steps: NDArray[np.int64]
+    steps: Ints
     """Steps over all episodes; 0 where a null action was reached."""
-    truncated: NDArray[np.int64]
+    truncated: Ints
     """Episodes that reached t_max; 0 where a null action was reached."""
-    failed: NDArray[np.bool_]
+    failed: Mask
     """Whether a null action was reached."""
 
 
@@ -187,7 +188,7 @@ def replay(
 
 
 @kernel
-def outcome(key: np.uint64, cuts: NDArray[np.float64], position: int) -> int:
+def outcome(key: np.uint64, cuts: Floats, position: int) -> int:
     """Return the outcome 0 … K − 1 at `position` of the stream `key`."""
     u = uniform(key, position)
     k = 0
@@ -198,12 +199,7 @@ def outcome(key: np.uint64, cuts: NDArray[np.float64], position: int) -> int:
 
 @kernel
 def remember_outcomes(
-    key: np.uint64,
-    cuts: NDArray[np.float64],
-    t_max: int,
-    row: int,
-    block: int,
-    out: NDArray[np.uint8],
+    key: np.uint64, cuts: Floats, t_max: int, row: int, block: int, out: NDArray[np.uint8]
 ) -> None:
     """Write, for the first `row` steps of every episode, the next `block` outcomes as one number.
 
@@ -234,11 +230,7 @@ def empty_tables(n_states: int, plan: Plan) -> Tables:
 
 @kernel
 def fill_step_tables(
-    policies: NDArray[np.int16],
-    i: int,
-    next_state: NDArray[np.int32],
-    reward: NDArray[np.float64],
-    tables: Tables,
+    policies: NDArray[np.int16], i: int, next_state: NDArray[np.int32], reward: Floats, tables: Tables
 ) -> None:
     """Fill the one-step tables of policy i."""
     outcomes = next_state.shape[2]
@@ -352,7 +344,7 @@ def play_policies(
     last: int,
     policies: NDArray[np.int16],
     next_state: NDArray[np.int32],
-    reward: NDArray[np.float64],
+    reward: Floats,
     plan: Plan,
     streamed: bool,
     out: Played,

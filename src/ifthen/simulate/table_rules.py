@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, Intervals, RuleBatch, choose_lanes, is_stronger
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit, match_masks, words_for
 from ifthen.rules.ruleset import NULL_ACTION
@@ -61,10 +62,10 @@ def strongest_action(
     masks: NDArray[np.uint64],
     s: int,
     actions: NDArray[np.int32],
-    learnt: NDArray[np.float64],
-    deviations: NDArray[np.float64],
+    learnt: Floats,
+    deviations: Floats,
     x0: float,
-    points: NDArray[np.float64],
+    points: Floats,
     axes: tuple[int, ...],
 ) -> int:
     """Return the action of the strongest rule in the match set of state s, −1 where it is empty."""
@@ -130,21 +131,21 @@ class Workspace(NamedTuple):
     """`(D, words)`: the match set of every state."""
     action_masks: NDArray[np.uint64]
     """`(A, words)`: the rules that advocate each action."""
-    deviations: NDArray[np.float64]
+    deviations: Floats
     """`(rules,)`: sqrt(var)."""
-    chosen: NDArray[np.int64]
+    chosen: Ints
     """`(D,)`: the action chosen in each state, where `chosen_in` names the present rollout."""
-    chosen_in: NDArray[np.int64]
+    chosen_in: Ints
     """`(D,)`: the rollout in which `chosen` was worked out. Rules do not change during a rollout."""
-    states: NDArray[np.int64]
+    states: Ints
     """`(t_max,)`: the trajectory's states."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """`(t_max,)`: the trajectory's actions."""
-    rewards: NDArray[np.float64]
+    rewards: Floats
     """`(t_max,)`: the trajectory's rewards."""
-    payoffs: NDArray[np.float64]
+    payoffs: Floats
     """`(t_max,)`: the trajectory's payoffs."""
-    rates: NDArray[np.float64]
+    rates: Floats
     """`(D,)`: η/‖x‖²."""
 
 
@@ -177,10 +178,10 @@ def generate_trajectory(
     rollout: int,
     length: int,
     actions: NDArray[np.int32],
-    learnt: NDArray[np.float64],
+    learnt: Floats,
     x0: float,
     model: Dynamics,
-    cuts: NDArray[np.float64],
+    cuts: Floats,
     space: Workspace,
 ) -> int:
     """Act by the `length` rules of one ruleset from a random initial state; return the steps taken."""
@@ -208,14 +209,7 @@ def generate_trajectory(
 
 @kernel
 def reinforce_action_set(
-    s: int,
-    a: int,
-    payoff: float,
-    eta: float,
-    x0: float,
-    learnt: NDArray[np.float64],
-    model: Dynamics,
-    space: Workspace,
+    s: int, a: int, payoff: float, eta: float, x0: float, learnt: Floats, model: Dynamics, space: Workspace
 ) -> None:
     """Reinforce every rule in the action set of (s, a) (updateActionSet)."""
     for word in range(space.masks.shape[1]):
@@ -233,10 +227,10 @@ def reinforce_rules(
     rules: RuleBatch,
     lesson: Reinforcement,
     model: Dynamics,
-    cuts: NDArray[np.float64],
+    cuts: Floats,
     gamma: float,
     t_max: int,
-    out_steps: NDArray[np.int64],
+    out_steps: Ints,
 ) -> None:
     """Let rulesets `first` to `last − 1` learn from their rollouts (reinforceRules)."""
     space = new_workspace(rules.bounds.shape[1], t_max, lesson.eta, rules.x0, model)

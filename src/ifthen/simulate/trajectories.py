@@ -13,23 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
+from ifthen.rules.arrays import Floats, Ints
 
 TERMINATED, TRUNCATED, NO_RULE = 0, 1, 2
-Actions = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]], None]
+"""The endings of an episode."""
+Actions = Callable[[Ints, Floats, Ints], None]
 """Writes actions `(m,)`, given rulesets or episodes `(m,)` and points `(m, features)`."""
 
 
 class Episodes(NamedTuple):
     """What n rulesets got from k reset seeds, each `(n, k)`."""
 
-    returns: NDArray[np.float64]
+    returns: Floats
     """Σ γ^t r_t, up to where the episode ended."""
-    steps: NDArray[np.int64]
+    steps: Ints
     """Steps taken."""
     endings: NDArray[np.int8]
     """TERMINATED, TRUNCATED, or NO_RULE where no rule matched."""
 
-    def put(self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], got: Episodes) -> None:
+    def put(self, rulesets: Ints, seeds: Ints, got: Episodes) -> None:
         """Write what some rulesets got from some seeds."""
         for name, column in got._asdict().items():
             getattr(self, name)[np.ix_(rulesets, seeds)] = column
@@ -51,19 +53,19 @@ def joined(parts: list[Episodes]) -> Episodes:
 class Trajectory(NamedTuple):
     """An episode of T steps."""
 
-    points: NDArray[np.float64]
+    points: Floats
     """`(T, features)`: the feature vector before each step, as the environment gives it, not clipped."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """`(T,)`."""
-    rewards: NDArray[np.float64]
+    rewards: Floats
     """`(T,)`."""
     ending: int
     """TERMINATED, TRUNCATED, or NO_RULE where no rule matched the last point."""
-    last: NDArray[np.float64]
+    last: Floats
     """`(features,)`: the feature vector at the end."""
-    states: NDArray[np.int64] | None = None
+    states: Ints | None = None
     """`(T + 1,)`: the numbers of the states, on tables."""
-    outcomes: NDArray[np.int64] | None = None
+    outcomes: Ints | None = None
     """`(T,)`: the outcome drawn at each step, on tables."""
 
     def discounted(self, gamma: float) -> float:
@@ -71,7 +73,7 @@ class Trajectory(NamedTuple):
         return float(self.rewards @ gamma ** np.arange(len(self.rewards)))
 
     @property
-    def asked(self) -> NDArray[np.float64]:
+    def asked(self) -> Floats:
         """The points at which an action was asked for, `(n, features)`."""
         return np.vstack([self.points, self.last]) if self.ending == NO_RULE else self.points
 
@@ -88,18 +90,12 @@ class Log:
         self._lasts = np.zeros((episodes, features))
         self._steps: list[tuple[NDArray[Any], ...]] = []
 
-    def add(
-        self,
-        jobs: NDArray[np.int64],
-        points: NDArray[np.float64],
-        actions: NDArray[np.int64],
-        rewards: NDArray[np.float64],
-    ) -> None:
+    def add(self, jobs: Ints, points: Floats, actions: Ints, rewards: Floats) -> None:
         """Write down a step of all lanes that took one, each with its episode's number."""
         taken = actions >= 0
         self._steps.append((jobs[taken], points[taken], actions[taken], rewards[taken]))
 
-    def end(self, jobs: NDArray[np.int64], points: NDArray[np.float64]) -> None:
+    def end(self, jobs: Ints, points: Floats) -> None:
         """Write down the last observation of episodes."""
         self._lasts[jobs] = points
 
@@ -115,7 +111,7 @@ class Log:
         ]
 
 
-def checked_actions(given: Any, n: int, n_actions: int) -> NDArray[np.int64]:
+def checked_actions(given: Any, n: int, n_actions: int) -> Ints:
     """Return the actions of a policy at n points, or raise TaskError where they are not actions."""
     actions = np.asarray(given)
     whole = actions.shape == (n,) and actions.dtype.kind in "iu"

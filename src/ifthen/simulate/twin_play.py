@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel, kernel, lean_kernel
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import Intervals, put_terms
 from ifthen.rules.blocks import Blocks, chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
@@ -24,44 +24,26 @@ NOT_FINITE = 3
 class Starts(NamedTuple):
     """Where k episodes start."""
 
-    states: NDArray[np.float64]
+    states: Floats
     """`(k, state_size)`."""
-    points: NDArray[np.float64]
+    points: Floats
     """`(k, features)`: what is observed there, not clipped."""
     t_max: int
     """The task's limit of steps, or the environment's where that is less."""
 
 
-@inlined_kernel
-def step_twin(
-    address: int,
-    states: NDArray[np.float64],
-    lane: int,
-    action: int,
-    points: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-) -> bool:
-    """Take a step in row `lane` of states, points and rewards; return whether the episode terminated."""
-    return call_step(address, states, lane, action, points, rewards) != 0
-
-
 @lean_kernel
 def step_lanes(
-    address: int,
-    states: NDArray[np.float64],
-    actions: NDArray[np.int64],
-    points: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-    ends: NDArray[np.bool_],
+    address: int, states: Floats, actions: Ints, points: Floats, rewards: Floats, ends: Mask
 ) -> None:
     """Take a step in every row `(m, …)` whose action is not −1, and write which episodes terminated."""
     for lane in range(len(actions)):
         if actions[lane] >= 0:
-            ends[lane] = step_twin(address, states, lane, actions[lane], points, rewards)
+            ends[lane] = call_step(address, states, lane, actions[lane], points, rewards)
 
 
 @inlined_kernel
-def is_finite(points: NDArray[np.float64], lane: int) -> bool:
+def is_finite(points: Floats, lane: int) -> bool:
     """Return whether all numbers of a row are finite."""
     # Zero times infinity, and times NaN, is NaN, and stays so: one comparison for all.
     total = 0.0
@@ -78,9 +60,9 @@ def play_episode(
     blocks: Blocks,
     t_max: int,
     gamma: float,
-    states: NDArray[np.float64],
-    points: NDArray[np.float64],
-    rewards: NDArray[np.float64],
+    states: Floats,
+    points: Floats,
+    rewards: Floats,
 ) -> tuple[float, int, int]:
     """Play ruleset i on from row 0 of states and points; return its gain, steps and ending.
 
@@ -93,7 +75,7 @@ def play_episode(
         action = chosen_by_blocks(rules, i, blocks, points, 0)
         if action < 0:
             return gained, t, NO_RULE
-        end = step_twin(address, states, 0, action, points, rewards)
+        end = call_step(address, states, 0, action, points, rewards)
         gained += factor * rewards[0]
         factor *= gamma
         if not is_finite(points, 0):

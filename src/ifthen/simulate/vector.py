@@ -6,9 +6,9 @@ import weakref
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.randomness import below, fold
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch, choose_lanes
 from ifthen.simulate.bids import Bidding, Bids, bid_lanes, finish
 from ifthen.simulate.environment import EnvSimulator
@@ -33,29 +33,27 @@ class VectorSimulator(EnvSimulator):
         weakref.finalize(self, lanes.close)
         return lanes
 
-    def play(self, rules: RuleBatch, seeds: NDArray[np.int64]) -> Episodes:
+    def play(self, rules: RuleBatch, seeds: Ints) -> Episodes:
         """Play each of n rulesets from each of k reset seeds."""
         n, k = len(rules.lengths), len(seeds)
         jobs = np.repeat(np.arange(n), k), np.tile(np.asarray(seeds, dtype=np.int64), n)
         played = self.play_jobs(Intervals.of(rules, self.task.features), *jobs)
         return played.reshaped(n, k)
 
-    def play_jobs(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+    def play_jobs(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play one episode per pair of a ruleset and a reset seed: arrays `(m,)`."""
         return self._played(rulesets, seeds, actions_of(rules))
 
-    def play_policy(self, choose: Choose, seeds: NDArray[np.int64]) -> Episodes:
+    def play_policy(self, choose: Choose, seeds: Ints) -> Episodes:
         """Play any policy from k reset seeds."""
         played = self._played(np.zeros(len(seeds), dtype=np.int64), seeds, self._checked(choose))
         return played.reshaped(1, len(seeds))
 
-    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+    def record_each(self, act: Actions, seeds: Ints) -> list[Trajectory]:
         """Play k episodes by a policy that is told which of them a point is from."""
         return self.record_numbered(act, np.arange(len(seeds)), seeds)
 
-    def record_numbered(
-        self, act: Actions, numbers: NDArray[np.int64], seeds: NDArray[np.int64]
-    ) -> list[Trajectory]:
+    def record_numbered(self, act: Actions, numbers: Ints, seeds: Ints) -> list[Trajectory]:
         """Play k episodes that the policy knows by other numbers."""
         return self._recorded(np.append(numbers, -1), seeds, act)  # lanes that rest ask for the last one
 
@@ -87,22 +85,14 @@ class VectorSimulator(EnvSimulator):
                 finish(laid_out, i, number, len(episode.actions), *played, lesson, out)
         return out
 
-    def _recorded(
-        self, rulesets: NDArray[np.int64], seeds: NDArray[np.int64], choose: Actions
-    ) -> list[Trajectory]:
+    def _recorded(self, rulesets: Ints, seeds: Ints, choose: Actions) -> list[Trajectory]:
         """Play one episode per pair of a ruleset and a reset seed, and keep every step."""
         if not len(seeds):
             return []
         log = Log(len(seeds), len(self.task.features))
         return log.trajectories(self._played(rulesets, seeds, choose, log))
 
-    def _played(
-        self,
-        rulesets: NDArray[np.int64],
-        seeds: NDArray[np.int64],
-        choose: Actions,
-        log: Log | None = None,
-    ) -> Episodes:
+    def _played(self, rulesets: Ints, seeds: Ints, choose: Actions, log: Log | None = None) -> Episodes:
         """Play jobs in this process; all arrays are `(m,)`."""
         m = len(seeds)
         found = Episodes(np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int8))
@@ -120,7 +110,7 @@ class VectorSimulator(EnvSimulator):
 def actions_of(rules: Intervals) -> Actions:
     """Return how the rulesets of a batch choose, as one compiled call for all lanes."""
 
-    def write(rulesets: NDArray[np.int64], points: NDArray[np.float64], out: NDArray[np.int64]) -> None:
+    def write(rulesets: Ints, points: Floats, out: Ints) -> None:
         choose_lanes(rules, rulesets, points, out)
 
     return write
@@ -130,7 +120,7 @@ def bidders(rules: Intervals, lesson: Bidding, number: int, n_actions: int, out:
     """Return how plans bid in the episode with this number, as one compiled call for all lanes."""
     steps = np.zeros(len(rules.lengths), dtype=np.int64)
 
-    def write(plans: NDArray[np.int64], points: NDArray[np.float64], actions: NDArray[np.int64]) -> None:
+    def write(plans: Ints, points: Floats, actions: Ints) -> None:
         bid_lanes(rules, lesson, number, plans, points, steps, n_actions, out.active, actions)
 
     return write

@@ -24,10 +24,10 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types; loky brin
 import gymnasium
 import numpy as np
 from loky import ProcessPoolExecutor  # type: ignore[import-untyped]  # it has no types
-from numpy.typing import NDArray
 
 from ifthen.errors import EngineError, TaskError
 from ifthen.parallel import ONE_THREAD, start_worker
+from ifthen.rules.arrays import Ints
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.lanes import MOST_LANES
 from ifthen.simulate.trajectories import Actions, Episodes, Trajectory, joined
@@ -53,7 +53,7 @@ class WorkerSimulator(VectorSimulator):
     _pace: float | None = None
     """Seconds per episode in this process; None before anything was played."""
 
-    def play_jobs(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+    def play_jobs(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play one episode per pair of a ruleset and a reset seed, with workers where that is faster."""
         if len(seeds) < 2:
             return self._here(rules, rulesets, seeds)
@@ -65,7 +65,7 @@ class WorkerSimulator(VectorSimulator):
             parts.append(self.play_spread(rules, *rest) if spread else self._here(rules, *rest))
         return joined(parts)
 
-    def _here(self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+    def _here(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play in this process, and remember how long an episode took."""
         began = time.perf_counter()
         found = super().play_jobs(rules, rulesets, seeds)
@@ -73,7 +73,7 @@ class WorkerSimulator(VectorSimulator):
             self._pace = (time.perf_counter() - began) / len(seeds)
         return found
 
-    def record_each(self, act: Actions, seeds: NDArray[np.int64]) -> list[Trajectory]:
+    def record_each(self, act: Actions, seeds: Ints) -> list[Trajectory]:
         """Play k episodes by a policy that is told which of them a point is from."""
         began = time.perf_counter()
         if len(seeds) > 1 and self._pays((self._pace or 0.0) * len(seeds)):
@@ -90,9 +90,7 @@ class WorkerSimulator(VectorSimulator):
         enough = SPREAD_SECONDS if self.threads in _crew else START_SECONDS
         return seconds > enough and self._package is not None
 
-    def play_spread(
-        self, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]
-    ) -> Episodes:
+    def play_spread(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play in worker processes; arguments and result are those of `play_jobs`."""
         slices = min(self.threads * SLICES_PER_WORKER, -(-len(seeds) // SLICE)) or 1
         edges = [len(seeds) * i // slices for i in range(slices + 1)]
@@ -163,14 +161,12 @@ def end_workers() -> None:
 atexit.register(end_workers)
 
 
-def _job(package: bytes, rules: Intervals, rulesets: NDArray[np.int64], seeds: NDArray[np.int64]) -> Episodes:
+def _job(package: bytes, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
     """Play a slice of the jobs, in a worker."""
     return _unpacked(package).play_jobs(rules, rulesets, seeds)
 
 
-def _record_job(
-    package: bytes, act: Actions, numbers: NDArray[np.int64], seeds: NDArray[np.int64]
-) -> list[Trajectory]:
+def _record_job(package: bytes, act: Actions, numbers: Ints, seeds: Ints) -> list[Trajectory]:
     """Play some of the episodes step by step, in a worker."""
     return _unpacked(package).record_numbered(act, numbers, seeds)
 

@@ -19,14 +19,15 @@ from ifthen.study.folder import maker_here
 from ifthen.study.trial import Ended
 
 CONNECT_SECONDS = 5
-"""How long to wait for the scheduler."""
+"""The seconds to wait for the scheduler."""
 WORKERS_SECONDS = 10
-"""How long to wait for the first worker."""
+"""The seconds to wait for the first worker."""
 GONE_SECONDS = 60
-"""How long to wait for workers of this machine that have died."""
+"""The seconds to wait for workers of this machine that have died."""
 IGNORE_SIGNALS = "from ifthen.parallel import ignore_signals; ignore_signals()"
 WINDOW = 2
-"""Jobs given to a cluster at a time, per worker: enough to keep all busy, few enough to stop soon."""
+"""The number of jobs per worker that a cluster gets at a time: enough to keep all busy, few enough to stop
+soon."""
 
 
 @dataclass(frozen=True)

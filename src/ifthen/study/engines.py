@@ -21,7 +21,7 @@ from ifthen.parallel import ONE_THREAD, start_worker
 from ifthen.study.trial import Ended
 
 Job = Callable[[str, str, tuple[str, str, int]], Ended]
-"""What a process does for a trial: of the study's folder, its plan as JSON, and the trial."""
+"""Runs a trial in a process, given the study's folder, its plan as JSON, and the trial."""
 
 
 class Crew(Protocol):

@@ -16,9 +16,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from ifthen.errors import OutputError, ParameterError
+from ifthen.errors import OutputError, ParameterError, shown
 from ifthen.jit import sources_hash
 from ifthen.provenance import versions
 from ifthen.runs.folder import identity
@@ -69,7 +68,7 @@ def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
         theirs = before.model_dump()[name]
         if theirs != ours:
             raise ParameterError(
-                f"{folder} holds a study with {name} = {_short(theirs)}, but this plan says {_short(ours)}. "
+                f"{folder} holds a study with {name} = {shown(theirs)}, but this plan says {shown(ours)}. "
                 "Results must not mix: give the plan it was begun with, or another folder, to which "
                 f"--reuse {folder} takes over the trials that are the same."
             )
@@ -80,7 +79,7 @@ def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
 
     Args:
         folder: the study's folder, which somebody else may have made.
-        typed: the texts that the user has typed; no other one may have a package imported.
+        typed: the texts that the user has typed; no other one may import a package.
     """
     path = folder / PLAN
     if not path.exists():
@@ -95,11 +94,6 @@ def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
     for task in plan.tasks:
         refuse_imports(task, typed, f"a task of the study in {folder}")
     return plan
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 300 else text[:300] + " …"
 
 
 def unfinished(folder: Path, plan: StudyPlan) -> list[Trial]:
@@ -149,7 +143,7 @@ def check_source(other: Path, typed: Collection[str] = ()) -> StudyPlan:
 
     Args:
         other: its folder.
-        typed: the texts that the user has typed; no other one may have a package imported.
+        typed: the texts that the user has typed; no other one may import a package.
     """
     plan = plan_of(other, typed)
     if (other / PACK).exists():

@@ -20,7 +20,7 @@ from ifthen.runs.pruning import pruned_policy
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.simplify.prune import prune
 from ifthen.simulate.evaluate import evaluate
-from ifthen.simulate.scope import table_of
+from ifthen.simulate.scope import tabular
 from ifthen.simulate.table import optimal_performance
 from ifthen.store import atomic_file
 from ifthen.study.plan import StudyPlan, Trial
@@ -83,7 +83,7 @@ def pruned_rules(plan: StudyPlan, system: System) -> RuleSet | None:
     if plan.prune:
         found = pruned_policy(system)
         return system.ruleset if found is None else found.ruleset
-    if plan.prune is False or table_of(system.ruleset, system.task) is not None:
+    if plan.prune is False or system.task.pruning_seeds() is None:
         return None
     try:
         return prune(system.ruleset, system.task, threads=1).ruleset
@@ -126,7 +126,7 @@ def _of_table(system: System) -> list[polars.Expr]:
 
     Fractions of the optimum are null where returns can be negative, as in `evaluate`.
     """
-    task: Any = system.task
+    task = tabular(system.task, "the fraction of an optimum")
     otp = optimal_performance(task, "sampled", system.parameters.noise)
     optimum = optimal_performance(task, "exact")
     relative = task.floor == 0 and min(otp, optimum) > 0
@@ -142,8 +142,8 @@ def _of_table(system: System) -> list[polars.Expr]:
 
 def _of_environment(system: System, pruned: RuleSet | None) -> list[polars.Expr]:
     """Return what the final rules get on held-out test seeds, before and after pruning."""
-    task: Any = system.task
-    ruleset, seeds = system.ruleset, task.test_seeds(UNSEEN)
+    task, ruleset = system.task, system.ruleset
+    seeds = task.test_seeds(UNSEEN)
     unseen = evaluate(ruleset, task, threads=1, seeds=seeds)
     scored = None if pruned is None else evaluate(pruned, task, threads=1, seeds=seeds)
     numbers: dict[str, float | int | None] = {

@@ -64,7 +64,7 @@ class SystemPlan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     name: Name
-    """How it is called in the study; also the system itself, unless `system` says another."""
+    """The system's name in the study. It is also the system itself, unless `system` names another."""
     system: str | None = None
     parameters: dict[str, Any] = Field(default_factory=dict)
 
@@ -79,21 +79,21 @@ class StudyPlan(BaseModel):
     tasks: list[TaskSettings] = Field(min_length=1)
     trials: int = Field(default=30, ge=1, le=100_000)
     epochs: int = Field(default=250, ge=1, le=EPOCH_LIMIT)
-    """How many; what the systems need where no number is given (see `for_systems`)."""
+    """The number of epochs; what the systems need where none is given (see `for_systems`)."""
     first_seed: int = Field(default=0, ge=0)
     record: Literal["all", "shared"] = "all"
     """The columns of histories that are kept: all that a system has, or those that all systems share."""
     checkpoint_seconds: float = Field(default=20.0, ge=0)
-    """How long a trial goes on before it saves where it stands; what a killed one has to do again."""
+    """The seconds between two checkpoints of a trial. A killed trial loses at most this time."""
     reference: str | None = None
-    """The system that the others are compared with; the first one where nothing is said."""
+    """The system that the others are compared with; the first one by default."""
     comparisons: list[Annotated[list[str], Field(min_length=2, max_length=2)]] | None = Field(
         default=None, min_length=1
     )
     """Which systems are compared with which, in place of a reference: [["A", "B"], …] asks if A is better."""
     prune: bool | None = None
-    """Whether rules are pruned at the end, as those of a run are. Where nothing is said, only rules for
-    environments are, as far as that goes, to say how many it takes."""
+    """Whether rules are pruned at the end, as those of a run are. By default only rules for environments are,
+    to find out how many are needed."""
     varies: str | None = None
     """The parameter in which the systems differ, for a study of its influence."""
 

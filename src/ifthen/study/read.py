@@ -12,7 +12,6 @@ rulesets/SYSTEM/TASK.json.gz      the final rulesets, one per line by seed, as l
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import tempfile
 import zlib
@@ -28,7 +27,7 @@ from ifthen.checks import has_more_values
 from ifthen.errors import OutputError, RuleError
 from ifthen.explanation.read import read_ruleset
 from ifthen.rules.ruleset import RuleSet
-from ifthen.store import JSON_LIMIT, atomic_file, parse_json, read_text, write_text
+from ifthen.store import JSON_LIMIT, atomic_file, parse_json, read_text, sha256_of, write_text
 from ifthen.study.folder import LOG, PACK, PLAN, errors_of_files, plan_of
 from ifthen.study.histories import COLUMNS, read_histories, read_log, write_parquet
 from ifthen.study.plan import PLAN_LIMIT, StudyPlan, Trial, safe_name
@@ -83,14 +82,9 @@ def _write(folder: Path, results: Results, rulesets: bool) -> None:
         versions=results.versions,
         failed=[(trial.system, trial.task, trial.seed) for trial in results.failed],
         rulesets=rulesets,
-        sha256={path.relative_to(folder).as_posix(): _sha256(path) for path in paths},
+        sha256={path.relative_to(folder).as_posix(): sha256_of(path) for path in paths},
     )
     write_text(folder / PACK, pack.model_dump_json(indent=1) + "\n")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write_rulesets(folder: Path, results: Results) -> None:
@@ -127,7 +121,7 @@ def read_pack(folder: Path, plan: StudyPlan) -> Results:
             not name.isprintable()
             or not path.resolve().is_relative_to(folder.resolve())
             or not path.is_file()
-            or _sha256(path) != packed
+            or sha256_of(path) != packed
         ):
             raise OutputError(f"{path} is not the file that was packed: pack the study again.")
     histories = read_histories(folder / HISTORIES, plan, trials)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import polars
 
-from ifthen.explanation.pictures.grid import has_grid
 from ifthen.rules.ruleset import RuleSet
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.tasks.table import TabularTask
@@ -72,7 +71,7 @@ class Results:
     def grids(self) -> dict[str, TabularTask]:
         """The tasks that are drawn on a grid of x and y, by name."""
         tasks: dict[str, Any] = dict(self.plan.tasks_by_name())
-        return {name: task for name, task in tasks.items() if has_grid(task)}
+        return {name: task for name, task in tasks.items() if task.on_grid}
 
     @cached_property
     def only_environments(self) -> bool:

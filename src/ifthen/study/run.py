@@ -29,7 +29,7 @@ LOOK_EVERY = 0.2
 """Seconds between two looks at running trials."""
 
 Told = Callable[[Trial, Ended], None]
-"""Is told how each trial ended."""
+"""Called with each trial that has ended."""
 Watch = Callable[[list[Trial]], None]
 
 

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.checks import real_number
+from ifthen.rules.arrays import Floats
 
-RESAMPLES, LEVEL = 10_000, 0.95
-"""Resamples and confidence level of the percentile bootstrap."""
+RESAMPLES = 10_000
+"""The number of resamples of the percentile bootstrap."""
+LEVEL = 0.95
+"""The confidence level of the percentile bootstrap."""
 EXACT_UP_TO = 50
 """The exact U test is used for samples without ties of at most this many values each."""
 MOST_WAYS = 20_000
@@ -63,7 +65,7 @@ class Summary:
     shapiro_p: float | None = None
     """Small where the values do not look normally distributed."""
     why: str = ""
-    """What is None and why; empty where nothing is."""
+    """Why some numbers are None; empty where none is."""
 
 
 def summarise(values: Iterable[float], failed: int = 0, seed: int = 0, resamples: int = RESAMPLES) -> Summary:
@@ -105,7 +107,7 @@ def interquartile_mean(values: Iterable[float]) -> float:
     return float(np.clip(_middle_means(sample), sample.min(), sample.max()))
 
 
-def _middle_means(samples: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def _middle_means(samples: Floats, axis: int = -1) -> Floats:
     """Return the interquartile means of samples along an axis."""
     n = samples.shape[axis]
     # The value at place i covers [i, i + 1] of a line of length n, whose middle half is [n/4, 3n/4].
@@ -115,9 +117,7 @@ def _middle_means(samples: NDArray[np.float64], axis: int = -1) -> NDArray[np.fl
     return np.asarray(ordered @ weights.clip(min=0) / (n / 2))
 
 
-def _interval(
-    sample: NDArray[np.float64], statistic: Callable[..., Any], seed: int, resamples: int
-) -> Interval | None:
+def _interval(sample: Floats, statistic: Callable[..., Any], seed: int, resamples: int) -> Interval | None:
     """Return the percentile bootstrap's confidence interval of a statistic; None for a single value."""
     if sample.size < 2:
         return None
@@ -156,7 +156,7 @@ class Comparison:
     mean_difference: float | None = None
     """Mean of a − mean of b."""
     why: str = ""
-    """What is None and why; empty where nothing is."""
+    """Why some numbers are None; empty where none is."""
 
 
 def compare(a: Iterable[float], b: Iterable[float]) -> Comparison:
@@ -253,14 +253,14 @@ def standard_errors_apart(
     return None if distance <= HALF_A_DIGIT * (1 + 1e-9) else math.inf
 
 
-def _checked(name: str, values: Iterable[float]) -> NDArray[np.float64]:
+def _checked(name: str, values: Iterable[float]) -> Floats:
     """Return the values as an array, or raise where one is not a finite number."""
     label = "{}[{}] (of finished trials only)"
     found = [real_number(label.format(name, i), value, -LARGEST, LARGEST) for i, value in enumerate(values)]
     return np.array(found, dtype=np.float64)
 
 
-def _shapiro(ordered: NDArray[np.float64]) -> tuple[float | None, float | None, str]:
+def _shapiro(ordered: Floats) -> tuple[float | None, float | None, str]:
     """Return W and p of the Shapiro–Wilk test of a sorted sample, or why there are none."""
     n, span = ordered.size, ordered[-1] - ordered[0]
     if n < 3:
@@ -276,7 +276,7 @@ def _shapiro(ordered: NDArray[np.float64]) -> tuple[float | None, float | None, 
     return float(found.statistic), float(found.pvalue), ""
 
 
-def _u_test(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[float | None, UMethod | None, str]:
+def _u_test(a: Floats, b: Floats) -> tuple[float | None, UMethod | None, str]:
     """Return p of the two-sided U test and how it was found, or why there is none."""
     if min(a.size, b.size) < 2:
         return None, None, f"The U test needs at least 2 values on both sides, not {a.size} and {b.size}."

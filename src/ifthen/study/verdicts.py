@@ -13,7 +13,7 @@ from ifthen.study.statistics import Comparison, Verdict, bonferroni, compare, ho
 ALPHA = 0.05
 MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not to be told yet"}
 DIGITS = 12
-"""What differs beyond these is rounding: it must not decide between ties."""
+"""Values are rounded to this many digits, so that rounding errors do not break ties."""
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class Tally:
     system: str
     other: str
     counts: dict[str, int]
-    """Of tasks, by verdict, "?" where there are too few trials for one."""
+    """The number of tasks by verdict; "?" stands for too few trials."""
     compared: int
-    """On how many tasks there is a verdict, and one of the paper's."""
+    """The number of tasks with a verdict here and in the paper."""
     agree: int
-    """On how many of these it is the same."""
+    """The number of these tasks on which both verdicts are the same."""
     agree_by_effect: int
-    """The same, with the direction of verdicts by A12."""
+    """The same number, with the direction of verdicts by A12."""
 
     def __str__(self) -> str:
         counts = [f"{MEANINGS[sign]} on {number}" for sign, number in self.counts.items()]

@@ -142,7 +142,7 @@ class TensorBoard:
     """Writes every number of the history for TensorBoard, and the parameters as text.
 
     It needs tensorboardX: `pip install 'ifthen[track]'`. `tensorboard --logdir FOLDER` draws the curves. The
-    first call also writes the rows of the past, and tells TensorBoard to forget those that the folder held,
+    first call also writes the rows of the past, and tells TensorBoard to forget the rows in the folder,
     so that the curve of a resumed run is whole and drawn once.
 
     Args:

@@ -1,6 +1,7 @@
-"""A front: the best list of each size, from short to good.
+"""A front: the best policy found for each size, from short to good.
 
-One policy is a choice between short and good. A front leaves that choice to the reader.
+One policy is a choice between short and good. A front leaves that choice to the reader. What was chosen, was
+chosen by the scores. Measures come afterwards, from seeds that nothing was chosen on.
 """
 
 from __future__ import annotations
@@ -8,15 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from ifthen.checks import real_number, whole_number
-from ifthen.digits import in_units, plural
+from ifthen.checks import one_of, real_number, whole_number
+from ifthen.digits import in_units, interval_in_words, percent, plural
 from ifthen.errors import ParameterError
 from ifthen.notebook import Part, Shown
-from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.simulator import Evaluation
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -26,23 +28,31 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 BETTER = 1e-9
 """A score is better from this share on: less is rounding."""
+Size = Literal["rules", "tests", "nodes"]
+SIZES: dict[Size, str] = {"rules": "rules", "tests": "tests", "nodes": "nodes of the equivalent tree"}
+"""How the size of a policy is counted, in words."""
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One list of a front.
+    """One policy of a front.
 
     Args:
-        ruleset: the list.
-        score: what it is worth: the mean value of the starts by the model, or a mean return.
+        ruleset: its rules.
+        score: what it was chosen by: a value by a model, an exact performance, or a mean return.
         deviation: the standard deviation of the returns behind the score; None for a value by a model.
         episodes: how many returns those are; None likewise.
+        measured: how well it does where nothing was chosen: exactly on a table, else on test seeds. None
+            where it was not measured.
+        nodes: questions and leaves of an equivalent tree; None where it was not built, or is too large.
     """
 
-    ruleset: DecisionList
+    ruleset: RuleSet
     score: float
     deviation: float | None = None
     episodes: int | None = None
+    measured: Evaluation | None = None
+    nodes: int | None = None
 
     @property
     def error(self) -> float:
@@ -59,22 +69,57 @@ class Point:
         """The number of comparisons in all its rules: see `RuleSet.tests`."""
         return self.ruleset.tests
 
+    @property
+    def value(self) -> float:
+        """What it was measured at; its score where it was not measured."""
+        return self.score if self.measured is None else self.measured.performance
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean return on test seeds; None where there is none."""
+        return None if self.measured is None else self.measured.interval
+
+    @property
+    def steady(self) -> bool:
+        """Whether no two returns behind the score differ."""
+        return not self.deviation
+
+    def value_in_words(self, like: float | None = None) -> str:
+        """Return what it was measured at, or in how many episodes no rule matched."""
+        if self.measured is not None and self.measured.failed:
+            share = self.measured.failed_share
+            return "no rule somewhere" if share is None else f"no rule in {percent(share)}"
+        return in_units(self.value, like)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, with its rules in words."""
+        low, high = self.interval or (None, None)
+        numbers = {"rules": self.rules, "tests": self.tests, "nodes": self.nodes, "score": self.score}
+        numbers |= {"deviation": self.deviation, "episodes": self.episodes}
+        performance = None if self.measured is None else self.measured.performance
+        words = [self.ruleset.rule_in_words(r) for r in range(self.rules)]
+        return {**numbers, "performance": performance, "low": low, "high": high, "words": words}
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Front(Shown):
-    """The best list of each size; a longer one is listed only where it is better.
+    """The best policy of each size; a longer one is listed only where its score is better.
 
     Args:
         points: sorted by rules, then by tests.
         scored: what the scores are, in words.
+        marked: the one to take where nobody chooses: the knee.
+        optimum: the performance of an optimal policy, where it is known.
     """
 
     points: tuple[Point, ...]
     scored: str
+    marked: Point | None = None
+    optimum: float | None = None
 
     @classmethod
-    def of(cls, points: Iterable[Point], scored: str) -> Front:
-        """Return the front of lists of any sizes: those that no list with as few rules and tests equals."""
+    def of(cls, points: Iterable[Point], scored: str, optimum: float | None = None) -> Front:
+        """Return the front of policies of any sizes: those that none with as few rules and tests equals."""
         kept: list[Point] = []
         for point in sorted(points, key=lambda own: (own.rules, own.tests, -own.score)):
             shorter = (own.score + BETTER * abs(own.score) for own in kept if own.tests <= point.tests)
@@ -82,11 +127,11 @@ class Front(Shown):
                 kept.append(point)
         if not kept:
             raise ParameterError("a front needs one list at least.")
-        return cls(tuple(kept), scored)
+        return cls(tuple(kept), scored, optimum=optimum)
 
     @property
     def best(self) -> Point:
-        """The list with the highest score; of equal ones the shortest."""
+        """The one with the highest score; of equal ones the shortest."""
         return max(self.points, key=lambda point: point.score)
 
     def knee(self, share: float, within_error: bool = False) -> Point:
@@ -96,15 +141,17 @@ class Front(Shown):
             share: from 0, which is the best list, to 1.
             within_error: whether it may give up a standard error of the best one's score, too, if that is
                 more. The episodes played cannot tell such lists apart, and the shorter one is preferred
-                (the rule by which Breiman and others 1984 prune trees).
+                (the rule by which Breiman and others 1984 prune trees). Where the best list got the same
+                in every episode, so must the shorter one.
         """
-        best = self.best.score
-        lost = real_number("share", share, 0, 1) * (best - self.points[0].score)
-        least = best - max(lost, self.best.error if within_error else 0.0)
-        return next(point for point in self.points if point.score >= least)
+        best = self.best
+        lost = real_number("share", share, 0, 1) * (best.score - self.points[0].score)
+        least = best.score - max(lost, best.error if within_error else 0.0)
+        steady = within_error and best.steady
+        return next(own for own in self.points if own.score >= least and not (steady and not own.steady))
 
     def at(self, rules: int | None = None, tests: int | None = None) -> Point:
-        """Return the best list with at most this many rules and tests.
+        """Return the best one with at most this many rules and tests.
 
         Args:
             rules: the most rules; any number where None.
@@ -121,62 +168,93 @@ class Front(Shown):
             )
         return max(fits, key=lambda point: point.score)
 
+    def reaching(self, score: float) -> Point:
+        """Return the shortest one with at least this score."""
+        fits = [point for point in self.points if point.score >= score]
+        if not fits:
+            raise ParameterError(
+                f"no policy of the front reaches {score:g}: the best has {self.best.score:.6g}."
+            )
+        return fits[0]
+
     def __len__(self) -> int:
         return len(self.points)
 
+    @property
+    def valued(self) -> str:
+        """What the values are, in words: the measures, or the scores where nothing was measured."""
+        measured = self.points[0].measured
+        if measured is None:
+            return self.scored
+        return "exact performance" if not measured.episodes else f"return on {measured.episodes} test seeds"
+
     def to_table(self) -> polars.DataFrame:
-        """Return one row per list."""
+        """Return one row per policy."""
         import polars
 
-        rows = [(own.rules, own.tests, own.score, own.deviation, own.episodes) for own in self.points]
-        names = ("rules", "tests", "score", "deviation", "episodes")
-        types = (polars.Int64, polars.Int64, polars.Float64, polars.Float64, polars.Int64)
-        return polars.DataFrame(rows, schema=list(zip(names, types, strict=True)), orient="row")
+        rows = [{**own.to_dict(), "words": "\n".join(own.to_dict()["words"])} for own in self.points]
+        real = ("score", "deviation", "performance", "low", "high")
+        types = {name: polars.Float64 if name in real else polars.Int64 for name in rows[0]}
+        return polars.DataFrame(rows, schema={**types, "words": polars.String})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; `knee` is the place of the marked one."""
+        place = None if self.marked is None else self.points.index(self.marked)
+        told = {"scored": self.scored, "measured": self.valued, "optimum": self.optimum, "knee": place}
+        return {**told, "front": [point.to_dict() for point in self.points]}
 
     def __str__(self) -> str:
         return self.text_table().to_text()
 
     def shown_parts(self) -> list[Part]:
-        """Return a row per list."""
+        """Return a row per policy."""
         return [self.text_table()]
 
-    def text_table(self) -> TextTable:
-        """Return one row per list: rules, tests, score, and the score as a share of the best."""
-        best, rows = self.best.score, []
+    def text_table(self, title: str = "") -> TextTable:
+        """Return one row per policy: its sizes, its value with its interval, and its share of the best."""
+        best, rows = max(point.value for point in self.points), []
+        whole, of = (best, "best") if self.optimum is None else (self.optimum, "optimum")
+        shares = whole > 0 and self.points[0].value >= 0
         for point in self.points:
-            share = f"{point.score / best:.1%}" if best > 0 and self.points[0].score >= 0 else ""
             spread = "" if point.deviation is None else in_units(point.deviation, point.score)
-            rows.append((str(point.rules), str(point.tests), in_units(point.score, best), spread, share))
-        headings = "rules", "tests", self.scored, "standard deviation", "of the best"
-        return TextTable("", headings, tuple(rows)).without_empty([""])
+            told = interval_in_words(point.interval, best) if point.measured is not None else spread
+            sizes = str(point.rules), str(point.tests), "" if point.nodes is None else str(point.nodes)
+            share = f"{point.value / whole:.1%}" if shares else ""
+            knee = "knee" if point is self.marked else ""
+            rows.append((*sizes, point.value_in_words(best), told, share, knee))
+        spread = "standard deviation" if self.points[0].measured is None else "95 % interval"
+        headings = "rules", "tests", "tree nodes", self.valued, spread, f"of the {of}", ""
+        return TextTable(title, headings, tuple(rows)).without_empty([""])
 
-    def figure(self, chosen: Point | None = None) -> Figure:
-        """Draw scores against rules.
+    def figure(self, by: Size = "rules", title: str = "") -> Figure:
+        """Draw values against sizes, with their intervals; the line joins the best of at most each size.
 
         Args:
-            chosen: a list to mark.
+            by: what sizes are: rules, tests, or nodes of the equivalent tree.
+            title: what stands above.
         """
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
+        from ifthen.figure_style import BLUE, MEDIUM, line_at, mark_policy, scores_by_size
 
-        from ifthen.figure_style import BLUE, COLUMN_WIDTH, MEDIUM, ORANGE, SMALL, bare
-
-        figure = Figure(figsize=(1.6 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
-        axes = figure.subplots()
-        ever_better = [own for own in self.points if own is self.at(rules=own.rules)]
-        rules = np.array([point.rules for point in ever_better])
-        scores = np.array([point.score for point in ever_better])
-        spread = np.array([point.deviation or 0.0 for point in ever_better])
-        if spread.any():
-            axes.fill_between(rules, scores - spread, scores + spread, color=BLUE, alpha=0.12, linewidth=0)
-        axes.plot(rules, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2)
-        if chosen is not None:
-            label = f"chosen: {chosen.rules} rules"
-            axes.plot([chosen.rules], [chosen.score], "D", color=ORANGE, markersize=6, label=label)
-            axes.legend(loc="lower right", frameon=False, fontsize=SMALL)
-        axes.set_xlabel("rules", fontsize=MEDIUM)
-        axes.set_ylabel(self.scored, fontsize=MEDIUM)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.margins(y=0.12)
-        bare(axes)
+        one_of("by", by, get_args(Size))
+        sized = [(size, own) for own in self.points if (size := getattr(own, by)) is not None]
+        if not sized:
+            raise ParameterError(f"the {SIZES[by]} are not known here: use ifthen.front, which counts them.")
+        best: list[tuple[int, Point]] = []
+        for size, own in sorted(sized, key=lambda pair: (pair[0], -pair[1].score)):
+            if not best or own.score > best[-1][1].score:
+                best.append((size, own))
+        sizes, values = zip(*((size, own.value) for size, own in best), strict=True)
+        figure, axes = scores_by_size(sizes, values, SIZES[by], self.valued)
+        for size, own in sized:
+            low, high = own.interval or (own.value - (own.deviation or 0), own.value + (own.deviation or 0))
+            axes.plot([size, size], [low, high], color=BLUE, alpha=0.35, linewidth=2.2, zorder=1)
+        others = [(size, own.value) for size, own in sized if own not in [each for _, each in best]]
+        if others:
+            axes.plot(*np.array(others).T, "o", color=BLUE, alpha=0.45, markersize=3, zorder=2)
+        if self.optimum is not None:
+            line_at(axes, self.optimum, "optimum")
+        if (at := next((size for size, own in sized if own is self.marked), None)) is not None:
+            assert self.marked is not None
+            mark_policy(axes, at, self.marked.value, f"knee: {plural(self.marked.rules, 'rule')}")
+        axes.set_title(title, loc="left", fontsize=MEDIUM, parse_math=False)
         return figure

@@ -12,6 +12,7 @@ class SystemKeywords(TypedDict, total=False):
     seed: int
     threads: int | None
     start: RuleSet | None
+    require: str | list[str] | None
     verbose: int
     noise: Noise
 

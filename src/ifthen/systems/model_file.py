@@ -6,7 +6,7 @@ The same file is model and checkpoint: whoever loads it can predict, evaluate an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -18,11 +18,13 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError,
 from ifthen.checks import has_more_values
 from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError, shown
 from ifthen.provenance import versions
+from ifthen.rules.arrays import Ints
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.store import read_archive, write_archive
 from ifthen.systems.records import Records
-from ifthen.tasks.gym_task import EnvTask, could_import
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.imports import could_import
 from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import ARRAYS
 from ifthen.tasks.task import Task
@@ -37,7 +39,7 @@ class _Part(BaseModel):
     gamma: float
     t_max: int
     noise_seed: int
-    origin: dict[str, str | float | int | None]
+    origin: dict[str, str | float | int | bool | None]
 
 
 class TablePart(_Part):
@@ -96,6 +98,7 @@ class EnvironmentPart(_Part):
     observed: list[ObservedPart] = []
     first_action: int = 0
     statistics: list[StatisticsPart] = []
+    disturbances: dict[str, float] = {}
 
     @field_validator("player", mode="before")
     @classmethod
@@ -137,22 +140,24 @@ def task_from_file(part: TablePart | EnvironmentPart, arrays: Mapping[str, NDArr
 
 
 def _refuse_import(text: str) -> None:
-    """Refuse to make an environment that could have a package imported."""
+    """Refuse to make an environment that could import a package."""
     raise TaskError(
-        f"its option {text!r} could have a package imported, and files import none. Give the environment "
+        f"its option {text!r} could import a package, and files import none. Give the environment "
         "yourself: ifthen.load(path, env=…)."
     )
 
 
 FORMAT = "ifthen-model"
 MOST_VALUES = 100_000
-"""How many values a manifest may hold beside history and start: each wrong one takes kilobytes to tell."""
+"""A manifest holds at most this many values beside history and start. A report of a wrong value takes
+kilobytes of memory."""
 LARGEST_WHOLE = 2**63 - 1
 OF_POPULATIONS = (
     "bounds actions learnt fitness lengths action numerosity experience stamp error niche_error set_size "
     "weights covariance held clock pending points moves rewards states scale nets terms useful counts "
-    "together numbers strength recent"
+    "together numbers strength recent kept"
 )
+"""The names of arrays that the populations of systems may have."""
 KNOWN = {f"task/{name}" for name in ARRAYS} | {f"population/{name}" for name in OF_POPULATIONS.split()}
 """The arrays that a model may have."""
 VERSION = 1
@@ -172,6 +177,7 @@ class _Manifest(BaseModel):
     task: TaskPart
     history: Any
     start: dict[str, Any] | None = None
+    require: list[str] = []
     teacher: TeacherPart | None = None
 
 
@@ -189,6 +195,7 @@ class Model:
     history: Records
     population: dict[str, NDArray[Any]]
     start: RuleSet | None = None
+    require: list[str] = field(default_factory=list)
     teacher: TeacherPart | None = None
 
 
@@ -237,6 +244,7 @@ def read(path: Path) -> Model:
         history=_history(path, manifest.history, manifest.epoch),
         population=_under("population/", arrays),
         start=start,
+        require=manifest.require,
         teacher=manifest.teacher,
         **{name: getattr(manifest, name) for name in ("versions", "system", "seed", "epoch", "parameters")},
     )
@@ -294,11 +302,33 @@ def wrong_rules(bounds: NDArray[Any], actions: NDArray[np.int32], task: Task) ->
     return None
 
 
-def check_history(model: Model, needed: tuple[str, ...]) -> None:
-    """Raise unless the history has numbers in the columns that learning goes on from.
+def check_history(model: Model, needed: tuple[str, ...], provisional: bool = False) -> None:
+    """Raise unless the history has a row for each epoch, with numbers where learning goes on from them.
 
     Other columns may come and go with versions: those that a file lacks are None.
+
+    Args:
+        model: the file.
+        needed: the columns that must have numbers, the epoch among them.
+        provisional: whether a second row of the last epoch may follow: learning stopped inside the next one.
     """
     missing = [name for name in needed if name not in model.history[0]]
     if missing or any(None in model.history.column(name) for name in needed):
         raise ModelFileError(f"{model.path}: the history must have numbers in columns {', '.join(needed)}.")
+    epochs, rows = model.history.column("epoch"), len(model.history) - model.epoch
+    if rows not in (1, 1 + provisional) or any(e != min(i, model.epoch) for i, e in enumerate(epochs)):
+        raise ModelFileError(
+            f"{model.path}: the history must have a row for each of epochs 0 to {model.epoch}."
+        )
+
+
+def refuse(model: Model, problem: str | None) -> None:
+    """Raise where there is a problem with a model file."""
+    if problem:
+        raise ModelFileError(f"{model.path}: {problem}.")
+
+
+def wrong_lengths(lengths: Ints, most: int) -> str | None:
+    """Return what is wrong with how many rules rulesets have in rows of `most` rules, if anything."""
+    fit = lengths.min() >= 1 and lengths.max() <= most
+    return None if fit else f"lengths must be from 1 to {most}, the rules of a row"

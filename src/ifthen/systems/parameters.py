@@ -14,9 +14,9 @@ from ifthen.errors import ParameterError, nearest, shown
 from ifthen.tasks.task import Noise
 
 MOST_TOLD = 10
-"""How many wrong parameters are told."""
+"""An error names at most this many wrong parameters."""
 OF_TASKS = frozenset(signature(env_task).parameters)
-"""What belongs to a task, and is often given to a system."""
+"""Settings of tasks that users often give to a system by mistake."""
 
 
 def between(default: Any, low: float, high: float, meaning: str) -> Any:

@@ -17,6 +17,7 @@ from ifthen.evolve.operators import mutate, swap_alleles, swap_rules, tournament
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold, stream, uniform
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -95,11 +96,11 @@ class Population(NamedTuple):
     """`(n, rules, features, 2)`: conditions as unordered bounds; float64 where any feature is real."""
     actions: NDArray[np.int32]
     """`(n, rules)`."""
-    learnt: NDArray[np.float64]
+    learnt: Floats
     """`(n, rules, …)`: what each rule has learnt and passes on; nothing in PPL-DL."""
-    fitness: NDArray[np.float64]
+    fitness: Floats
     """`(n,)`."""
-    lengths: NDArray[np.int64]
+    lengths: Ints
     """`(n,)`: how many rules each ruleset has, from the first of its row on."""
 
     def batch(self, how: int, x0: float = 1.0, default: int | None = None) -> RuleBatch:
@@ -107,7 +108,7 @@ class Population(NamedTuple):
         action = NULL_ACTION if default is None else default
         return RuleBatch(how, self.bounds, self.actions, self.learnt, self.lengths, x0, action)
 
-    def fittest(self) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.float64]]:
+    def fittest(self) -> tuple[NDArray[Any], NDArray[np.int32], Floats]:
         """Return the bounds, the actions and the learnt numbers of the fittest ruleset."""
         best = int(self.fitness.argmax())
         rules = slice(0, int(self.lengths[best]))
@@ -123,7 +124,7 @@ def first_population(parameters: PittsburghParameters, task: Task, seed: int, le
     return population
 
 
-def put_first(start: RuleSet, learnt: NDArray[np.float64], population: Population) -> None:
+def put_first(start: RuleSet, learnt: Floats, population: Population) -> None:
     """Write a ruleset, and what its rules have learnt, `(rules, …)`, over the first individuals.
 
     Individuals have a fixed number of rules: what the ruleset lacks is filled with its own rules over again,
@@ -158,9 +159,20 @@ def next_generation(
     epoch: int,
     threads: int,
     parents: Population,
+    *,
     whole_rules: bool,
 ) -> Population:
-    """Return the children of a population, their fitness not measured yet; elites stand last."""
+    """Return the children of a population, their fitness not measured yet; elites stand last.
+
+    Args:
+        parameters: tournaments, rates and elites.
+        task: the task.
+        seed: the run's.
+        epoch: the number of the generation.
+        threads: how many threads to use.
+        parents: the population.
+        whole_rules: whether crossover swaps whole rules rather than single alleles.
+    """
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)

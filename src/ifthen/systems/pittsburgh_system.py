@@ -8,14 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.errors import ParameterError, TaskError
+from ifthen.rules.arrays import Floats
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import check_options, simulator_of
 from ifthen.simulate.simulator import Simulator, described
 from ifthen.store import SIZE_LIMIT
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
+from ifthen.systems.model_file import (
+    ArraySpec,
+    Model,
+    check_arrays,
+    check_history,
+    refuse,
+    wrong_lengths,
+    wrong_rules,
+)
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
@@ -37,20 +46,10 @@ class PittsburghSystem(System):
         p, task = parameters, self.task
         idv_size = task.suitable_rules if p.idv_size is None else p.idv_size
         pop_size = 16 * idv_size if p.pop_size is None else p.pop_size
-        if pop_size % 2:
-            raise ParameterError(
-                f"pop_size must be even (two children per breeding round), not {pop_size}. "
-                f"Give for example pop_size={pop_size + 1}."
-            )
+        check_sizes(pop_size, idv_size, len(task.features) + 2, "idv_size")
         if p.elites >= pop_size:
             raise ParameterError(f"elites must be fewer than pop_size ({pop_size}), not {p.elites}.")
         check_options(task, p.fitness, p.noise, p.budget)
-        size = pop_size * idv_size * (len(task.features) + 2) * 16
-        if size > SIZE_LIMIT:
-            raise ParameterError(
-                f"{pop_size:,} rulesets of {idv_size:,} rules would take about {size / 2**30:.1f} GiB; "
-                f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or idv_size."
-            )
         return p.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
 
     def fit_start(self, start: RuleSet) -> RuleSet:
@@ -77,7 +76,7 @@ class PittsburghSystem(System):
 
     def measured_row(
         self, rules: RuleBatch, before: Record | None, trained: tuple[int, int] = (0, 0)
-    ) -> tuple[NDArray[np.float64], Record]:
+    ) -> tuple[Floats, Record]:
         """Measure a population; return its fitness `(n,)` and the history's row of the epoch.
 
         Args:
@@ -131,14 +130,31 @@ class PittsburghSystem(System):
         learnt_by = ("exact_performance",) if self.method == "exact" else ()
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
         population = Population(**{"lengths": np.full(n, rules), **model.population})
-        problem = wrong_rules(population.bounds, population.actions, self.task)
-        if model.history.column("epoch") != list(range(model.epoch + 1)):
-            problem = f"the history must have a row for each of epochs 0 to {model.epoch}"
-        elif population.lengths.min() < 1 or population.lengths.max() > rules:
-            problem = f"lengths must be from 1 to {rules}, the rules of a row"
-        if problem:
-            raise ModelFileError(f"{model.path}: {problem}.")
+        refuse(model, wrong_lengths(population.lengths, rules))
+        refuse(model, wrong_rules(population.bounds, population.actions, self.task))
         return population
+
+
+def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
+    """Raise where a population cannot be bred in pairs, or is too large to be saved.
+
+    Args:
+        pop_size: how many rulesets it has.
+        rules: how many rules they have, at most.
+        numbers: pairs of numbers that a rule takes.
+        limit: the parameter that says how many rules.
+    """
+    if pop_size % 2:
+        raise ParameterError(
+            f"pop_size must be even (two children per breeding round), not {pop_size}. "
+            f"Give for example pop_size={pop_size + 1}."
+        )
+    size = pop_size * rules * numbers * 16
+    if size > SIZE_LIMIT:
+        raise ParameterError(
+            f"{pop_size:,} rulesets of {rules:,} rules would take about {size / 2**30:.1f} GiB; "
+            f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or {limit}."
+        )
 
 
 def checked_start(system: System, start: RuleSet, most: int, limit: str) -> RuleSet:
@@ -163,7 +179,8 @@ def checked_start(system: System, start: RuleSet, most: int, limit: str) -> Rule
         raise ParameterError(f"{system.name} starts from rules without terms.")
     named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
     if named[0] != named[1] or start.action_names != task.action_names:
-        raise ParameterError(f"start has {described(start)}, but {task.name} has {described(task)}.")
+        ours, theirs = described(start, task), described(task, start)
+        raise ParameterError(f"start has {ours}, but {task.name} has {theirs}.")
     if len(start) > most:
         raise ParameterError(
             f"start has {len(start)} rules, but {limit} is {most}. Give {limit}={len(start)} or more, "

@@ -62,7 +62,7 @@ class PPLDL(PittsburghSystem):
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
     starts_from = (DecisionList.kind,)
-    has_order = True
+    has_order = gives_lists = True
     parameters: PPLDLParameters
 
     if TYPE_CHECKING:
@@ -92,16 +92,20 @@ class PPLDL(PittsburghSystem):
         population = first_population(self.parameters, self.task, self.seed, self.learns)
         if self.start is not None:
             put_first(self.start, np.zeros((len(self.start), 0)), population)
-        return self.measured(self.opened(population), None)
+        return self.measured(self.with_otherwise(population), None)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
-        """Breed, exchanging single alleles, and measure."""
+        """Return the next generation, measured."""
         p, epoch = self.parameters, int(before["epoch"]) + 1
-        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, False)
-        return self.measured(self.opened(children), before)
+        # `breed` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
+        # chooses two parents, `swap_alleles` crosses copies of them, `mutate` changes these children.
+        children = next_generation(
+            p, self.task, self.seed, epoch, self.threads, population, whole_rules=False
+        )
+        return self.measured(self.with_otherwise(children), before)
 
-    def opened(self, population: Population) -> Population:
-        """Return the population with the last rule of every list opened, where that is asked."""
+    def with_otherwise(self, population: Population) -> Population:
+        """Return the population with a last rule in every list that matches everywhere, if that is asked."""
         if self.parameters.otherwise:
             last = np.arange(len(population.lengths)), population.lengths - 1
             population.bounds[last] = np.stack(lows_and_highs(self.task.features), axis=1)
@@ -111,12 +115,19 @@ class PPLDL(PittsburghSystem):
         """Return the population with its fitness, and the history's row."""
         rules = population.batch(LIST, default=self.task.default_action)
         fitness, row = self.measured_row(rules, before)
-        return population._replace(fitness=fitness), row
+        measured = population._replace(fitness=fitness)
+        if self.require:
+            row |= self.simulator.ruleset_measures(self.shields.put_on(self.fittest_list(measured)))
+        return measured, row
 
     @property
     def ruleset(self) -> DecisionList:
-        """The fittest decision list of the present population; a default action is its last rule."""
-        bounds, actions, _ = self.now.population.fittest()
+        """The fittest decision list of the present population, with rules that keep its requirements."""
+        return self.shields.put_on(self.fittest_list(self.now.population))
+
+    def fittest_list(self, population: Population) -> DecisionList:
+        """Return the fittest list of a population; a default action is its last rule."""
+        bounds, actions, _ = population.fittest()
         if self.task.default_action is not None:
             everything = np.stack(lows_and_highs(self.task.features), axis=1)[None]
             bounds = np.concatenate([bounds, everything])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH
 from ifthen.rules.decision_list import DecisionList
@@ -23,7 +23,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.strength import StrengthRules
 from ifthen.simulate.simulator import Reinforcement
 from ifthen.systems.learning import Goal
-from ifthen.systems.model_file import Model
+from ifthen.systems.model_file import Model, refuse
 from ifthen.systems.parameters import above, between, setting
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
@@ -106,7 +106,7 @@ class PPLST(PittsburghSystem):
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Breed, exchanging whole rules with all they have learnt; reinforce all but elites; measure."""
         p, epoch = self.parameters, int(before["epoch"]) + 1
-        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, True)
+        children = next_generation(p, self.task, self.seed, epoch, self.threads, population, whole_rules=True)
         return self.measured(children, before, learners=p.sizes[0] - p.elites)
 
     def measured(
@@ -137,5 +137,5 @@ class PPLST(PittsburghSystem):
         """Return the population that a model file holds."""
         population = super().population_of(model)
         if (population.learnt[:, :, -1] < 0).any():
-            raise ModelFileError(f"{model.path}: some variances are negative.")
+            refuse(model, "some variances are negative")
         return population

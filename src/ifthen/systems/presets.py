@@ -29,7 +29,7 @@ ANY: Mapping[str, Mapping[str, Any]] = {
     "XCS": {"epsilon": 0.1, "truncation": "bootstrap"},
     "ZCS": {"problems_per_epoch": 250},
 }
-"""For all environments, by system. Those for one environment are in its file of `ifthen.environments`."""
+"""The presets for all environments, by system. Those for one environment are in its own file."""
 
 
 def preset(system: str, task: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What goes along with learning: a bar that shows how far it is, and checkpoints that take little time."""
+"""Progress bars and checkpoints while a system learns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from ifthen.systems.learning import Goal
     from ifthen.systems.system import System
 
-SAVING_SHARE, SHORT_SAVE = 0.05, 0.25
-"""Checkpoints take at most this share of the time, or this many seconds each."""
+SAVING_SHARE = 0.05
+"""Checkpoints take at most this share of the time."""
+SHORT_SAVE = 0.25
+"""Checkpoints that take at most this many seconds are always written."""
 
 
 class Saving:
     """Writes checkpoints, the first one at once.
 
-    A checkpoint has the whole history. To write one every so many epochs would take a time that grows with
-    the square of their number.
+    A checkpoint holds the whole history, so it takes longer and longer to write. Checkpoints after equal
+    numbers of epochs would take a time that grows with the square of the number of epochs.
 
     Args:
         system: what is saved.

@@ -24,6 +24,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.constraint import requirements_in
 from ifthen.systems import model_file
 from ifthen.systems.front import Front
 from ifthen.systems.learning import (
@@ -41,6 +42,7 @@ from ifthen.systems.parameters import Parameters, checked_parameters, without_re
 from ifthen.systems.presets import preset
 from ifthen.systems.progress import Saving, progress_of
 from ifthen.systems.records import Record, Records
+from ifthen.systems.shields import Shields
 from ifthen.tasks.task import Method, Task
 
 if TYPE_CHECKING:
@@ -55,6 +57,8 @@ class System(Shown, ABC):
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a ruleset to begin with; random rules only where None.
+        require: what the rules must always or never do, such as "never heat when room >= 24"; one text or
+            several. Rules that keep it are put on top of the list where it is needed.
         verbose: 1 to print a line now and then while learning.
         parameters: the system's parameters by name; see its `Parameters`.
     """
@@ -66,6 +70,8 @@ class System(Shown, ABC):
     """The kinds of rulesets that learning can begin with."""
     has_order: ClassVar[bool] = False
     """Whether the rules are a list, whose last one can be a task's default action."""
+    gives_lists: ClassVar[bool] = False
+    """Whether it hands out decision lists, which rules that keep requirements can be put on top of."""
 
     def __init__(
         self,
@@ -74,6 +80,7 @@ class System(Shown, ABC):
         seed: int = 0,
         threads: int | None = None,
         start: RuleSet | None = None,
+        require: str | list[str] | None = None,
         verbose: int = 0,
         **parameters: Any,
     ) -> None:
@@ -84,6 +91,14 @@ class System(Shown, ABC):
                 f"a default action is the last rule of a decision list, and {self.name}'s rules have no "
                 "order: use PPL-DL, or leave default_action out."
             )
+        self.require = requirements_in(require)
+        if self.require and not self.gives_lists:
+            raise ParameterError(
+                f"requirements are kept by rules on top of a decision list, and {self.name} hands out none: "
+                "use PPL-X, PPL-DL or SAMUEL, or check them with 'ifthen verify'."
+            )
+        own = self.task
+        self.shields = Shields(self.require, own.features, own.action_names, own.default_action)
         self.seed = check_seed(seed)
         suited = {**preset(self.name, self.task), **parameters}
         self.parameters = self.fill_parameters(checked_parameters(self.Parameters, suited))
@@ -114,6 +129,7 @@ class System(Shown, ABC):
             seed=self.seed,
             threads=self.threads,
             start=self.start,
+            require=self.require,
             verbose=self.verbose,
             **self.parameters.model_dump(),
         )
@@ -157,7 +173,7 @@ class System(Shown, ABC):
 
     @property
     def default_epochs(self) -> int:
-        """How many epochs to learn where nobody says."""
+        """How many epochs `learn` takes by default."""
         return 250
 
     def reached(self, goal: Goal) -> bool:
@@ -173,6 +189,14 @@ class System(Shown, ABC):
     @abstractmethod
     def ruleset(self) -> RuleSet:
         """The best ruleset of the present population."""
+
+    def shield_of(self, ruleset: RuleSet) -> int:
+        """Return how many rules at the top of the list as learnt, or made of it, come from requirements."""
+        return self.shields.count(ruleset, self.ruleset)
+
+    def shield_in_words(self, ruleset: RuleSet) -> str:
+        """Return which rules of a list come from requirements; "" without requirements."""
+        return self.shields.in_words(self.shield_of(ruleset)) if self.require else ""
 
     @property
     def front(self) -> Front | None:
@@ -216,7 +240,7 @@ class System(Shown, ABC):
             epochs: how many more epochs; a fresh system first makes its initial population (epoch 0).
             steps: how many more environment steps. Systems that learn by generations finish the generation.
                 XCSF stops exactly there on a table, and after the episode in an environment.
-            episodes: how many more episodes, likewise.
+            episodes: how many more episodes, in the same way.
             total_timesteps: Stable-Baselines3's word for `steps`.
             callback: called with the system after each epoch; learning stops when it returns False. Or a list
                 of callbacks, such as `ifthen.Checkpoint` and `ifthen.StopAt`.
@@ -302,7 +326,7 @@ class System(Shown, ABC):
 
     @property
     def doing(self) -> str:
-        """What the system is at, in a few words; "" where it always does the same."""
+        """The phase of learning, in a few words; "" for a system without phases."""
         return ""
 
     @property
@@ -347,6 +371,8 @@ class System(Shown, ABC):
         }
         if self.start is not None:
             manifest["start"] = self.start.to_dict()
+        if self.require:
+            manifest["require"] = self.require
         if self.taught is not None:
             manifest["teacher"] = self.taught.model_dump()
         model_file.write(Path(path), manifest, self.task, self.saved_arrays(population))
@@ -358,7 +384,8 @@ class System(Shown, ABC):
         checked_parameters(cls.Parameters, given)  # before any of them could pass for an argument
         plain = {name: field.default for name, field in cls.Parameters.model_fields.items()}
         known = {**plain, **given}  # an older file knows nothing of presets that came later
-        system = cls(model.task, seed=model.seed, threads=threads, start=model.start, **known)
+        own: dict[str, Any] = {"start": model.start, "require": model.require}
+        system = cls(model.task, seed=model.seed, threads=threads, **own, **known)
         system.removed = removed
         system._now = Moment(model.epoch, system.population_of(model), model.history)
         return system

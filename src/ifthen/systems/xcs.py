@@ -29,13 +29,13 @@ class XCSParameters(XCSFParameters):
 
     pop_limit: int = between(3000, 1, MOST, "N: most microclassifiers in the population.")
     prediction: Literal["constant"] = setting("constant", "What a rule predicts: one number.")
-    x0: float = between(1.0, 0.001, 1e6, "What the prediction is a multiple of.")
+    x0: float = between(1.0, 0.001, 1e6, "The constant that a rule's weight is multiplied by.")
     beta: float = between(0.2, 1e-6, 1, "β: learning rate of prediction, error, set size and fitness.")
     epsilon_0: float | None = between(  # type: ignore[assignment]  # it is filled in by the task
         None,
         1e-12,
         1e9,
-        "ε0: error below which a rule counts as accurate; a thousandth of the largest reward if not given.",
+        "ε0: error below which a rule counts as accurate; by default a thousandth of the largest reward.",
     )
     theta_ga: int = between(25, 0, 10**9, "θ_GA: steps between two GA invocations in an action set.")
     theta_del: int = between(20, 0, 10**9, "θ_del: experience after which unfit rules are deleted first.")
@@ -48,13 +48,13 @@ class XCSParameters(XCSFParameters):
     )
     mutation: Literal["shift", "niche"] | None = setting(  # type: ignore[assignment]  # filled in, likewise
         None,
-        "As ternary conditions mutate (niche: whole range to the present value and back), or by moving "
-        "bounds (shift); niche where all features are integers, if not given.",
+        "niche: a condition changes between the whole range and the present value, as ternary conditions "
+        "do; shift: a bound moves. By default niche where all features are integers.",
     )
     truncation: Literal["end", "bootstrap"] = setting(
         "bootstrap",
-        "An episode cut at t_max is credited with what would follow, or counts as ended. In mazes most "
-        "problems that explore are cut.",
+        "end: an episode that is cut at t_max counts as ended; bootstrap: its last action is credited with "
+        "what would follow. In mazes most problems that explore are cut.",
     )
     epsilon: float = between(1.0, 0, 1, "ε: probability of a random action while exploring.")
 

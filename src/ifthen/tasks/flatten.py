@@ -18,9 +18,13 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError, nearest
+from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import INTEGER_LIMIT, Feature, Kind
 
-LEAVES_LIMIT, SIZE_LIMIT = 1_000, 1_000_000
+LEAVES_LIMIT = 1_000
+"""Observations with more numbers than this are refused."""
+SIZE_LIMIT = 1_000_000
+"""In files, a part of an observation with more numbers than this is refused, even if rules see few."""
 DTYPES = {np.dtype(kind).str for kind in "?bBhHiIlLqQefd"}
 UNBOUNDED = float(np.finfo(np.float32).max)
 """A bound of this size or more says nothing: environments write the largest float for "any number"."""
@@ -160,11 +164,11 @@ class FlatSpace:
             raise TaskError(f"an observation is said to hold {numbers} numbers for {len(features)} features.")
         return cls(tuple(Leaf(f.name, f.kind, f.low, f.high) for f in features), tuple(found))
 
-    def row(self, observation: Any) -> NDArray[np.float64]:
+    def row(self, observation: Any) -> Floats:
         """Return an observation of the space as a row of numbers, `(features,)`."""
         return self._filled(observation, ())
 
-    def points(self, observation: Any) -> NDArray[np.float64]:
+    def points(self, observation: Any) -> Floats:
         """Return one observation as `(features,)`, or a vector environment's batch as `(n, features)`.
 
         Args:
@@ -177,7 +181,7 @@ class FlatSpace:
             shape = ()  # which `row` will refuse
         return self._filled(observation, shape[:1] if len(shape) == len(first.shape) + 1 else ())
 
-    def observations(self, space: Space[Any], rows: NDArray[np.float64]) -> Any:
+    def observations(self, space: Space[Any], rows: Floats) -> Any:
         """Return what `points` was given: an observation for `(features,)`, a batch for `(n, features)`.
 
         Numbers that can have one value only have it again. Raises where other numbers were left out.
@@ -214,7 +218,7 @@ class FlatSpace:
             for part in self.parts
         )
 
-    def _filled(self, observation: Any, batch: tuple[int, ...]) -> NDArray[np.float64]:
+    def _filled(self, observation: Any, batch: tuple[int, ...]) -> Floats:
         rows = np.empty((*batch, len(self.leaves)))
         for part in self.parts:
             numbers = _numbers(observation, part, batch).reshape(*batch, -1)
@@ -251,10 +255,9 @@ def _bounds(space: Space[Any], words: str) -> tuple[NDArray[Any], NDArray[Any]]:
     if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "fiub":
         return space.low, space.high
     where = f" at {words!r}" if words else ""
-    without = f", or leave it out: env_task(…, leave_out=[{words!r}])" if words else ""
     raise TaskError(
         f"the observation space{where} must be made of {USABLE}, not {space}. Wrap the environment with "
-        f"gymnasium.wrappers.TransformObservation to give such observations{without}."
+        f"gymnasium.wrappers.TransformObservation to give such observations{_without(words)}."
     )
 
 
@@ -263,12 +266,17 @@ def _check_size(space: Space[Any], words: str, count: int) -> None:
     if count > LEAVES_LIMIT:
         where = f" at {words!r}" if words else ""
         image = space.dtype == np.uint8 and len(space.shape or ()) > 1
-        without = f", or leave it out: env_task(…, leave_out=[{words!r}])" if words else ""
         raise TaskError(
             f"observations may hold at most {LEAVES_LIMIT:,} numbers, but with {space}{where} there are "
             f"{count:,}, which is {'an image' if image else 'too large for rules'}: wrap the environment so "
-            f"that it gives a few meaningful numbers{without}."
+            f"that it gives a few meaningful numbers{_without(words)}."
         )
+
+
+def _without(words: str) -> str:
+    """Return how a part of the observation is left out, to end a sentence; "" for the whole observation."""
+    told = f"env_task(…, leave_out=[{words!r}]), or --task-set leave_out={words}"
+    return f", or leave it out: {told}" if words else ""
 
 
 def _name(words: str, space: Space[Any], shape: tuple[int, ...], index: tuple[int, ...]) -> str:
@@ -303,7 +311,7 @@ def _with_own_names(leaves: list[Leaf]) -> tuple[Leaf, ...]:
     return tuple(named.values())
 
 
-def _numbers(observation: Any, part: Part, batch: tuple[int, ...]) -> NDArray[np.float64]:
+def _numbers(observation: Any, part: Part, batch: tuple[int, ...]) -> Floats:
     """Return the numbers of one part, checked."""
     shape = (*batch, *part.shape)
     try:
@@ -343,7 +351,7 @@ def _at(observation: Any, path: Path) -> Any:
     return observation
 
 
-def check_finite(who: str, names: Sequence[str], points: NDArray[np.float64], where: str) -> None:
+def check_finite(who: str, names: Sequence[str], points: Floats, where: str) -> None:
     """Raise TaskError if a number observed, `(features,)` or `(n, features)`, is not finite."""
     finite = np.isfinite(points)
     for place in [] if finite.all() else np.argwhere(~finite).tolist():

@@ -6,32 +6,37 @@ purposes share a reset seed: nothing was learnt or selected on the test seeds.
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.digits import MANY, listed
-from ifthen.errors import RuleError, TaskError
+from ifthen.errors import RuleError, TaskError, nearest
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.tasks.altered import ATTRIBUTES, OPTIONS, Altered, Lengthened, attribute_of
+from ifthen.tasks.disturbance import DISTURBANCES, checked_disturbances
 from ifthen.tasks.flatten import FlatSpace, check_actions, check_finite
-from ifthen.tasks.task import Task
+from ifthen.tasks.imports import cannot_make
+from ifthen.tasks.task import HORIZONS, Task
+from ifthen.tasks.wrapper_statistics import restore_statistics
 
 EPISODE_LIMIT = 100_000
+"""A task has at most this many training seeds."""
 BLOCK = 1_000_000
 """Every purpose has a block of this many seeds. Block 4 is the probe's (`ifthen.tasks.probe`)."""
 BLOCKS = 10
 """Every noise seed has this many blocks."""
 NOISE_SEED_LIMIT = 2**63 // (BLOCKS * BLOCK) - 1
-POOL, VALIDATION = 1000, 100
-"""How many seeds there are to learn from, and for validation."""
+POOL = 1000
+"""Strengths and predictions are learnt from this many seeds."""
+VALIDATION = 100
+"""Validation curves are measured on this many seeds."""
 Player = Literal["auto", "twin", "sync"]
 Option = bool | int | float | str
 T_MAX_LIMIT = 10_000_000
@@ -39,92 +44,7 @@ LANES_LIMIT = 1_000
 LEAST_GAMMA = 1e-6
 SUITABLE_RULES = 12
 UNLIKELY_REWARD = -1e6
-"""A floor with such steps only says that nothing is known of rewards."""
-_ID = re.compile(r"[\w./-]+-v\d+")
-
-
-def cannot_make(environment: str, problem: BaseException) -> str:
-    """Return what to say where an environment cannot be made, and what to do about it."""
-    module, colon, name = environment.rpartition(":")
-    if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
-        return f'the environment {environment!r} needs a package: pip install "ifthen[box2d]".'
-    if isinstance(problem, ModuleNotFoundError) and colon:
-        needed = problem.name or module
-        return (
-            f"the environment {name!r} needs the package {needed!r}, which is neither installed here nor a "
-            "module in the current folder."
-        )
-    if not isinstance(problem, gymnasium.error.UnregisteredEnv):
-        return f"the environment {environment!r} cannot be made: {str(problem) or repr(problem)}"
-    if colon:
-        return f"{module!r} registers no environment {name!r}, and has no class or function of that name."
-    return f"the environment {environment!r} cannot be made: {problem} Import the package that registers it."
-
-
-def could_import(texts: Iterable[Any], typed: Collection[str] = ()) -> str:
-    """Return the first text with which making an environment could import a package; "" where none can.
-
-    Gymnasium imports what stands before a colon, and so do environments that make others. What is read from a
-    file must not have anything imported; what is imported already is not imported again. Nor may it have a
-    class or function called, `module:attribute`.
-
-    Args:
-        texts: an environment's id and options, as a file gives them.
-        typed: what the user has typed, who may have anything imported.
-    """
-    for text in texts:
-        if isinstance(text, str) and ":" in text and text not in typed:
-            package, _, rest = text.partition(":")
-            if package not in sys.modules or not _ID.fullmatch(rest):
-                return text
-    return ""
-
-
-def wrappers_with_statistics(env: Any) -> list[Any]:
-    """Return the wrappers of an environment that learn statistics over episodes, as normalisation does.
-
-    A policy that is measured twice must see the same numbers: tasks keep such statistics as they are.
-    """
-    found = []
-    while isinstance(env, gymnasium.Wrapper):
-        if hasattr(env, "update_running_mean"):
-            found.append(env)
-        env = env.env
-    return found
-
-
-def statistics_of(env: Any) -> list[dict[str, Any]]:
-    """Return what such wrappers have learnt, as plain data: their names, means and variances."""
-    found = []
-    for wrapper in wrappers_with_statistics(env):
-        learnt = _running(wrapper)
-        numbers = {name: np.ravel(getattr(learnt, name)).tolist() for name in ("mean", "var") if learnt}
-        found.append({"wrapper": type(wrapper).__name__, "mean": [], "var": [], **numbers})
-    return found
-
-
-def restore_statistics(env: Any, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Stop such wrappers from learning, and give them what they had learnt, or raise where they differ."""
-    found = wrappers_with_statistics(env)
-    names, known = [type(wrapper).__name__ for wrapper in found], [own["wrapper"] for own in statistics]
-    if known and names != known:
-        raise TaskError(
-            f"was learnt in the wrappers {', '.join(known)}, which learn statistics; this environment has "
-            f"{', '.join(names) or 'none'}: wrap it in the same way."
-        )
-    for wrapper in found:
-        wrapper.update_running_mean = False
-    for wrapper, own in zip(found, statistics, strict=False):
-        learnt = _running(wrapper)
-        for name in ("mean", "var"):
-            if learnt is not None and np.size(getattr(learnt, name)) == len(own[name]):
-                now = np.asarray(getattr(learnt, name))
-                setattr(learnt, name, np.array(own[name], dtype=now.dtype).reshape(now.shape))
-
-
-def _running(wrapper: Any) -> Any:
-    """Return the means and variances of a wrapper of Gymnasium's."""
-    return getattr(wrapper, "obs_rms", None) or getattr(wrapper, "return_rms", None)
+"""A floor that stands for a lower reward per step than this says nothing about rewards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +74,7 @@ class EnvTask(Task):
         first_action: the environment's number for action 0, if `observed` is given.
         statistics: what wrappers such as NormalizeObservation had learnt when the task was made.
         origin: how the task was made, as plain data.
+        disturbances: strengths of disturbances between rules and environment, by name (`DISTURBANCES`).
         factory: makes the environment where its id cannot, here or in other processes; not saved in files.
     """
 
@@ -175,12 +96,15 @@ class EnvTask(Task):
     first_action: int = 0
     statistics: tuple[Mapping[str, Any], ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
+    disturbances: Mapping[str, float] = field(default_factory=dict, kw_only=True)
     factory: Callable[..., Any] | None = None
 
     kind = "environment"
     held_out_column = watched_column = "unseen_performance"
     watched_name = "validation performance"
     has_states = False
+    best_method = "sampled"
+    measured_by = ("episodes", "seeds")
     layout = None
 
     def __post_init__(self) -> None:
@@ -204,8 +128,16 @@ class EnvTask(Task):
             object.__setattr__(self, name, number)
         for name in ("leave_out", "observed", "statistics"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "disturbances", checked_disturbances(self.disturbances))
         if self.observed:
             FlatSpace.from_list(self.observed, self.features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as plain data; disturbances only where there are any."""
+        plain = super().to_dict()
+        if not self.disturbances:
+            del plain["disturbances"]
+        return plain
 
     def _check_source(self) -> None:
         """Raise where id or options are not what they must be."""
@@ -234,6 +166,7 @@ class EnvTask(Task):
             **{name: getattr(self, name) for name in names},
             "leave_out": list(self.leave_out),
             "options": dict(self.options),
+            **({"disturbances": dict(self.disturbances)} if self.disturbances else {}),
             "feature_names": [feature.name for feature in self.features],
             "action_names": list(self.action_names),
             "ranges": {feature.name: [feature.low, feature.high] for feature in self.features},
@@ -261,22 +194,87 @@ class EnvTask(Task):
         """The number of training seeds."""
         return self.episodes
 
-    def _seeds(self, block: int, n: int) -> NDArray[np.int64]:
+    @property
+    def undisturbed(self) -> Self:
+        """The same environment with nothing between rules and environment."""
+        return self.replaced(disturbances={}) if self.disturbances else self
+
+    @property
+    def sweeps(self) -> dict[str, tuple[float, ...]]:
+        """All disturbances, and longer episodes."""
+        horizons = tuple(factor * self.t_max for factor in HORIZONS if factor * self.t_max <= T_MAX_LIMIT)
+        return {**{name: own.sweep for name, own in DISTURBANCES.items()}, "t_max": horizons}
+
+    def disturbed(self, name: str, strength: float) -> Self:
+        """Return the environment with one disturbance more, other episodes, or another parameter.
+
+        Args:
+            name: one of `DISTURBANCES`; "t_max"; "options.NAME" for an option of making the environment; or
+                "unwrapped.NAME" for an attribute of it.
+            strength: the value.
+        """
+        if name == "t_max":
+            return self._lengthened(whole_number("t_max", strength, 1, T_MAX_LIMIT, TaskError))
+        if name.startswith(OPTIONS):
+            option = {name.removeprefix(OPTIONS): strength}
+            if self.factory is not None and self._by_gymnasium:
+                return self.replaced(factory=partial(self.factory, **option))
+            if self.factory is not None:
+                raise TaskError(
+                    f"{self.name} is made by a function, which takes no options: vary an attribute of the "
+                    "environment, such as unwrapped.gravity."
+                )
+            return self.replaced(options={**self.options, **option})
+        if name.startswith(ATTRIBUTES):
+            make = partial(self.make, disable_env_checker=True)  # which slows all
+            return self.replaced(factory=Altered(make, name, strength))
+        if name not in DISTURBANCES:
+            known = (*DISTURBANCES, "t_max", f"{ATTRIBUTES}NAME", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r}.{nearest(name, known)}")
+        return self.replaced(disturbances={**self.disturbances, name: strength})
+
+    def _lengthened(self, t_max: int) -> Self:
+        """Return the task with episodes of at most t_max steps; the floor keeps its distance."""
+        changes: dict[str, Any] = {"t_max": t_max}
+        if self.gamma == 1 and t_max > self.t_max:
+            changes["floor"] = min(self.floor, (self.floor + 1) * t_max / self.t_max - 1)
+        if self.factory is None:
+            changes["options"] = {**self.options, "max_episode_steps": t_max}
+        elif self._by_gymnasium:
+            changes["factory"] = partial(self.factory, max_episode_steps=t_max)
+        else:
+            changes["factory"] = Lengthened(self.factory, t_max)
+        return self.replaced(**changes)
+
+    def nominal(self, name: str) -> float | None:
+        """Return the present value of an attribute or option; None where it is not known."""
+        if name.startswith(OPTIONS):
+            value = self.options.get(name.removeprefix(OPTIONS))
+            return float(value) if isinstance(value, (int, float)) else None
+        env = self.make()
+        try:
+            return attribute_of(env, name)[2]
+        finally:
+            env.close()
+
+    def _seeds(self, block: int, n: int) -> Ints:
+        """Return the first n seeds of a block."""
+        n = whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError)
         first = (self.noise_seed * BLOCKS + block) * BLOCK
         return np.arange(first, first + n, dtype=np.int64)
 
     @cached_property
-    def z(self) -> NDArray[np.int64]:
+    def z(self) -> Ints:
         """The training seeds, on which rules are selected, `(episodes,)`: 0, 1, 2 and so on."""
         return self._seeds(0, self.episodes)
 
     @cached_property
-    def pool(self) -> NDArray[np.int64]:
+    def pool(self) -> Ints:
         """The seeds of episodes that strengths and predictions are learnt from, `(1000,)`: from 1,000,000."""
         return self._seeds(1, POOL)
 
     @cached_property
-    def validation(self) -> NDArray[np.int64]:
+    def validation(self) -> Ints:  # type: ignore[override]  # as above
         """The seeds of validation curves and of stopping, `(100,)`: from 3,000,000."""
         return self._seeds(3, VALIDATION)
 
@@ -285,21 +283,29 @@ class EnvTask(Task):
         """The first of the test seeds."""
         return int(self.test_seeds(1)[0])
 
-    def test_seeds(self, n: int = 100) -> NDArray[np.int64]:
+    def test_seeds(self, n: int = 100) -> Ints:
         """Return held-out test seeds, on which performance is measured, `(n,)`: from 2,000,000."""
-        return self._seeds(2, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+        return self._seeds(2, n)
 
-    def pruning(self, n: int = 100) -> NDArray[np.int64]:
+    def pruning_seeds(self, n: int = 100) -> Ints:
+        """Return the training seeds, and those of `pruning`, `(episodes + n,)`."""
+        return np.concatenate([self.z, self.pruning(n)])
+
+    def pruning(self, n: int = 100) -> Ints:
         """Return seeds on which rules are shortened, beside the training seeds, `(n,)`: from 5,000,000."""
-        return self._seeds(5, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+        return self._seeds(5, n)
 
-    def learning(self, n: int) -> NDArray[np.int64]:
+    def learning(self, n: int) -> Ints:
         """Return seeds of episodes that PPL-X learns from, `(n,)`: from 6,000,000."""
-        return self._seeds(6, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+        return self._seeds(6, n)
 
-    def choosing(self, n: int) -> NDArray[np.int64]:
+    def choosing(self, n: int) -> Ints:
         """Return seeds on which PPL-X chooses among lists, `(n,)`: from 7,000,000."""
-        return self._seeds(7, whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError))
+        return self._seeds(7, n)
+
+    def searching(self, n: int) -> Ints:
+        """Return seeds among which the worst starts are looked for, `(n,)`: from 8,000,000."""
+        return self._seeds(8, n)
 
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.
@@ -316,8 +322,7 @@ class EnvTask(Task):
             if self.factory is None:
                 made = gymnasium.make(self.environment, **{**self.options, **options})
             else:
-                ours = isinstance(self.factory, partial) and self.factory.func is gymnasium.make
-                made = self.factory(**options) if ours else self.factory()
+                made = self.factory(**options) if self._by_gymnasium else self.factory()
         except (Exception, SystemExit) as problem:
             raise TaskError(cannot_make(self.environment or self.name, problem)) from problem
         try:
@@ -326,6 +331,11 @@ class EnvTask(Task):
             made.close()
             raise TaskError(f"{self.name} {problem}") from None
         return made
+
+    @property
+    def _by_gymnasium(self) -> bool:
+        """Whether the function that makes the environment is Gymnasium's, which takes options."""
+        return isinstance(self.factory, partial) and self.factory.func is gymnasium.make
 
     @cached_property
     def _spaces(self) -> tuple[FlatSpace, int]:
@@ -361,12 +371,12 @@ class EnvTask(Task):
         return self._spaces[1]
 
     @cached_property
-    def ranges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def ranges(self) -> tuple[Floats, Floats]:
         """The features' smallest and largest values, each `(features,)`."""
         lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(self.features))
         return lows, highs
 
-    def features_of(self, observation: Any) -> NDArray[np.float64]:
+    def features_of(self, observation: Any) -> Floats:
         """Return the features of an observation of the environment, or of a batch of them.
 
         Values beyond a feature's range are clipped to it.
@@ -381,7 +391,7 @@ class EnvTask(Task):
         self.check_points(points)
         return np.clip(points, *self.ranges)
 
-    def points_of(self, observation: Any) -> NDArray[np.float64]:
+    def points_of(self, observation: Any) -> Floats:
         """Return the same, not clipped."""
         return self.flat.points(observation)
 
@@ -404,7 +414,7 @@ class EnvTask(Task):
             )
         return np.where(none, actions, actions + start)[()]
 
-    def check_points(self, points: NDArray[np.float64], where: str = "") -> None:
+    def check_points(self, points: Floats, where: str = "") -> None:
         """Raise where a number observed, `(n, features)`, is not finite, naming its feature."""
         check_finite(self.name, [feature.name for feature in self.features], points, where)
 

@@ -15,16 +15,25 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.randomness import below, stream
+from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import INTEGER_LIMIT, REAL_LIMIT
 from ifthen.tasks.flatten import FlatSpace, Leaf, check_finite, unusable_reward
 
-EPISODES, STEPS, FIRST_SEED = 20, 5000, 4_000_000
+EPISODES = 20
+"""A probe plays this many episodes."""
+STEPS = 5000
+"""A probe takes at most this many steps in all."""
+FIRST_SEED = 4_000_000
+"""The first reset seed of a probe."""
 TRIAL_STEPS = 5
-QUANTILES, WIDER = (0.01, 0.99), 0.25
+"""An environment is tried for this many steps before it becomes a task."""
+QUANTILES = (0.01, 0.99)
+"""A probed range begins with these quantiles of the values seen."""
+WIDER = 0.25
+"""A probed range is widened by this share to both sides."""
 MOST_DIGITS = 300
 UNBOUNDED = 1e6
 """A declared range that reaches farther than this is of no use."""
@@ -46,7 +55,7 @@ def try_out(env: Any, flat: FlatSpace) -> None:
     _episode(env, flat, 0, TRIAL_STEPS)
 
 
-def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[NDArray[np.float64]]:
+def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[Floats]:
     """Return the observations of one random episode, at most `most` steps long, as rows of numbers."""
     return [step.row for step in islice(random_steps(env, flat, episode), most + 1)]
 
@@ -54,7 +63,7 @@ def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[NDArray
 class RandomStep(NamedTuple):
     """What a step of a random episode led to; the first one is the reset."""
 
-    row: NDArray[np.float64]
+    row: Floats
     reward: float
     terminated: bool
     truncated: bool
@@ -74,9 +83,11 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
             if step == 0:
                 returned = env.reset(seed=seed)
             else:
-                returned = env.step(int(actions.start) + below(key, step - 1, int(actions.n)))
+                action = int(actions.start) + below(key, step - 1, int(actions.n))
+                returned = env.step(action)
         except (Exception, SystemExit) as problem:
-            raise TaskError(f"the environment raised {problem!r} {place}.") from problem
+            advice = _on_reset(problem) if step == 0 else _on_step(env, seed, action) if step == 1 else ""
+            raise TaskError(f"the environment raised {problem!r} {place}.{advice}") from problem
         try:
             if step == 0:
                 observation, reward, terminated, truncated = checked_reset(returned), 0.0, False, False
@@ -90,6 +101,29 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
         check_finite("the environment", [leaf.name for leaf in flat.leaves], row, f" {place}")
         yield RandomStep(row, reward, terminated, truncated)
         ended, step = terminated or truncated, step + 1
+
+
+def _on_reset(problem: BaseException) -> str:
+    """Return what to do about a reset that does not take a seed; "" for other problems."""
+    if not isinstance(problem, TypeError) or "'seed'" not in str(problem):
+        return ""
+    return (
+        " Gymnasium's reset takes a seed, reset(self, *, seed=None, options=None), and returns an "
+        "observation and a dictionary."
+    )
+
+
+def _on_step(env: Any, seed: int, action: int) -> str:
+    """Return what to do where a first step fails with a plain int, but not with a number of NumPy's."""
+    try:
+        env.reset(seed=seed)
+        env.step(np.int64(action))
+    except (Exception, SystemExit):
+        return ""
+    return (
+        " It takes actions as numbers of NumPy's, but rules give plain ints. Let it take both, or wrap it: "
+        "gymnasium.wrappers.TransformAction(env, numpy.int64, env.action_space)."
+    )
 
 
 def checked_reset(returned: Any) -> Any:
@@ -108,9 +142,9 @@ def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
     observation, reward, terminated, truncated, _ = returned
     if not isinstance(reward, float):
         try:
-            if isinstance(reward, (str, bytes)) or np.shape(reward) != ():
+            if isinstance(reward, (str, bytes)) or np.size(reward) != 1:
                 raise TypeError
-            reward = float(reward)
+            reward = float(np.asarray(reward).item())  # also one number in an array or a list
         except (TypeError, ValueError):
             raise TaskError(
                 f"rewards must be single numbers, not {reward!r}. Wrap the environment so that it adds up "
@@ -119,7 +153,7 @@ def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
     return observation, reward, bool(terminated), bool(truncated)
 
 
-def _range(leaf: Leaf, values: NDArray[np.float64]) -> tuple[float, float]:
+def _range(leaf: Leaf, values: Floats) -> tuple[float, float]:
     """Return the range of one number: its declared ends, else quantiles of the visited values."""
     low, high = (float(end) for end in np.quantile(values, QUANTILES))
     wider = WIDER * (high - low) or max(1.0, abs(low))

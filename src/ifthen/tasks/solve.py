@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.tasks.table import TabularTask
 
 TOLERANCE = 1e-13
@@ -36,10 +37,10 @@ class Solution:
         optimal_actions: every action that is optimal, `(S, A)`.
     """
 
-    values: NDArray[np.float64]
-    action_values: NDArray[np.float64]
-    policy: NDArray[np.int64]
-    optimal_actions: NDArray[np.bool_]
+    values: Floats
+    action_values: Floats
+    policy: Ints
+    optimal_actions: Mask
 
 
 @lru_cache(maxsize=64)
@@ -65,14 +66,14 @@ def _sweeps(task: TabularTask) -> int:
     return task.t_max if task.gamma == 1 else math.ceil(math.log(SETTLED) / math.log(task.gamma))
 
 
-def _action_values(task: TabularTask, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _action_values(task: TabularTask, values: Floats) -> Floats:
     """Return Q `(S, A)` for the values V `(S,)` of the states that follow."""
     follow = np.where(task.done, 0.0, values[task.next_state])
-    result: NDArray[np.float64] = (task.reward + task.gamma * follow) @ task.probability
+    result: Floats = (task.reward + task.gamma * follow) @ task.probability
     return result
 
 
-def policy_values(task: TabularTask, policy: NDArray[np.int64]) -> NDArray[np.float64]:
+def policy_values(task: TabularTask, policy: Ints) -> Floats:
     """Return V^π of every state, `(S,)`: NaN where the policy can meet a null action, or is never asked.
 
     Args:
@@ -90,27 +91,28 @@ def policy_values(task: TabularTask, policy: NDArray[np.int64]) -> NDArray[np.fl
             f"a policy must be one action, -1 (none) to {task.n_actions - 1}, for each of the "
             f"{task.n_states} states, not {policy!r}."
         )
-    states = task.decision_states
-    table = actions[states].astype(np.int16)[None]
-    values = np.empty((1, len(states)))
-    sweep_policies(task, table, values, threads=1)
     result = np.full(task.n_states, np.nan)
-    result[states] = values[0]
+    result[task.decision_states] = table_values(task, actions[task.decision_states])
     return result
 
 
-def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: int = 1) -> NDArray[np.float64]:
+def table_values(task: TabularTask, table: NDArray[np.integer]) -> Floats:
+    """Return V^π of every decision state, `(D,)`: NaN where a state with no rule can be met."""
+    values = np.empty((1, len(table)))
+    sweep_policies(task, table[None].astype(np.int16), values, threads=1)
+    return values.ravel()
+
+
+def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: int = 1) -> Floats:
     """Return the mean of V^π over S_I for policy tables `(n, D)`; NaN where a null action can be met."""
     values = np.empty((len(tables), len(task.decision_states)))
     sweep_policies(task, tables, values, threads)
     # Contiguous, so that a row's mean is summed in the same order however many rows there are.
-    result: NDArray[np.float64] = np.ascontiguousarray(values[:, task.dynamics.starts]).mean(axis=1)
+    result: Floats = np.ascontiguousarray(values[:, task.dynamics.starts]).mean(axis=1)
     return result
 
 
-def sweep_policies(
-    task: TabularTask, tables: NDArray[np.int16], out: NDArray[np.float64], threads: int
-) -> None:
+def sweep_policies(task: TabularTask, tables: NDArray[np.int16], out: Floats, threads: int) -> None:
     """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
     model = task.dynamics
     shared = model.next_state, model.reward, model.probability, task.gamma, _sweeps(task), TOLERANCE, out
@@ -127,12 +129,12 @@ def evaluate_policies(
     last: int,
     tables: NDArray[np.int16],
     next_state: NDArray[np.int32],
-    reward: NDArray[np.float64],
-    probability: NDArray[np.float64],
+    reward: Floats,
+    probability: Floats,
     gamma: float,
     sweeps: int,
     tolerance: float,
-    out: NDArray[np.float64],
+    out: Floats,
 ) -> None:
     """Write V^π of policies `first` to `last − 1` by sweeping until no value moves by `tolerance`."""
     n_states = tables.shape[1]

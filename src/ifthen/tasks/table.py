@@ -16,16 +16,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Self
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.checks import whole_number
 from ifthen.errors import RuleError, TaskError
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
-from ifthen.tasks.table_checks import ARRAYS, checked_fields
-from ifthen.tasks.task import Task
+from ifthen.tasks.table_checks import ARRAYS, T_MAX_LIMIT, checked_fields
+from ifthen.tasks.task import HORIZONS, Task
 
 Observes = Literal["features", "state"]
 
@@ -33,6 +36,7 @@ STATES_PER_SLICE = 4096
 DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
 RULES_PER_STATE = 0.4
 FEWEST_RULES, MOST_RULES = 7, 64
+"""The least and the largest number of rules that suits a table."""
 
 
 class Dynamics(NamedTuple):
@@ -40,19 +44,19 @@ class Dynamics(NamedTuple):
 
     next_state: NDArray[np.int32]
     """`(D, A, K)`: the next decision state, −1 where the episode ends."""
-    reward: NDArray[np.float64]
+    reward: Floats
     """`(D, A, K)`."""
-    probability: NDArray[np.float64]
+    probability: Floats
     """`(K,)`."""
     starts: NDArray[np.int32]
     """`(|S_I|,)`: S_I as decision states."""
     states: NDArray[np.int32]
     """`(D, features)`: the feature vector of each decision state."""
-    points: NDArray[np.float64]
+    points: Floats
     """`(D, features)`: the same as floats."""
     lows: NDArray[np.int32]
     """`(features,)`: the smallest value of each feature."""
-    cyclic: NDArray[np.int64]
+    cyclic: Ints
     """`(cyclic features,)`: their numbers; intervals of these may wrap."""
     widest: int
     """The largest number of values of any feature."""
@@ -90,9 +94,9 @@ class TabularTask(Task):
     action_names: tuple[str, ...]
     state_features: NDArray[np.int32]
     next_state: NDArray[np.int32]
-    reward: NDArray[np.float64]
-    done: NDArray[np.bool_]
-    probability: NDArray[np.float64]
+    reward: Floats
+    done: Mask
+    probability: Floats
     initial_states: NDArray[np.int32]
     enumerations: int
     gamma: float
@@ -108,7 +112,11 @@ class TabularTask(Task):
     watched_column = watched_name = "performance"
     first_test_seed = 0
     has_states = True
+    best_method = "exact"
+    measured_by = ("noise",)
+    validation = None
     default_action = None
+    disturbances = MappingProxyType[str, float]({})
     environment = ""
 
     def __post_init__(self) -> None:
@@ -119,6 +127,11 @@ class TabularTask(Task):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that define the task, by name."""
         return {name: getattr(self, name) for name in ARRAYS}
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether it can be drawn on a grid: it has a map, or its features are x and y."""
+        return self.sees_place or self.layout is not None
 
     def make(self, **options: Any) -> Any:
         """Return a fresh environment, if the table is that of an environment that Gymnasium knows.
@@ -151,6 +164,21 @@ class TabularTask(Task):
     def _maze(self) -> dict[str, Any]:
         """What makes a maze's environment."""
         return {name: value for name, value in self.origin.items() if name != "environment"}
+
+    @property
+    def sweeps(self) -> dict[str, tuple[float, ...]]:
+        """Longer episodes alone: the states of a table are known, and its chances are in it."""
+        return {"t_max": tuple(min(factor * self.t_max, T_MAX_LIMIT) for factor in HORIZONS)}
+
+    def disturbed(self, name: str, strength: float) -> Self:
+        """Return the table with longer or shorter episodes."""
+        if name != "t_max":
+            raise TaskError(
+                f"{self.name} is a table: rules see its states as they are, and what goes wrong is in its "
+                f"probabilities. Only t_max applies, not {name!r}; another table, such as one with another "
+                "p_slip, is given by --task."
+            )
+        return self.replaced(t_max=whole_number("t_max", strength, 1, T_MAX_LIMIT, TaskError))
 
     @property
     def n_states(self) -> int:
@@ -200,7 +228,7 @@ class TabularTask(Task):
         return np.tile(self.initial_states, self.enumerations)
 
     @cached_property
-    def decision_states(self) -> NDArray[np.int64]:
+    def decision_states(self) -> Ints:
         """The D states in which an action can be asked for, in increasing order."""
         seen = np.zeros(self.n_states, dtype=np.bool_)
         frontier = np.unique(self.initial_states)

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from ifthen.checks import refuse_nul
 from ifthen.errors import TaskError, shown
 from ifthen.notebook import Part, Shown
+from ifthen.rules.arrays import Ints
 from ifthen.rules.feature import Feature
 from ifthen.text_table import TextTable
 
 Method = Literal["sampled", "exact"]
 Noise = Literal["aligned", "stream"]
+HORIZONS = (2, 5, 10)
+"""The longer episodes that a sweep tries, in units of t_max."""
 NO_DIFFERENCE = ("origin", "preset", "player", "lanes", "observed", "first_action")
 """Fields in which two equal tasks may differ."""
 
@@ -43,6 +46,12 @@ class Task(Shown, ABC):
     """What people call it."""
     has_states: ClassVar[bool]
     """Whether the states can be listed, with a model of their transitions."""
+    best_method: ClassVar[Method]
+    """How a finished policy is measured best: exactly, where there is a model."""
+    measured_by: ClassVar[tuple[str, ...]]
+    """What can be chosen where policies are measured: names of options."""
+    validation: Ints | None
+    """The seeds of validation curves and of stopping; None where measures are exact."""
 
     name: str
     features: tuple[Feature, ...]
@@ -57,6 +66,8 @@ class Task(Shown, ABC):
     """The action of decision lists where no rule matches; None for none."""
     layout: tuple[str, ...] | None
     """The grid to draw the task on, one text per row of cells; None where there is none."""
+    disturbances: Mapping[str, float]
+    """Disturbance strengths, by name."""
     environment: str
     """The id of the Gymnasium environment that a file may name; "" where there is none."""
 
@@ -90,6 +101,16 @@ class Task(Shown, ABC):
         """
 
     @property
+    def sees_place(self) -> bool:
+        """Whether the features are where in a grid it is, rather than what is seen there."""
+        return [feature.name for feature in self.features] == ["x", "y"]
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether it can be drawn on a grid: its states have a map, or its features are x and y."""
+        return False
+
+    @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
         """The settings that make the task, as the table [task] of a configuration file has them."""
@@ -98,6 +119,14 @@ class Task(Shown, ABC):
     def n_actions(self) -> int:
         """The number of actions."""
         return len(self.action_names)
+
+    def test_seeds(self, n: int = 100) -> Ints | None:
+        """Return held-out reset seeds to measure a finished policy on, `(n,)`; None where that is exact."""
+        return None
+
+    def pruning_seeds(self, n: int = 100) -> Ints | None:
+        """Return reset seeds to shorten rules on, n of them for this alone; None where nothing is played."""
+        return None
 
     @property
     @abstractmethod
@@ -112,7 +141,7 @@ class Task(Shown, ABC):
     @property
     @abstractmethod
     def suitable_rules(self) -> int:
-        """How many rules a ruleset for this task should have, where nobody says."""
+        """The default number of rules of a ruleset for this task."""
 
     @property
     @abstractmethod
@@ -139,6 +168,24 @@ class Task(Shown, ABC):
     def failure_mark(self) -> float:
         """Performances up to this number stand for a state without a rule, and are no returns."""
         return self.floor
+
+    @property
+    def undisturbed(self) -> Self:
+        """The same task with nothing between rules and task."""
+        return self
+
+    @property
+    @abstractmethod
+    def sweeps(self) -> dict[str, tuple[float, ...]]:
+        """The disturbances that can be put between rules and task, by name, each with strengths to try."""
+
+    @abstractmethod
+    def disturbed(self, name: str, strength: float) -> Self:
+        """Return the task with one disturbance; `t_max` gives longer or shorter episodes."""
+
+    def nominal(self, name: str) -> float | None:
+        """Return the present value of a parameter to vary, such as "unwrapped.gravity"; None if unknown."""
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data for files, without its arrays and the function that makes it."""

@@ -29,10 +29,11 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.core import config as _config
 from numba.extending import intrinsic, overload
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ifthen.errors import TaskError
 from ifthen.jit import code_kept_for
+from ifthen.rules.arrays import Floats
 
 # Parts of Numba without types.
 settings: Any = _config
@@ -87,6 +88,11 @@ def present_state(env: Any) -> ArrayLike:
     return state
 
 
+def as_shown(state: Floats) -> Floats:
+    """Return a state as environments show it that observe their state in 32-bit numbers."""
+    return state.astype(np.float32).astype(np.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class Twin:
     """The compiled copy of an environment's dynamics.
@@ -99,6 +105,8 @@ class Twin:
         of_class: "module:Class" of the environment without wrappers. The twin then plays this class only, in
             no other wrappers than those of `gymnasium.make`. "" allows any class and any wrappers.
         assumes: attributes of the environment without wrappers, and the values that the twin relies on.
+        observe: gives the observation of a state `(state_size,)`, for starts that no reset seed gives; None
+            where nobody needs them.
     """
 
     name: str
@@ -107,13 +115,14 @@ class Twin:
     start: Callable[[Any], ArrayLike] = present_state
     of_class: str = ""
     assumes: Mapping[str, Any] = field(default_factory=dict)
+    observe: Callable[[Floats], Floats] | None = None
 
     @property
     def step(self) -> int:
         """The address of the step function."""
         return self.function if isinstance(self.function, int) else self.function.address
 
-    def state_of(self, env: Any) -> NDArray[np.float64]:
+    def state_of(self, env: Any) -> Floats:
         """Return the real environment's present state `(state_size,)`."""
         state = np.array(self.start(env), dtype=np.float64)
         if state.shape != (self.state_size,):
@@ -150,21 +159,14 @@ def _call_by_address(
     return types.int64(types.int64, states, types.int64, types.int64, points, rewards), generate
 
 
-def call_step(
-    address: int,
-    states: NDArray[np.float64],
-    lane: int,
-    action: int,
-    points: NDArray[np.float64],
-    rewards: NDArray[np.float64],
-) -> int:
-    """Take a step in row `lane` of the arrays; return 1 if it terminated (used if nothing is compiled)."""
+def call_step(address: int, states: Floats, lane: int, action: int, points: Floats, rewards: Floats) -> bool:
+    """Take a step in row `lane` of the arrays; return whether it terminated (used if nothing is compiled)."""
     rows = (
         ctypes.cast(array.ctypes.data + lane * array.strides[0], _POINTER)
         for array in (states, points, rewards)
     )
     state, point, reward = rows
-    return int(PROTOTYPE(address)(state, int(action), point, reward))
+    return bool(PROTOTYPE(address)(state, int(action), point, reward))
 
 
 @overload(call_step)
@@ -172,8 +174,9 @@ def _compiled_call_step(address: Any, states: Any, lane: Any, action: Any, point
     """Return the compiled form of `call_step`."""
 
     def compiled(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
-        return _call_by_address(  # type: ignore[call-arg]  # Numba adds the first one
+        ended: Any = _call_by_address(  # type: ignore[call-arg]  # Numba adds the first one
             address, states, lane, action, points, rewards
         )
+        return ended != 0
 
     return compiled

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Mask
 from ifthen.rules.boxes.lists import always_above, first_match
 from ifthen.rules.boxes.search import BUDGET
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.scope import MOST_VECTORS, Scope, listed, table_of
+from ifthen.simulate.scope import MOST_VECTORS, Scope, check_fits, environment, listed, tabular
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.verification.graph import Model
 
@@ -22,7 +21,7 @@ Beaten = dict[int, tuple[int, ...]]
 """Rules that never decide, each with the rules that beat it; none where it matches nothing."""
 
 
-def dead_at(scope: Scope) -> tuple[Beaten, NDArray[np.bool_]]:
+def dead_at(scope: Scope) -> tuple[Beaten, Mask]:
     """Return the rules that never decide at the points of a scope, and which rules do, `(rules,)`."""
     ruleset = scope.ruleset
     alive = np.asarray(scope.matching.any(axis=0) if ruleset.votes else scope.counts > 0)
@@ -33,7 +32,7 @@ def dead_at(scope: Scope) -> tuple[Beaten, NDArray[np.bool_]]:
     return dead, alive
 
 
-def beating_set(beaten: NDArray[np.bool_]) -> tuple[int, ...]:
+def beating_set(beaten: Mask) -> tuple[int, ...]:
     """Return a few rules (columns) of which one beats at every point (row); none can be left out."""
     left, chosen = beaten.any(axis=1), []
     while left.any():
@@ -46,7 +45,7 @@ def beating_set(beaten: NDArray[np.bool_]) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def dead_everywhere(ruleset: RuleSet, budget: int) -> tuple[Beaten, NDArray[np.bool_]]:
+def dead_everywhere(ruleset: RuleSet, budget: int) -> tuple[Beaten, Mask]:
     """Return the rules proven never to decide anywhere, and which rules are proven to decide, `(rules,)`.
 
     For a decision list this is decided exactly, up to the budget. Scores differ from point to point: that a
@@ -82,6 +81,19 @@ MOST_MATCHES = 30_000_000
 """The largest number of points times rules that is looked at point by point."""
 
 
+Needs = Literal["rules", "task", "table", "environment"]
+"""A check of the rules alone, of a task of any kind, of a task with a table, or of an environment."""
+ANY_TASK: frozenset[Needs] = frozenset(get_args(Needs))
+"""What checks can rest on where there is a task that is not known yet."""
+
+
+def grounds(task: Task | None) -> set[Needs]:
+    """Return what checks can rest on."""
+    if task is None:
+        return {"rules"}
+    return {"rules", "task", "table" if task.has_states else "environment"}
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A ruleset, and where claims about it must hold.
@@ -96,15 +108,18 @@ class Case:
     task: Task | None = None
     budget: int = BUDGET
 
+    def __post_init__(self) -> None:
+        check_fits(self.ruleset, self.task)
+
     @cached_property
-    def table(self) -> TabularTask | None:
-        """The task if it has a table of states."""
-        return table_of(self.ruleset, self.task)
+    def grounds(self) -> set[Needs]:
+        """What checks can rest on."""
+        return grounds(self.task)
 
     @property
     def environment(self) -> EnvTask:
         """The task as an environment; only for tasks that have no table of states."""
-        return cast(EnvTask, self.task)
+        return environment(self.task, "this check")
 
     @cached_property
     def scope(self) -> Scope | None:
@@ -114,11 +129,10 @@ class Case:
     @cached_property
     def model(self) -> Model:
         """The policy in the table of the task; only for tasks that have one."""
-        assert self.table is not None
         assert self.scope is not None
-        return Model(self.table, self.scope)
+        return Model(tabular(self.task, "a model"), self.scope)
 
     @cached_property
-    def dead(self) -> tuple[Beaten, NDArray[np.bool_]]:
+    def dead(self) -> tuple[Beaten, Mask]:
         """The rules that never decide, and which rules are proven to decide, `(rules,)`."""
         return dead_everywhere(self.ruleset, self.budget) if self.scope is None else dead_at(self.scope)

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.digits import plural
+from ifthen.rules.arrays import Ints
 from ifthen.rules.boxes.cover import coverage, widen
 from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.space import RankSpace, box_in_words
@@ -25,11 +25,7 @@ COUNTABLE = 2**53  # floats count exactly up to here
 
 def complete(case: Case) -> Result:
     """No state is without a rule."""
-    return _everywhere(case) if case.table is None else _in_task(case.model)
-
-
-def _everywhere(case: Case) -> Result:
-    """Look for observations that no rule matches, by reasoning about boxes."""
+    # Observations that no rule matches are looked for by reasoning about boxes.
     ruleset = case.ruleset
     found = coverage(ruleset.bounds, ruleset.features, budget=case.budget, limit=GAPS)
     undecided = share_in_words(1 - found.decided_share)
@@ -61,8 +57,9 @@ def _everywhere(case: Case) -> Result:
     return Result(False, why, (_finding(ruleset, data, len(gaps)),))
 
 
-def _in_task(model: Model) -> Result:
+def complete_in_task(case: Case) -> Result:
     """Look for decision states that no rule matches, and whether an episode can meet one."""
+    model = case.model
     scope, missing = model.scope, np.flatnonzero(model.scope.deciders < 0)
     if not len(missing):
         each = "every one of " if len(scope) > 1 else ""
@@ -110,7 +107,7 @@ def _in_words(ruleset: RuleSet, gap: dict[str, Any]) -> str:
     return f"{gap['box']} ({count}such as {witness})"
 
 
-def _gaps(scope: Scope, missing: NDArray[np.int64]) -> tuple[list[dict[str, Any]], int]:
+def _gaps(scope: Scope, missing: Ints) -> tuple[list[dict[str, Any]], int]:
     """Return boxes that meet no rule and hold the states without a rule, and how many boxes there are.
 
     A state counts in the first box that holds it.

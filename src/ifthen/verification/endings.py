@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.digits import plural
+from ifthen.rules.arrays import Ints, Mask
 from ifthen.verification.case import Case
 from ifthen.verification.findings import Finding, Result, all_of, number, part, sentence, severity, some_of
 from ifthen.verification.graph import Model, safe_states
@@ -45,7 +46,7 @@ def goal_reachable(case: Case) -> Result:
     return Result(not len(lost), why, found + loops(model))
 
 
-def _unreachable(model: Model, stuck: NDArray[np.int64], lost: NDArray[np.int32]) -> tuple[Finding, ...]:
+def _unreachable(model: Model, stuck: Ints, lost: NDArray[np.int32]) -> tuple[Finding, ...]:
     """Return the states from which the goal cannot be reached, and a shortest path to one."""
     can, reached = model.can_reach_goal, stuck[model.reach.reached[stuck]]
     path = model.reach.path(model.reach.nearest(~can)) if len(reached) else [int(stuck[0])]
@@ -131,7 +132,7 @@ def loops(model: Model) -> tuple[Finding, ...]:
     return (Finding("loop", severity(met > 0), text, witness=witness, data=data),)
 
 
-def _loop(model: Model, states: NDArray[np.int64]) -> tuple[dict[str, Any], str]:
+def _loop(model: Model, states: Ints) -> tuple[dict[str, Any], str]:
     """Return a set of states that is never left as plain data, and in words."""
     entry = int(states[model.reach.distance[states].argmin()])
     path, cycle = model.reach.path(entry), model.cycle(entry)
@@ -179,7 +180,7 @@ class Harm(NamedTuple):
     kind: str
     name: str
     meaning: str
-    outcomes: NDArray[np.bool_]
+    outcomes: Mask
 
 
 def safe(case: Case) -> Result:
@@ -217,7 +218,7 @@ def harms_of(model: Model) -> list[Harm]:
     return harms
 
 
-def _harm(model: Model, harm: Harm, can: NDArray[np.bool_], unsafe: NDArray[np.int32]) -> Finding:
+def _harm(model: Model, harm: Harm, can: Mask, unsafe: NDArray[np.int32]) -> Finding:
     """Return a shortest path to a harm, its probability, and whether another policy avoids it."""
     starts = model.starts
     avoidable, better = _avoidable(model, unsafe)

@@ -70,6 +70,29 @@ class Requirement(NamedTuple):
     text: str
     passed: bool
     why: str
+    how: str = ""
+    """For requirements in words: "proved", "by the model", or "by play at 95 % confidence"; "" if unknown."""
+
+
+class Decided(NamedTuple):
+    """A requirement in words that was decided, and what was found if it is not met."""
+
+    requirement: Requirement
+    findings: tuple[Finding, ...] = ()
+
+
+def decided(text: str, met: bool | None, why: str, how: str) -> Decided:
+    """Return a requirement that was decided; one that could not be (None) is not met."""
+    return Decided(Requirement(text, met is True, why, how))
+
+
+def not_met(
+    text: str, why: str, how: str, witness: Vector, data: Mapping[str, Any], rules: tuple[int, ...] = ()
+) -> Decided:
+    """Return a requirement that is not met, with a point at which that can be seen; see `Finding`."""
+    told, all_data = f"{text}: {why}.", {"requirement": text, **data}
+    finding = Finding("requirement", "problem", told, rules, witness, all_data, ("requirement",))
+    return Decided(Requirement(text, False, why, how), (finding,))
 
 
 SHOWN = 3

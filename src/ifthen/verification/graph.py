@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.explanation.measures import table_values
 from ifthen.explanation.pictures.grid import cell_in_words
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.simulate.scope import Scope, values_by_name
+from ifthen.tasks.solve import table_values
 from ifthen.tasks.table import TabularTask
 from ifthen.verification.findings import SHOWN, Finding, Vector, severity, some_of, vector_in_words
 
@@ -35,8 +35,8 @@ class Reach:
         before: the state before each on a shortest path, `(D,)`, −1 at its beginning.
     """
 
-    distance: NDArray[np.int64]
-    before: NDArray[np.int64]
+    distance: Ints
+    before: Ints
 
     @property
     def reached(self) -> Mask:
@@ -100,7 +100,7 @@ class Model:
         return lowest if self.ordinary is not None and lowest < min(0.0, self.ordinary) else None
 
     @cached_property
-    def edges(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def edges(self) -> tuple[Ints, Ints]:
         """From and to of every edge, each once, in order."""
         source, outcome = np.nonzero(self.next_state >= 0)
         pairs = np.unique(source * self.size + self.next_state[source, outcome])
@@ -174,7 +174,7 @@ class Model:
         chance[inside] = np.clip(solved, 0.0, 1.0)
         return chance
 
-    def closed_classes(self) -> list[NDArray[np.int64]]:
+    def closed_classes(self) -> list[Ints]:
         """Return the sets of states that are never left again: no ending, no state without a rule."""
         from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # no types
 
@@ -197,7 +197,7 @@ class Model:
         """Return a finding that can be seen in a decision state."""
         return Finding(kind, severity(is_problem), text, witness=self.scope.vector(state), data=data)
 
-    def visited_in_words(self, states: NDArray[np.int64]) -> str:
+    def visited_in_words(self, states: Ints) -> str:
         """Return how many of some states are visited; nothing where the policy can visit them all."""
         met = int(self.reach.reached[states].sum())
         if met == len(states):
@@ -233,20 +233,20 @@ class Model:
             steps = [*steps[:4], f"… {len(steps) - 7} more …", *steps[-3:]]
         return " → ".join(steps)
 
-    def likelihoods(self, s: int) -> NDArray[np.float64]:
+    def likelihoods(self, s: int) -> Floats:
         """Return how likely each outcome in a decision state is, those like it included, `(K,)`."""
         state, action = self.task.decision_states[s], self.table[s]
         arrays = (self.task.next_state, self.task.reward, self.task.done)
         alike = [array[state, action][:, None] == array[state, action] for array in arrays]
-        likelihoods: NDArray[np.float64] = np.logical_and.reduce(alike) @ self.task.probability
+        likelihoods: Floats = np.logical_and.reduce(alike) @ self.task.probability
         return likelihoods
 
-    def slips(self, s: int, outcomes: NDArray[np.bool_]) -> bool:
+    def slips(self, s: int, outcomes: Mask) -> bool:
         """Return whether in a decision state another outcome is likelier than any of some, `(K,)`."""
         likelihoods = self.likelihoods(s)
         return bool(likelihoods[outcomes].max() < likelihoods.max() * (1 - ROUNDING))
 
-    def entered(self, s: int, outcomes: NDArray[np.bool_]) -> tuple[Vector, bool, str]:
+    def entered(self, s: int, outcomes: Mask) -> tuple[Vector, bool, str]:
         """Return the state that the likeliest of some outcomes `(K,)` of the action in a state leads to.
 
         Returns:
@@ -262,7 +262,7 @@ class Model:
         there = cell_in_words(self.task, after) or vector_in_words(vector, self.task.features)
         return vector, slip, f"{by_chance or ' '}to ({there})"
 
-    def some(self, states: NDArray[np.int64]) -> str:
+    def some(self, states: Ints) -> str:
         """Return the first of some states in words, and how many more there are."""
         return some_of([f"({self.state(int(s))})" for s in states[:SHOWN]], len(states), ", ")
 
@@ -278,9 +278,7 @@ def _matrix(size: int, source: NDArray[np.integer], target: NDArray[np.integer])
     return coo_array((np.ones(len(source)), (source, target)), shape=(size, size)).tocsr()
 
 
-def _distances(
-    size: int, source: NDArray[np.int64], target: NDArray[np.int64], states: NDArray[np.integer]
-) -> NDArray[np.int64]:
+def _distances(size: int, source: Ints, target: Ints, states: NDArray[np.integer]) -> Ints:
     """Return the fewest steps to each state from some states, `(size,)`, −1 where it cannot be reached."""
     from scipy.sparse.csgraph import dijkstra
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.digits import mean_in_words, plural
+from ifthen.rules.arrays import Ints
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import visited_states
 from ifthen.simulate.simulator import Evaluation
@@ -47,8 +47,11 @@ def alike(case: Case) -> tuple[Finding, ...]:
 
 def performance(case: Case) -> Result:
     """The exact performance; in an environment the mean return over 100 test seeds."""
-    if case.table is None:
-        return _measured(case, "performance", "test seeds", case.environment.test_seeds())
+    return _measured(case, "performance", "test seeds", case.environment.test_seeds())
+
+
+def exact_performance(case: Case) -> Result:
+    """The exact performance, beside the optimum."""
     found = evaluate(case.ruleset, case.model.task, "exact")
     fraction, optimum = found.fraction, optimal_performance(case.model.task)
     share = "the optimum is " if fraction is None else f"{share_in_words(fraction)} of the optimum, which is "
@@ -121,7 +124,7 @@ def _optimal_over_steps(model: Model) -> Result:
     return Result(False, why, (model.finding("not-optimal", text, first, data),))
 
 
-def _costs(model: Model, worse: NDArray[np.int64]) -> Finding:
+def _costs(model: Model, worse: Ints) -> Finding:
     """Return the states whose action is not optimal, the most costly first."""
     task, table = model.task, model.table
     best, states = value_iteration(task), task.decision_states[worse]
@@ -159,7 +162,7 @@ def training_performance(case: Case) -> Result:
     return _measured(case, "training-performance", "training seeds", case.environment.z)
 
 
-def _measured(case: Case, kind: str, whence: str, seeds: NDArray[np.int64]) -> Result:
+def _measured(case: Case, kind: str, whence: str, seeds: Ints) -> Result:
     """Return the mean return over episodes from some seeds."""
     found = evaluate(case.ruleset, case.environment, threads=1, seeds=seeds)
     mean, witness = mean_in_words(found.performance, found.interval), None
@@ -189,7 +192,7 @@ def _spread(found: Evaluation, t_max: int) -> str:
     when = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
     if truncated < found.episodes:
         when = f"step {t_max:,} at the latest"
-    cut = f"; {truncated:,} of them a time limit cut at {when}: nothing is known of later steps"
+    cut = f"; a time limit cut {truncated:,} of them at {when}: nothing is known of later steps"
     cut = cut if truncated else ""
     return (f", from {number(found.least)} to {number(found.most)}" if found.least < found.most else "") + cut
 

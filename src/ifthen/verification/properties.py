@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from ifthen.digits import in_units, plural
 from ifthen.errors import ParameterError, nearest
-from ifthen.verification.case import Case
-from ifthen.verification.coverage import complete
+from ifthen.rules.text.constraint import requirements_in
+from ifthen.verification.case import ANY_TASK, Case, Needs
+from ifthen.verification.coverage import complete, complete_in_task
 from ifthen.verification.endings import goal_certain, goal_probability, goal_reachable, safe, unvisited
 from ifthen.verification.findings import Finding, Requirement, Result
 from ifthen.verification.performance import (
     alike,
+    exact_performance,
     fraction_of_optimum,
     never_decided,
     optimal,
@@ -25,9 +27,6 @@ from ifthen.verification.performance import (
     training_performance,
 )
 from ifthen.verification.rules import no_conflicts, no_dead_rules, no_redundant_rules
-
-Needs = Literal["rules", "task", "table", "environment"]
-"""A check of the rules alone, of a task of any kind, of a task with a table, or of an environment."""
 
 
 class Property(NamedTuple):
@@ -38,6 +37,12 @@ class Property(NamedTuple):
     check: Callable[[Case], Result]
     is_number: bool = False
     """Whether it is a number, to be compared with another, rather than true or false."""
+    in_model: Callable[[Case], Result] | None = None
+    """The check where the task has a table of states, if that is another one."""
+
+    def check_on(self, available: set[Needs]) -> Callable[[Case], Result]:
+        """Return the check to make on some grounds."""
+        return self.in_model if self.in_model is not None and "table" in available else self.check
 
     @property
     def meaning(self) -> str:
@@ -53,7 +58,7 @@ def number_of_rules(case: Case) -> Result:
 PROPERTIES = {
     entry.name: entry
     for entry in (
-        Property("complete", "rules", complete),
+        Property("complete", "rules", complete, in_model=complete_in_task),
         Property("no-dead-rules", "rules", no_dead_rules),
         Property("no-conflicts", "rules", no_conflicts),
         Property("no-redundant-rules", "rules", no_redundant_rules),
@@ -62,7 +67,7 @@ PROPERTIES = {
         Property("safe", "table", safe),
         Property("optimal", "table", optimal),
         Property("rules", "rules", number_of_rules, is_number=True),
-        Property("performance", "task", performance, is_number=True),
+        Property("performance", "task", performance, True, exact_performance),
         Property("fraction", "table", fraction_of_optimum, is_number=True),
         Property("goal-probability", "table", goal_probability, is_number=True),
         Property("training-performance", "environment", training_performance, is_number=True),
@@ -91,16 +96,7 @@ NOTES: tuple[tuple[Needs, Callable[[Case], tuple[Finding, ...]]], ...] = (
 """Findings that bear on no property."""
 
 
-def grounds(has_task: bool, environment: bool | None) -> set[Needs]:
-    """Return what checks can rest on; `environment` is None where the kind of task is not known yet."""
-    if not has_task:
-        return {"rules"}
-    if environment is None:
-        return {"rules", "task", "table", "environment"}
-    return {"rules", "task", "environment" if environment else "table"}
-
-
-def names_for(available: set[Needs]) -> list[str]:
+def names_for(available: Set[Needs]) -> list[str]:
     """Return the names of the properties that can be checked on some grounds."""
     return [entry.name for entry in PROPERTIES.values() if entry.needs in available]
 
@@ -119,29 +115,21 @@ class Demand(NamedTuple):
     number: float
 
 
-def parse(
-    require: str | Sequence[str], has_task: bool, environment: bool | None = None
-) -> tuple[Demand, ...]:
+def parse(require: str | Sequence[str], available: Set[Needs] = ANY_TASK) -> tuple[Demand, ...]:
     """Return the requirements in texts such as "complete,rules<=10", or raise at the first wrong one.
 
     Args:
         require: one text or several, each of one or more requirements separated by commas.
-        has_task: whether a task is given; some properties need one.
-        environment: whether that is an environment; None where the kind of task is not known yet.
+        available: what checks can rest on; some properties need a task, or a table of states.
     """
-    texts = [require] if isinstance(require, str) else list(require)
-    if not all(isinstance(text, str) for text in texts):
-        raise ParameterError(f"requirements must be texts, such as 'complete,rules<=10', not {require!r}.")
-    parts = [part.strip() for text in texts for part in text.split(",")]
-    demands = tuple(_parsed(part) for part in parts if part)
-    available = grounds(has_task, environment)
+    demands = tuple(_parsed(text) for text in requirements_in(require))
     for demand in demands:
         if PROPERTIES[demand.name].needs not in available:
             raise ParameterError(_out_of_place(demand, available))
     return demands
 
 
-def _out_of_place(demand: Demand, available: set[Needs]) -> str:
+def _out_of_place(demand: Demand, available: Set[Needs]) -> str:
     """Return why a property cannot be checked here, and which properties can."""
     others = ", ".join(names_for(available))
     if "task" not in available:
@@ -164,7 +152,8 @@ def _parsed(text: str) -> Demand:
         known = (*PROPERTIES, *ALIASES)
         hint = nearest(name, known)
         listed = "" if hint.startswith(" Known") else f" Known: {', '.join(known)}."
-        raise ParameterError(f"cannot require {text!r}: there is no property {name!r}.{hint}{listed}")
+        words = " Or in words, such as 'never ACTION when CONDITION'."
+        raise ParameterError(f"cannot require {text!r}: there is no property {name!r}.{hint}{listed}{words}")
     if operator and not PROPERTIES[name].is_number:
         raise ParameterError(f"{name} holds or does not: require it as {name!r}, not {text!r}.")
     if PROPERTIES[name].is_number and not operator:

@@ -10,13 +10,18 @@ from typing import Any
 from ifthen.digits import plural
 from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
+from ifthen.rules.text.constraint import requirements_in
 from ifthen.simulate.scope import policy_and_task, where_in_words
 from ifthen.text_table import TextTable
 from ifthen.verification.case import Case
-from ifthen.verification.findings import SHOWN, Finding, Requirement, Result, Value
-from ifthen.verification.properties import NOTES, PROPERTIES, grounds, judge, parse
+from ifthen.verification.findings import SHOWN, Decided, Finding, Requirement, Result, Value
+from ifthen.verification.properties import NOTES, PROPERTIES, judge, parse
+from ifthen.verification.requirements import plain_ones, worded_ones
 
-NARROWEST, MOST_FINDINGS = 40, 20
+NARROWEST = 40
+"""Reports are at least this many characters wide."""
+MOST_FINDINGS = 20
+"""A notebook shows at most this many findings."""
 LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault", "? not decided")
 
 
@@ -32,29 +37,34 @@ def verify(policy: Any, task: TaskLike | None = None, require: str | Sequence[st
         policy: a RuleSet or a trained system.
         task: the task; where None, that of a trained system, and for a ruleset every observation that the
             features allow.
-        require: properties that must hold, such as "complete,goal-reachable,performance>=0.95"; see
-            `ifthen.verification.PROPERTIES` for all. A property that could not be decided is not met.
+        require: what must hold: properties, such as "complete,goal-reachable,performance>=0.95" (see
+            `ifthen.verification.PROPERTIES` for all), and requirements in words, such as "never heat when
+            room >= 24" or "never reaches x >= 2.4". What could not be decided is not met.
     """
     ruleset, task = policy_and_task(policy, task)
     case = Case(ruleset, task)
-    environment = None if task is None else case.table is None
-    demands = parse(require, task is not None, environment)
-    available = grounds(task is not None, environment)
+    available = case.grounds
+    demands = parse(plain_ones(require), available)
+    worded = worded_ones(require, ruleset, task is not None)
     results: dict[str, Result] = {}
     findings: list[Finding] = []
     for entry in PROPERTIES.values():
         if entry.needs in available:
-            found = results[entry.name] = entry.check(case)
+            found = results[entry.name] = entry.check_on(available)(case)
             findings += [replace(each, about=each.about or (entry.name,)) for each in found.findings]
     for needs, note in NOTES:
         findings += note(case) if needs in available else ()
+    judged = {demand.text: Decided(judge(demand, results)) for demand in demands}
+    judged |= {text: decide(case) for text, decide in worded.items()}
+    in_order = [judged[text] for text in requirements_in(require)]
+    findings += [finding for each in in_order for finding in each.findings]
     return Verification(
         f"{plural(len(case.ruleset), 'rule')} ({case.ruleset.kind})",
         where_in_words(case.ruleset, task),
         tuple(findings),
         {name: result.value for name, result in results.items()},
         {name: result.why for name, result in results.items()},
-        tuple(judge(demand, results) for demand in demands),
+        tuple(each.requirement for each in in_order),
     )
 
 

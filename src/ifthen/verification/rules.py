@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.digits import plural
+from ifthen.rules.arrays import Floats
 from ifthen.rules.boxes.lists import compare, overlaps, point_of
 from ifthen.rules.boxes.space import box_in_words
 from ifthen.rules.ruleset import RuleSet
@@ -229,7 +229,7 @@ def _conflicts_at(scope: Scope, rules: int) -> tuple[int, Pairs, str]:
     return len(first), pairs, how
 
 
-def products(scope: Scope) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def products(scope: Scope) -> tuple[Floats, Floats]:
     """Return `(rules, rules)` how many points both match, and at how many of these a's action is taken."""
     n = len(scope.ruleset)
     shared, taken = np.zeros((n, n)), np.zeros((n, n))

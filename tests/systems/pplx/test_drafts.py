@@ -73,7 +73,7 @@ def test_tidying_never_changes_what_a_list_does(seed: int, rules: int, terms: in
 @given(st.lists(st.tuples(numbers, st.integers(1, 5), few), min_size=1, max_size=4))
 def test_packed_drafts_come_back(shapes: list[tuple[int, int, int]]) -> None:
     drafts = [some_draft(*shape) for shape in shapes]
-    again = unpack(pack(drafts))
+    again = unpack(*pack(drafts).values())
     assert [draft.key() for draft in again] == [draft.key() for draft in drafts]
     assert [draft.lows.shape for draft in again] == [draft.lows.shape for draft in drafts]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ifthen.randomness import stream
 from ifthen.rules.term import with_terms
-from ifthen.systems.pplx import fit
+from ifthen.systems.pplx import changes, fit
 from ifthen.systems.pplx.drafts import Draft, actions_at, tidy
 from tests import naive_values
 from tests.systems.pplx.lists import FEATURES, some_costs, some_draft, some_points
@@ -24,7 +24,7 @@ def key_of(seed: int) -> np.uint64:
     return stream(5, "pplx fit tests", seed)
 
 
-def as_told(rules: fit.Rules) -> list[naive_values.FitRule]:
+def as_told(rules: changes.ListArrays) -> list[naive_values.FitRule]:
     """Return rules as the oracle takes them."""
     found = []
     for column, upper, threshold, action in zip(*(part.tolist() for part in rules), strict=True):
@@ -43,21 +43,21 @@ def test_a_draft_comes_back_from_its_arrays(seed: int, rules: int, terms: int) -
 @given(numbers, st.integers(0, 2), st.integers(0, 4))
 def test_what_a_list_gives_away_is_the_oracles(seed: int, terms: int, first: int) -> None:
     draft, points, costs = tidy(some_draft(seed, 4, terms)), some_points(seed, 30), some_costs(seed, 30)
-    ground, rules = fit.ground_of(draft.terms, points, costs, None), fit.rules_of(draft)
+    ground, rules = fit.fit_points(draft.terms, points, costs, None), fit.rules_of(draft)
     before, after = np.zeros(30, np.int64), np.zeros(30, np.int64)
-    total = fit.given_away(ground, rules, 0, before, before, np.inf)
+    total = fit.total_cost(ground, rules, 0, before, before, np.inf)
     rows, told = ground.values.T.tolist(), as_told(rules)
-    assert total == naive_values.given_away(told, rows, ground.costs.tolist())
+    assert total == naive_values.total_cost(told, rows, ground.costs.tolist())
     assert fit.regret(draft, points, costs) == pytest.approx(total / 30)
     assert before.tolist() == naive_values.deciders(told, rows)
     assert fit.count_tests(rules) == naive_values.count_tests(told) == draft.tests
     changed = min(first, len(draft.actions) - 1)
-    assert fit.given_away(ground, rules, changed, before, after, total) == total
+    assert fit.total_cost(ground, rules, changed, before, after, total) == total
     assert after.tolist() == before.tolist()
-    assert total == 0 or fit.given_away(ground, rules, 0, before, after, total / 2) == np.inf
+    assert total == 0 or fit.total_cost(ground, rules, 0, before, after, total / 2) == np.inf
     for t in range(len(draft.terms)):
         ground.values[FEATURES + t] = np.nan
-        fit.fill_term(draft.terms, t, ground.values)
+        changes.fill_term(draft.terms, t, ground.values)
         assert ground.values[FEATURES + t].tolist() == [row[FEATURES + t] for row in rows]
         assert [row[FEATURES + t] for row in rows] == naive_values.term_values(
             draft.terms[t].tolist(), ground.values[:FEATURES].T.tolist()
@@ -73,9 +73,9 @@ def test_a_list_is_fitted_the_oracles_way(seed: int, terms: int, hot: bool, numb
         return
     heat, price = (0.05, 0.001) if hot else (0.0, 0.0), 0.002
     rules, sums = fit.rules_of(draft), np.vstack([draft.terms, [[1.0, 0.0, -1.0]]])
-    ground = fit.ground_of(sums, points, costs, sums[:1] if seed % 2 else None)
+    ground = fit.fit_points(sums, points, costs, sums[:1] if seed % 2 else None)
     rows, told = ground.values[:FEATURES].T.tolist(), as_told(rules)
-    own = rows, sums.tolist(), ground.costs.tolist(), ground, fit, numbers_only
+    own = rows, sums.tolist(), ground.costs.tolist(), ground, changes, fit.ROUNDING, numbers_only
     expected = naive_values.fitted_rules(int(key_of(seed)), 120, heat, price, told, *own)
     before = sums.copy()
     least = fit.fit_rules(key_of(seed), 120, *heat, price, ground, rules, sums, numbers_only)
@@ -94,8 +94,8 @@ def test_a_test_is_drawn_the_oracles_way(seed: int) -> None:
     points, rules = some_points(seed, 12), fit.rules_of(tidy(some_draft(3, 4)))
     if seed % 5 == 0:
         points[:] = 1.0  # nothing to tell apart
-    found = fit.draw_test(key_of(seed), np.ascontiguousarray(points.T), 4, rules, 0, 1)
-    expected = naive_values.drawn_test(int(key_of(seed)), points.tolist(), 4, fit.TRIES)
+    found = changes.draw_test(key_of(seed), np.ascontiguousarray(points.T), 4, rules, 0, 1)
+    expected = naive_values.drawn_test(int(key_of(seed)), points.tolist(), 4, changes.TRIES)
     assert found == (expected is not None)
     if expected is not None:
         assert (rules.column[0, 1], rules.upper[0, 1], rules.threshold[0, 1]) == expected

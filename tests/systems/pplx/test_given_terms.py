@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ifthen import PPLX, ParameterError, evaluate, explain, export, load, parse_rules, verify
 from ifthen.environments.frozen_lake import frozen_lake
-from ifthen.rules.text.rule import terms_in
+from ifthen.rules.text.terms import terms_in
 from ifthen.runs.settings import checked_settings
 from ifthen.study.plan import checked_plan
 from ifthen.systems.pplx.drafts import are_given, readable, ruleset

@@ -17,7 +17,7 @@ from ifthen import (
     load,
     task_by_name,
 )
-from ifthen.systems.pplx import on_table
+from ifthen.systems.pplx import distil, on_table
 from tests.systems.contract import make, meadow
 
 
@@ -135,3 +135,13 @@ def test_damaged_populations_are_refused(name: str, change: Any, message: str, t
 
 def test_other_systems_have_no_front() -> None:
     assert PPLDL(meadow()).front is None
+
+
+@pytest.mark.slow
+def test_it_learns_to_balance_with_the_number_of_changes_that_is_shipped(
+    few_changes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distil, "CHANGES", few_changes)
+    assert few_changes > 1000
+    system = PPLX("CartPole-v1", seed=1, threads=1, steps=10_000).learn()
+    assert evaluate(system, threads=1).performance > 400

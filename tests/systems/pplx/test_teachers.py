@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -233,6 +234,16 @@ def test_tables_of_states_take_no_teacher() -> None:
         ifthen.PPLDL(haystack()).set_teacher(sign)
 
 
+def test_the_call_that_the_refusal_of_a_table_names_makes_a_list() -> None:
+    task = meadow()
+    with pytest.raises(ParameterError) as refused:
+        PPLX(task, teacher=lambda o: 0)
+    (call,) = re.findall(r"ifthen\.\w+\(.*?\)", str(refused.value))
+    policy = ifthen.PPLST(task, seed=0, pop_size=4).learn(epochs=1)
+    result = eval(call, {"ifthen": ifthen, "policy": policy, "task": task})
+    assert isinstance(result.ruleset, ifthen.DecisionList)
+
+
 class Trap:
     """Raises when it is unpickled."""
 
@@ -308,10 +319,7 @@ def test_a_teacher_saves_the_phases_that_it_makes_needless() -> None:
     for system in (pupil(margins), pupil(sign), PPLX(haystack())):
         learner = system.learner
         assert isinstance(learner, OnEnvironment)
-        spent = [
-            learner.quota(*learner.phase(epoch, learner.plan), 1e5, learner.plan)
-            for epoch in range(1, learner.epochs + 1)
-        ]
+        spent = [learner.quota(epoch, 1e5) for epoch in range(1, learner.epochs + 1)]
         assert sum(spent) == pytest.approx(1e5)
         assert learner.phase(learner.imitation, learner.plan)[0] == DISTIL
         assert learner.phase(learner.imitation + 1, learner.plan) == (SEARCH, 0)
@@ -329,7 +337,7 @@ def test_lists_that_only_imitate_are_scored_by_that() -> None:
     assert 0.9 < scores[-1] <= 1
     learner, budget = system.learner, 5e4
     assert isinstance(learner, OnEnvironment)
-    spent = [learner.quota(*learner.phase(e, learner.plan), budget, learner.plan) for e in range(1, 15)]
+    spent = [learner.quota(e, budget) for e in range(1, 15)]
     assert sum(spent) == pytest.approx(budget)
     assert system.learn(epochs=2).now.records[-1]["phase"] == DISTIL
     with pytest.raises(ParameterError, match="imitate=True needs a teacher"):

@@ -16,14 +16,7 @@ from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import MEAN, STRENGTH
 from ifthen.systems.samuel import grid as intervals
 from ifthen.systems.samuel.grid import Grid, step_of
-from ifthen.systems.samuel.operators import (
-    Rule,
-    Setting,
-    Trace,
-    applied,
-    drawn_operators,
-    new_rule,
-)
+from ifthen.systems.samuel.operators import Rule, Setting, Trace, applied, drawn_operators, new_rule
 from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan
 

@@ -11,7 +11,6 @@ import pytest
 from ifthen import SAMUEL, DecisionList, ModelFileError, ParameterError, evaluate, frozen_lake, load
 from ifthen.systems.samuel.parameters import OPERATORS
 from tests.archives import with_array
-from tests.envs import task_of
 from tests.systems.contract import SMALL, meadow
 
 FEW: dict[str, Any] = {"pop_size": 20, "retest_every": 2}
@@ -26,14 +25,6 @@ def test_it_learns_in_a_lake(version: Any) -> None:
     assert best.fraction is not None
     assert best.fraction > 0.7
     assert system.history["mean_length"][-1] > 4
-
-
-def test_it_learns_to_balance_a_pole_in_the_twin() -> None:
-    task = task_of("CartPole-v1", t_max=100, gamma=1.0, floor=-1.0)
-    system = SAMUEL(task, seed=1, threads=1, pop_size=40, retest_every=2).learn(epochs=16)
-    assert system.history["mean_fitness"][0] < 30  # a random walk
-    assert system.history["performance"][-1] > 70
-    assert system.history["mean_fitness"][-1] > 40
 
 
 def test_the_history_tells_of_plans() -> None:

@@ -57,7 +57,7 @@ def test_the_environment_is_closed_with_the_system() -> None:
     system = XCSF(task, **SMALL).learn(episodes=2)
     assert Counted.opened > before
     learner: Any = system._learner
-    assert learner.env.unwrapped.time > 0
+    assert learner.simulator.lane.unwrapped.time > 0
     del system, learner
     gc.collect()
     assert Counted.opened == before
@@ -69,16 +69,16 @@ def test_a_default_action_is_refused() -> None:
 
 
 class Strange(gymnasium.Env[Any, Any]):
-    """What the twins below are twins of, but for what is wrong with them."""
+    """What the twins below are twins of, but for what is wrong with them; as many features as CartPole."""
 
-    observation_space = spaces.Box(-10, 10, (2,), np.float64)
+    observation_space = spaces.Box(-10, 10, (4,), np.float64)
     action_space = spaces.Discrete(2)
     state: Any = np.zeros(2)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         super().reset(seed=seed)
         self.state = np.array([float(self.np_random.uniform()), 0.0])
-        return self.state.copy(), {}
+        return np.array([*self.state, 0.0, 0.0]), {}
 
 
 def strange_step(wrong: float, wrong_reward: float) -> Any:
@@ -87,6 +87,7 @@ def strange_step(wrong: float, wrong_reward: float) -> Any:
         state[1] += 1
         observation[0] = state[0]
         observation[1] = state[1]
+        observation[2] = observation[3] = 0.0
         reward[0] = 1.0
         if state[1] == 4:
             observation[1] = state[1] + wrong

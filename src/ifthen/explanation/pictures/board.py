@@ -32,9 +32,14 @@ GROUND = {"H": RIM, "G": MEADOW, "O": WALL, " ": NOTHING}
 POLE_SHAPE = np.array([(-0.22, -0.36), (-0.15, -0.36), (-0.15, 0.36), (-0.22, 0.36)])
 CLOTH_SHAPE = np.array([(-0.15, -0.36), (0.3, -0.16), (-0.15, 0.04)])
 CORNERS = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-LARGEST_CELL, LARGEST_BOARD = 0.5, 4.4
-"""In inches: the side of a cell, and of a whole board."""
-TITLE, LEGEND_ROW = 0.28, 0.17
+LARGEST_CELL = 0.5
+"""The largest side of a cell, in inches."""
+LARGEST_BOARD = 4.4
+"""The largest side of a board, in inches."""
+TITLE = 0.28
+"""The height of the title, in inches."""
+LEGEND_ROW = 0.17
+"""The height of a row of the legend, in inches."""
 Keys = Sequence[tuple[str, Artist]]
 """The labels of a legend, each with its mark."""
 
@@ -153,8 +158,9 @@ def boards(
     right: float = 0.12,
     below: Sequence[str] = (),
     least_height: float = 0.0,
+    in_a_row: int = 4,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with room for boards side by side, each with its title, and their panels.
+    """Return a figure with room for boards, row by row, each with its title, and their panels.
 
     Everything has its place in inches: a layout that adapts itself would change the size of cells.
 
@@ -162,20 +168,29 @@ def boards(
         task: a task with a grid.
         titles: one for each board.
         side: of a cell, in inches.
-        right: room to the right of the last board, in inches.
+        right: room to the right of the last board of a row, in inches.
         below: the labels of a legend below, see `key_below`.
         least_height: of the figure, in inches.
+        in_a_row: how many boards stand side by side, at most.
     """
     rows, columns = grid_shape(task)
     wide, high, top = columns * side, rows * side, first_place(task)[1]
     left = 0.32 + max(text_width(str(end), SMALL - 1) for end in (top, top + rows - 1))
-    steps = [left + max(wide, text_width(title, MEDIUM)) for title in titles]
-    width = sum(steps[:-1]) + left + max(wide + right, text_width(titles[-1], MEDIUM) + 0.12)
+    names = [text_width(title, MEDIUM) for title in titles]
+    across, lines = min(in_a_row, len(titles)), -(-len(titles) // in_a_row)
+    steps = [left + max(wide, *names[i::in_a_row]) for i in range(across)]
+    width = sum(steps[:-1]) + left + max(wide + right, max(names[across - 1 :: in_a_row]) + 0.12)
     under = 0.38 + key_height(width, below)
-    height = max(TITLE + high + under, least_height)
-    under += (height - TITLE - high - under) / 2
+    line = TITLE + high + 0.38
+    height = max((lines - 1) * line + TITLE + high + under, least_height)
+    under += (height - (lines - 1) * line - TITLE - high - under) / 2
     figure = Figure(figsize=(width, height))
-    panels = [add_panel(figure, sum(steps[:i]) + left, under, wide, high) for i in range(len(titles))]
+    panels = []
+    for i in range(len(titles)):
+        row, column = divmod(i, in_a_row)
+        panels.append(
+            add_panel(figure, sum(steps[:column]) + left, under + (lines - 1 - row) * line, wide, high)
+        )
     for panel, title in zip(panels, titles, strict=True):
         put_title(panel, title)
     return figure, panels

@@ -12,7 +12,6 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from ifthen.explanation.measures import Usage, usage
 from ifthen.explanation.pictures.board import TITLE, add_panel, key_below, key_height, put_title, text_width
@@ -20,40 +19,66 @@ from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.slices import action_colour
 from ifthen.explanation.trace import ENDINGS, trace
 from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, bare
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.scope import scope_of, table_of
+from ifthen.simulate.scope import visited_states
+from ifthen.simulate.simulator import checked_ruleset
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.table import TabularTask
 from ifthen.tasks.task import Task
 
 BARS = 40
 """At most this many rules get bars."""
 WIDEST_WORDS = 4.5
-"""In inches: rules with longer words are named by number only."""
-ROW, BAR_WIDTH, UNDER_BARS = 0.2, 2.5, 0.62
-WIDE, HIGH, STRIP, ROOM, UNDER_STRIPS = 4.6, 0.5, 0.14, 0.1, 0.4
-"""In inches: a line's panel, its height, the height of a strip, the gap between panels, the room below."""
+"""Rules whose words are longer than this, in inches, are named by number only."""
+ROW = 0.2
+"""The height of a bar's row, in inches."""
+BAR_WIDTH = 2.5
+"""The length of the longest bar, in inches."""
+UNDER_BARS = 0.62
+"""The room below the bars, in inches."""
+WIDE = 4.6
+"""The width of a panel of an episode, in inches."""
+HIGH = 0.5
+"""The height of a panel with a feature's curve, in inches."""
+STRIP = 0.14
+"""The height of the strips with rules and actions, in inches."""
+ROOM = 0.1
+"""The gap between two panels, in inches."""
+UNDER_STRIPS = 0.4
+"""The room below the last strip, in inches."""
 LISTED = 16
 """The legend names rules only where at most this many decide."""
 
 
-def usage_figure(ruleset: RuleSet, task: Task) -> Figure:
+def usage_figure(ruleset: RuleSet, task: TabularTask) -> Figure:
     """Draw how much each rule decides, in the rules' order: of the decision states, and of the steps made.
 
     Steps are those expected in an episode of at most t_max steps that starts uniformly in the initial states.
-    In an environment the bars show shares of the states visited in training episodes. Of more than 40 rules
-    the 40 that decide most are drawn.
+    Of more than 40 rules the 40 that decide most are drawn.
 
     Args:
         ruleset: the policy.
         task: the task.
     """
-    table = table_of(ruleset, task)
-    if table is not None:
-        shares = usage(ruleset, table)
-        bars = [(shares.states, BLUE, -0.19, "of the states"), (shares.steps, ORANGE, 0.19, "of the steps")]
-    else:
-        scope = scope_of(ruleset, task)
-        visited = np.zeros(len(ruleset)) if scope is None else scope.shares
-        shares, bars = Usage(visited, visited), [(visited, BLUE, 0.0, "of the states visited")]
+    shares = usage(checked_ruleset(ruleset, task), task)
+    bars = [(shares.states, BLUE, -0.19, "of the states"), (shares.steps, ORANGE, 0.19, "of the steps")]
+    return _bars(ruleset, shares, bars)
+
+
+def visits_figure(ruleset: RuleSet, task: EnvTask) -> Figure:
+    """Draw how many of the states visited in training episodes each rule decides, likewise.
+
+    Args:
+        ruleset: the policy.
+        task: the environment.
+    """
+    visited = visited_states(ruleset, task).shares
+    return _bars(ruleset, Usage(visited, visited), [(visited, BLUE, 0.0, "of the states visited")])
+
+
+def _bars(ruleset: RuleSet, shares: Usage, bars: list[tuple[Floats, str, float, str]]) -> Figure:
+    """Draw shares of rules as bars: of each kind the shares, colour, place in the row and name."""
     rules, title = _worth_a_bar(shares)
     words = [f"{r + 1}  {ruleset.rule_in_words(int(r))}" for r in rules]
     if max(text_width(line, SMALL) for line in words) > WIDEST_WORDS:
@@ -76,7 +101,7 @@ def usage_figure(ruleset: RuleSet, task: Task) -> Figure:
     return figure
 
 
-def _worth_a_bar(shares: Usage) -> tuple[NDArray[np.int64], str]:
+def _worth_a_bar(shares: Usage) -> tuple[Ints, str]:
     """Return the rules to draw, in order, all or those that decide most, and a title on the others."""
     rules = np.arange(len(shares.states))
     if len(rules) <= BARS:
@@ -137,7 +162,7 @@ def _strip_keys(ruleset: RuleSet, actions: Sequence[int], rules: Sequence[int]) 
     return [(label, Patch(facecolor=colour)) for label, colour in named]
 
 
-def _draw_line(axes: Axes, values: NDArray[np.float64], whole: bool) -> None:
+def _draw_line(axes: Axes, values: Floats, whole: bool) -> None:
     """Draw one feature."""
     bare(axes)
     if values.min() < 0 < values.max():

@@ -16,22 +16,33 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image, ImageDraw, ImageFont
 
 from ifthen.errors import IfthenError, TaskError
-from ifthen.explanation.pictures.grid import has_grid, places
+from ifthen.explanation.pictures.grid import places
 from ifthen.explanation.pictures.grid_figures import policy_figure
 from ifthen.explanation.trace import trace
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import tabular
 from ifthen.store import atomic_file
+from ifthen.tasks.disturbance import commanded, first_memory, sense
 from ifthen.tasks.task import Task
 
 MOST_FRAMES = 500
-"""Of a longer episode only every second, third … step becomes a frame."""
-WIDEST, NARROWEST = 600, 360
-"""Of a frame, in pixels."""
-LETTERS, LINES, EDGE = 13, 3, 6
-USUAL_RATE, BOARD_RATE = 20, 3
-"""Frames a second, where an environment does not say, and on a board."""
+"""A film has at most this many frames. Of a longer episode, steps are left out evenly."""
+WIDEST = 600
+"""A frame is at most this wide, in pixels."""
+NARROWEST = 360
+"""A frame is at least this wide, in pixels."""
+LETTERS = 13
+"""The size of the caption's letters, in pixels."""
+LINES = 3
+"""The caption has room for this many lines."""
+EDGE = 6
+"""The margin around the caption, in pixels."""
+USUAL_RATE = 20
+"""Frames a second, where an environment does not say."""
+BOARD_RATE = 3
+"""Frames a second on a board."""
 LAST_SECONDS = 2.0
+"""The last frame stands this long."""
 DPI = 150
 INK, DOT = "#222222", "#CC79A7"
 
@@ -55,7 +66,7 @@ def film(ruleset: RuleSet, task: Task, seed: int) -> tuple[list[Frame], float]:
         task: the task.
         seed: of the episode; in an environment the reset seed.
     """
-    if has_grid(task):
+    if task.on_grid:
         return list(_on_board(ruleset, task, seed)), BOARD_RATE
     env = rendering(task, "rgb_array")
     try:
@@ -96,13 +107,19 @@ def play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str
 def _play(ruleset: RuleSet, task: Task, env: Any, seed: int, shown: Callable[[str], None]) -> None:
     observation, _ = env.reset(seed=seed)
     total, discount = 0.0, 1.0
+    memory = first_memory(task.disturbances, task.features, seed) if task.disturbances else None
     for step in range(task.t_max):
-        (action,), (rule,) = (part.tolist() for part in ruleset.choose(task.features_of(observation)))
+        point = task.features_of(observation)
+        if memory is not None:
+            point = np.array(task.points_of(observation), dtype=np.float64)
+            sense(memory, point)
+        (action,), (rule,) = (part.tolist() for part in ruleset.choose(point))
         if rule < 0:
             shown(f"step {step + 1}: no rule matches; return {total:.4g}")
             return
         shown(f"step {step + 1}, rule {rule + 1}: {ruleset.rule_in_words(rule)}")
-        observation, reward, terminated, truncated, _ = env.step(task.numbered(action))
+        taken = action if memory is None else commanded(memory, action)
+        observation, reward, terminated, truncated, _ = env.step(task.numbered(taken))
         total, discount = total + discount * float(reward), discount * task.gamma
         if terminated or truncated:
             shown(f"{'ended' if terminated else 'truncated'} after {step + 1:,} steps: return {total:.4g}")

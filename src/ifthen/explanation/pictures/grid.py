@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from ifthen.errors import TaskError
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import policy_table
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.table import TabularTask
-from ifthen.tasks.task import Task
 
 DIRECTIONS = {
     "Left": (-1, 0, "←"),
@@ -53,19 +53,9 @@ class Cell:
     asked: bool = False
 
 
-def has_grid(task: Task) -> bool:
-    """Return whether a task can be drawn on a grid: it has a map, or its features are x and y."""
-    return task.has_states and (sees_place(task) or task.layout is not None)
-
-
-def sees_place(task: Task) -> bool:
-    """Return whether the features of a task are where in its grid it is, rather than what is seen there."""
-    return [feature.name for feature in task.features] == ["x", "y"]
-
-
 def grid_shape(task: TabularTask) -> tuple[int, int]:
     """Return the rows and columns of a task's grid, or raise where it has none."""
-    if not has_grid(task):
+    if not task.on_grid:
         names = ", ".join(feature.name for feature in task.features)
         raise TaskError(f"only tasks with features x and y, or a map, are drawn on a grid, not ({names}).")
     if task.layout:
@@ -76,12 +66,12 @@ def grid_shape(task: TabularTask) -> tuple[int, int]:
 
 def first_place(task: TabularTask) -> tuple[int, int]:
     """Return what the first column and the first row of a task's grid are called."""
-    return (task.features[0].low, task.features[1].low) if sees_place(task) else (0, 0)
+    return (task.features[0].low, task.features[1].low) if task.sees_place else (0, 0)
 
 
-def places(task: TabularTask, states: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def places(task: TabularTask, states: NDArray[np.integer]) -> tuple[Ints, Ints]:
     """Return the rows and the columns of states, from 0, each as long as `states`."""
-    if not sees_place(task):
+    if not task.sees_place:
         rows, columns = np.divmod(np.asarray(states, dtype=np.int64), grid_shape(task)[1])
         return rows, columns
     x, y = task.state_features[states].T.astype(np.int64)
@@ -90,20 +80,20 @@ def places(task: TabularTask, states: NDArray[np.integer]) -> tuple[NDArray[np.i
 
 def cell_in_words(task: TabularTask, state: int) -> str:
     """Return the cell of a state on the map, "x = 3, y = 2"; "" where features say it, or there is no map."""
-    if sees_place(task) or task.layout is None:
+    if task.sees_place or task.layout is None:
         return ""
     (row,), (column,) = places(task, np.array([state]))
     return f"x = {column}, y = {row}"
 
 
-def on_grid(values: NDArray[np.generic], task: TabularTask) -> NDArray[np.float64]:
+def on_grid(values: NDArray[np.generic], task: TabularTask) -> Floats:
     """Return values of the decision states `(D,)` on the grid, `(rows, columns)`; NaN elsewhere."""
     grid = np.full(grid_shape(task), np.nan)
     grid[places(task, task.decision_states)] = values
     return grid
 
 
-def by_cell(grid: NDArray[np.float64]) -> dict[tuple[int, int], float]:
+def by_cell(grid: Floats) -> dict[tuple[int, int], float]:
     """Return the values of a grid by row and column, without those that are NaN."""
     return {(r, c): float(grid[r, c]) for r, c in np.argwhere(~np.isnan(grid)).tolist()}
 

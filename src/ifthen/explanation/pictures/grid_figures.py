@@ -12,14 +12,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, Normalize, PowerNorm
+from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap, LogNorm, Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from matplotlib.ticker import LogLocator, MaxNLocator
 
-from ifthen.explanation.measures import advantages, best_action_map, table_values, visits
+from ifthen.explanation.measures import advantages, best_action_map, visits
 from ifthen.explanation.pictures.board import (
     BORDER,
     LARGEST_BOARD,
@@ -38,9 +37,10 @@ from ifthen.explanation.pictures.board import (
 )
 from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, by_cell, cells, grid_shape, on_grid, starts
 from ifthen.figure_style import ORANGE, SMALL, WIDTH
+from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.table import policy_table
-from ifthen.tasks.solve import value_iteration
+from ifthen.tasks.solve import table_values, value_iteration
 from ifthen.tasks.table import TabularTask
 
 OPTIMAL, SUBOPTIMAL, MISSING = "#0B3C5D", ORANGE, "#CC0000"
@@ -53,6 +53,8 @@ STRONG = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#0072B2", "#D5
 LISTED = 32
 """At most this many rules are listed in words."""
 LINE = 0.155
+IN_A_ROW = 3
+"""How many panels of numbers stand side by side, at most."""
 MANY = ListedColormap(matplotlib.colormaps["viridis"](np.linspace(0.12, 1, 256)))
 COST = LinearSegmentedColormap.from_list("cost", ["#7A2E00", "#D55E00", "#F5B98A", "#FFF7F0"])
 VISITS = LinearSegmentedColormap.from_list("visits", ["#F7FBFF", "#8CC4E8", "#0072B2", "#062A45"])
@@ -73,7 +75,7 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
     keys = _policy_keys(asked.values(), bool(starts(task)))
     figure, (axes,) = boards(task, [title or task.name], side, below=list(keys))
     board(axes, task, side, {})
-    shapes: dict[str, list[NDArray[np.float64]]] = defaultdict(list)
+    shapes: dict[str, list[Floats]] = defaultdict(list)
     for (r, c), cell in asked.items():
         ink = OPTIMAL if cell.optimal else SUBOPTIMAL
         if cell.action is None:
@@ -157,7 +159,7 @@ def who_decides_figure(ruleset: RuleSet, task: TabularTask) -> Figure:
 class Heat(NamedTuple):
     """Numbers of the decision states `(D,)`, by the title of their panel, and how they become colours."""
 
-    panels: dict[str, NDArray[np.float64]]
+    panels: dict[str, Floats]
     colours: Colormap
     norm: Normalize
     label: str
@@ -177,7 +179,9 @@ class Heat(NamedTuple):
     def ticks(self) -> dict[float, str]:
         """Round numbers on the scale, in words."""
         low, high = self.ends
-        values = MaxNLocator(5, integer=self.whole).tick_values(low, high)
+        round_numbers = LogLocator(subs=(1, 2, 5)) if isinstance(self.norm, LogNorm) else None
+        locator = round_numbers or MaxNLocator(5, integer=self.whole)
+        values = locator.tick_values(low, high)
         return {v: f"{v:g}".replace("-", "−") for v in map(float, values) if low <= v <= high}
 
     def colour(self, value: float) -> tuple[float, float, float, float]:
@@ -242,11 +246,16 @@ def heat_figure(what: str, ruleset: RuleSet, task: TabularTask) -> Figure:
         ruleset: the policy π.
         task: a task with a grid.
     """
-    heat = HEATS[what](ruleset, task)
+    return draw_heat(HEATS[what](ruleset, task), task)
+
+
+def draw_heat(heat: Heat, task: TabularTask) -> Figure:
+    """Draw numbers of every state as colours on the grid, a panel for each of their kinds."""
     grids = [by_cell(on_grid(values, task)) for values in heat.panels.values()]
     beside = 0.55 + max(text_width(text, SMALL) for text in heat.ticks.values())
-    side = cell_side(task, min(LARGEST_BOARD, (WIDTH - beside) / len(grids) - 0.45))
-    figure, axes = boards(task, list(heat.panels), side, beside)
+    across = min(IN_A_ROW, len(grids))
+    side = cell_side(task, min(LARGEST_BOARD, (WIDTH - beside) / across - 0.45))
+    figure, axes = boards(task, list(heat.panels), side, beside, in_a_row=IN_A_ROW)
     size = fitting_size([heat.text(value) for grid in grids for value in grid.values()], side)
     asked = by_cell(on_grid(np.zeros(len(task.decision_states)), task))
     for panel, grid in zip(axes, grids, strict=True):
@@ -257,7 +266,7 @@ def heat_figure(what: str, ruleset: RuleSet, task: TabularTask) -> Figure:
                 write_cell(panel, at, heat.text(value), ink_on(colours[at]), size)
         for at in sorted(asked.keys() - grid.keys()):  # no rule matches there, or later
             write_cell(panel, at, "∅", MISSING, 24 * side)
-    _draw_scale(axes[-1], heat, grid_shape(task)[1] * side)
+    _draw_scale(axes[across - 1], heat, grid_shape(task)[1] * side)
     return figure
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, nearest
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
@@ -24,28 +25,32 @@ from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Scope, choose_at, median_point
 
 DOWNWARDS = ("y", "row")
-"""Features that count from above by custom."""
+"""Features with these names are drawn with small values at the top."""
 SWAPS = 4
-"""How often the values of a feature are swapped between states."""
-SAMPLES, MATCHES = (20, 1000), 2e8
-"""The least and the largest number of states looked at; between these, about this many intervals are."""
+"""The values of a feature are swapped between states this many times, to see whether actions change."""
+SAMPLES = (20, 1000)
+"""At least 20 and at most 1000 states are looked at."""
+MATCHES = 2e8
+"""Between these limits, the number of states is such that about this many intervals are looked at."""
 FEW = 1e-3
-"""The weight of restrictions beside changed actions: they only break ties."""
+"""The weight of a feature's tests beside the actions that it changes. Tests only break ties."""
 FINE = 160
 """A real feature is cut into at least this many parts where regions may be slanted."""
 MOST_VALUES = 300
 """Whole-number features with at most this many values have one cell per value."""
 MANY_RULES = 80
 """The ends of intervals are cut at only where at most this many rules compare numbers."""
-LEAST_AREA, MARGIN = 0.004, 0.025
-"""As shares of the picture: a smaller region gets no number; a number stands this far from the edges."""
+LEAST_AREA = 0.004
+"""A region gets no number if it is smaller than this share of the picture."""
+MARGIN = 0.025
+"""A number stands at least this share of the picture from its edges."""
 
-Edges = NDArray[np.float64]
+Edges = Floats
 
 
 def fixed_values(
     ruleset: RuleSet, scope: Scope | None = None, at: Mapping[str, float] | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the values at which features are fixed, `(features,)`; see `slice_figure`."""
     if scope is None:
         middles = [f.low / 2 + f.high / 2 for f in ruleset.observed_features]
@@ -102,7 +107,7 @@ def ranked(ruleset: RuleSet, scope: Scope) -> list[int]:
     return order
 
 
-def importance(ruleset: RuleSet, scope: Scope) -> NDArray[np.float64]:
+def importance(ruleset: RuleSet, scope: Scope) -> Floats:
     """Return how much each feature matters, `(features,)`.
 
     Among the states, a feature's values are swapped between states in the same few ways. The share of states
@@ -130,7 +135,7 @@ def importance(ruleset: RuleSet, scope: Scope) -> NDArray[np.float64]:
     held = np.where(most >= least, most - least, most - least + widths)
     left_out = np.where(highs > lows, 1 - held / widths, 0.0)
     weights = scope.shares + FEW / len(ruleset)
-    found: NDArray[np.float64] = changed + FEW * (weights @ by_feature(ruleset, left_out))
+    found: Floats = changed + FEW * (weights @ by_feature(ruleset, left_out))
     return found
 
 
@@ -144,15 +149,15 @@ class Regions(NamedTuple):
     """A plane cut into cells, in each of which one rule decides."""
 
     across: Edges
-    """`(columns + 1,)`: edges of cells,"""
+    """`(columns + 1,)`: the edges of cells across."""
     down: Edges
-    """`(rows + 1,)`."""
-    deciders: NDArray[np.int64]
+    """`(rows + 1,)`: the edges of cells down."""
+    deciders: Ints
     """`(rows, columns)`: the rule that decides, −1 for none."""
-    points: NDArray[np.float64]
+    points: Floats
     """`(rows · columns, features)`: a point in the middle of every cell, row by row."""
 
-    def runs(self) -> list[tuple[int, NDArray[np.float64]]]:
+    def runs(self) -> list[tuple[int, Floats]]:
         """Return neighbouring cells of a row with the same rule as one rectangle `(4, 2)`, with the rule."""
         found = []
         for y, row in enumerate(self.deciders):
@@ -161,7 +166,7 @@ class Regions(NamedTuple):
                 found.append((int(row[first]), self.box(y, int(first), int(last))))
         return found
 
-    def box(self, row: int, first: int, last: int) -> NDArray[np.float64]:
+    def box(self, row: int, first: int, last: int) -> Floats:
         """Return the corners of the cells of a row from column `first` up to column `last`, `(4, 2)`."""
         left, right, low, high = self.across[first], self.across[last], self.down[row], self.down[row + 1]
         return np.array([(left, low), (right, low), (right, high), (left, high)])
@@ -194,7 +199,7 @@ class Regions(NamedTuple):
         return found
 
 
-def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[NDArray[np.float64]]:
+def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[Floats]:
     """Return the lines between cells in which different rules decide, each `(2, 2)`.
 
     Args:
@@ -210,7 +215,7 @@ def rule_borders(across: Edges, down: Edges, deciders: NDArray[Any]) -> list[NDA
     return found
 
 
-def regions(ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]) -> Regions:
+def regions(ruleset: RuleSet, pair: Sequence[int], fixed: Floats) -> Regions:
     """Return where which rule decides over two features, or one.
 
     Args:
@@ -231,7 +236,7 @@ def regions(ruleset: RuleSet, pair: Sequence[int], fixed: NDArray[np.float64]) -
     return Regions(across, down, choose_at(ruleset, points)[1].reshape(rows, columns), points)
 
 
-def _edges(feature: Feature, bounds: NDArray[np.float64], exact: bool) -> Edges:
+def _edges(feature: Feature, bounds: Floats, exact: bool) -> Edges:
     """Return where cells begin and end along a feature."""
     if feature.low == feature.high or (feature.is_integer and feature.width <= MOST_VALUES):
         return np.arange(feature.low, feature.high + 2) - 0.5
@@ -243,7 +248,7 @@ def _edges(feature: Feature, bounds: NDArray[np.float64], exact: bool) -> Edges:
     return np.unique(np.concatenate(parts))
 
 
-def _middles(feature: Feature, edges: Edges) -> NDArray[np.float64]:
+def _middles(feature: Feature, edges: Edges) -> Floats:
     """Return a value inside every cell."""
-    middles: NDArray[np.float64] = edges[:-1] / 2 + edges[1:] / 2
+    middles: Floats = edges[:-1] / 2 + edges[1:] / 2
     return np.rint(middles) if feature.is_integer else middles

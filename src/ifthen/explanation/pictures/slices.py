@@ -19,7 +19,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from ifthen.digits import values_in_words
 from ifthen.explanation.pictures.board import add_panel, key_below, key_height, mixed_with_white, text_width
@@ -33,6 +32,7 @@ from ifthen.explanation.pictures.planes import (
     rule_borders,
 )
 from ifthen.figure_style import MEDIUM, SMALL
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, recorded_episodes, scope_of
@@ -40,16 +40,21 @@ from ifthen.simulate.simulator import checked_ruleset
 from ifthen.tasks.task import Task
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#777777")
-"""Okabe and Ito's, by the number of the action; they repeat after eight."""
-NO_RULE, NO_STATE, INK, PALE = "white", "#E2E2E2", "#222222", 0.38
-DOTS, PATHS = 2000, 6
-"""At most this many visited states, and this many episodes, are drawn."""
+"""The colours of actions, by number (Okabe and Ito). They repeat after eight."""
+NO_RULE, NO_STATE, INK = "white", "#E2E2E2", "#222222"
+PALE = 0.38
+"""The colour of an action is mixed with this share of white."""
+DOTS = 2000
+"""At most this many visited states are drawn."""
+PATHS = 6
+"""At most this many episodes are drawn."""
 NUMBERED = 60
 """Rules are numbered in the picture only where there are at most this many."""
 LEFT, UNDER, GAP = 0.5, 0.36, 0.12
+"""The room left of a panel, below it, and beside the last one, in inches."""
 SIDES = {1: 3.4, 2: 2.4, 3: 2.0}
 """The side of a panel in inches, by the number of panels in a row."""
-Covers = NDArray[np.bool_]
+Covers = Mask
 
 
 def action_colour(action: int) -> tuple[float, float, float]:
@@ -124,7 +129,7 @@ def _keys(ruleset: RuleSet, planes: Sequence[Regions], covers: Sequence[Covers])
 
 
 def _panels(
-    ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequence[tuple[int, ...]], labels: Sequence[str]
+    ruleset: RuleSet, fixed: Floats, pairs: Sequence[tuple[int, ...]], labels: Sequence[str]
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with a panel per pair, between the values held fixed and a legend."""
     columns = min(3, len(pairs))
@@ -212,7 +217,7 @@ def _draw_numbers(axes: Axes, ruleset: RuleSet, plane: Regions, scale: float) ->
             text.set_path_effects([withStroke(linewidth=1.8, foreground="white")])
 
 
-def _fixed_in_words(ruleset: RuleSet, fixed: NDArray[np.float64], pairs: Sequence[tuple[int, ...]]) -> str:
+def _fixed_in_words(ruleset: RuleSet, fixed: Floats, pairs: Sequence[tuple[int, ...]]) -> str:
     """Return which features are held fixed, and where; the only panel's own are not."""
     own = pairs[0] if len(pairs) == 1 else ()
     values = {

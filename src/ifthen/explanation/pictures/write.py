@@ -10,13 +10,13 @@ from typing import get_args
 from matplotlib.figure import Figure
 
 from ifthen.errors import ParameterError
-from ifthen.explanation.pictures.charts import episode_figure, usage_figure
-from ifthen.explanation.pictures.grid import has_grid
+from ifthen.explanation.pictures.charts import episode_figure, usage_figure, visits_figure
 from ifthen.explanation.pictures.grid_figures import HEATS, heat_figure, policy_figure, who_decides_figure
 from ifthen.explanation.pictures.slices import slice_figure
 from ifthen.figure_style import Form, write_as
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.scope import table_of
+from ifthen.simulate.scope import check_fits, tabular
+from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
 
 
@@ -44,7 +44,7 @@ def write_pictures(
     for form in formats:
         if form not in get_args(Form):
             raise ParameterError(f"pictures are written as {', '.join(get_args(Form))}, not {form!r}.")
-    table_of(ruleset, task)  # raises where rules and task do not belong together
+    check_fits(ruleset, task)
     written = []
     for name, figure in pictures(ruleset, task):
         written += [write_as(Path(folder) / name, figure, form) for form in formats]
@@ -59,24 +59,26 @@ def pictures(ruleset: RuleSet, task: Task | None = None) -> Iterator[tuple[str, 
 
 def drawings(ruleset: RuleSet, task: Task | None = None) -> dict[str, Callable[[], Figure]]:
     """Return what draws each picture, by its name; see `write_pictures`."""
-    table = table_of(ruleset, task)
+    check_fits(ruleset, task)
     found: dict[str, Callable[[], Figure]] = {}
-    if table is not None and has_grid(table):
-        found["policy"] = partial(policy_figure, ruleset, table)
-        found["who-decides"] = partial(who_decides_figure, ruleset, table)
-        found |= {what: partial(heat_figure, what, ruleset, table) for what in HEATS}
-    played = task if table is None else None
-    if played is not None:
-        found["policy"] = partial(slice_figure, ruleset, played, features=2)
+    slices = partial(slice_figure, ruleset, task)
+    if task is None:
+        return {"slices": slices}
+    if isinstance(task, EnvTask):
+        found["policy"] = partial(slice_figure, ruleset, task, features=2)
         if len(ruleset.observed_features) > 2:
-            found["slices"] = partial(slice_figure, ruleset, played)
-    if task is not None:
-        found["usage"] = partial(usage_figure, ruleset, task)
-    if played is not None:
-        found["episode"] = partial(episode_figure, ruleset, played)
-    elif table is None or not has_grid(table):
-        found["slices"] = partial(slice_figure, ruleset, task)
-    return found
+            found["slices"] = slices
+        found["usage"] = partial(visits_figure, ruleset, task)
+        found["episode"] = partial(episode_figure, ruleset, task)
+        return found
+    table = tabular(task, "a picture of states")
+    use: dict[str, Callable[[], Figure]] = {"usage": partial(usage_figure, ruleset, table)}
+    if not table.on_grid:
+        return use | {"slices": slices}
+    found["policy"] = partial(policy_figure, ruleset, table)
+    found["who-decides"] = partial(who_decides_figure, ruleset, table)
+    found |= {what: partial(heat_figure, what, ruleset, table) for what in HEATS}
+    return found | use
 
 
 def policy_picture(ruleset: RuleSet, task: Task) -> Figure | None:

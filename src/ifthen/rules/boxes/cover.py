@@ -19,7 +19,7 @@ from ifthen.rules.boxes.space import Ranks, RankSpace, Region
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 
 SPARE = 4
-"""Pieces kept for each hole wanted: several can lie in the same hole."""
+"""The number of pieces kept for each hole wanted, because several can lie in the same hole."""
 
 
 @dataclass(frozen=True)

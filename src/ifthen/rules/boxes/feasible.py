@@ -18,10 +18,10 @@ from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.term import ranges_of, with_terms
 
 CLEARLY = 1e-6
-"""As a part of the range of a term: far more than rounding and the tolerance of the solver."""
+"""Differences of at least this share of a term's range are neither rounding nor the solver's tolerance."""
 DIGITS = range(1, 18)
 STEPS = 80
-"""Enough to halve any interval of floats down to neighbours."""
+"""The number of halvings that shrink any interval of floats to two neighbours."""
 Answer = Floats | Literal["empty", "unknown"]
 
 
@@ -51,7 +51,7 @@ def observation_in(box: Floats, terms: Floats, whole: Mask) -> Answer:
 
 
 def by_rounding(boxes: int) -> str:
-    """Return in words that only rounding tells whether so many boxes are empty; "" for none."""
+    """Return in words that rounding decides whether a number of boxes are empty; "" for none."""
     return f"at {plural(boxes, 'facet')} only the rounding of sums decides" if boxes else ""
 
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import kernel
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.boxes.space import (
     Ranks,
     RankSpace,
@@ -32,9 +31,9 @@ from ifthen.rules.boxes.space import (
 from ifthen.rules.ruleset import NULL_ACTION
 
 MOST_CELLS = 1000
-"""In a space with terms, the cells that differ are asked one by one whether they hold an observation."""
+"""In a space with terms, at most this many cells that differ are checked for an observation inside."""
 BUDGET = 40_000_000
-"""The looks that a search has before it gives up, one at each cell and one at each rule there: seconds."""
+"""A search gives up after this many looks at cells and rules, which take seconds."""
 
 
 class Log(NamedTuple):
@@ -46,7 +45,7 @@ class Log(NamedTuple):
     """`(k,)`: their shares of the space."""
     used: Mask
     """`(rules,)`: which rules contained a cell in which the lists do the same."""
-    counts: NDArray[np.int64]
+    counts: Ints
     """`(5,)`: cells looked at, cells that differ, cells kept, cells left, and looks."""
     totals: Floats
     """`(2,)`: the shares of the space where the lists differ, and that was left."""

@@ -38,7 +38,7 @@ Point = tuple[int | float, ...]
 """One value per feature: whole for integer features."""
 DIGITS = 17  # enough decimal digits to write any float64
 SAMPLE = 20_000
-"""Observations that shares are estimated from in a space with terms."""
+"""In a space with terms, shares are estimated from this many observations."""
 
 
 class Interval(NamedTuple):

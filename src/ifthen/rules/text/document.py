@@ -29,8 +29,12 @@ from ifthen.rules.ruleset import FORMAT, VERSION, RuleSet
 from ifthen.rules.text.rule import ReadRule, RuleReader
 from ifthen.rules.text.scan import QUOTED, Scanner, feature_in, names_in, without_comment
 
-TEXT_LIMIT, RULES_LIMIT = 2 * 2**20, 100_000
+TEXT_LIMIT = 2 * 2**20
+"""A text of rules has at most this many characters."""
+RULES_LIMIT = 100_000
+"""A text has at most this many rules."""
 LINE_LIMIT = 100_000
+"""A line has at most this many characters."""
 HEAD = re.compile(
     rf"\s*(?:(feature)\s+({QUOTED.pattern}\s*|[^\s\":][^\":]*)|(\w+)\s*):(.*)", re.IGNORECASE | re.DOTALL
 )

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ifthen.errors import RuleError, listed, nearest, shown
-from ifthen.rules.feature import Feature, number_in_words
-from ifthen.rules.term import MOST_TERMS, formula, has_own_name, observed_of, term
+from ifthen.errors import RuleError, listed, nearest
+from ifthen.rules.feature import Feature
+from ifthen.rules.term import MOST_TERMS, observed_of, term
+from ifthen.rules.text.interval import RELATION, SAME, IntervalReader
 from ifthen.rules.text.scan import NUMBER, QUOTED, Names, Scanner, names_in
 
-RELATION = re.compile(r"<=|>=|==|=<|=>|≤|≥|<|>|=|≠|!=")
 WORD = re.compile(r"[^\s,|<>=≤≥\[\]()]+")
 NEEDS_IF = re.compile(r"(?:else\s+)?if\b", re.IGNORECASE)
 NEEDS_NOTHING = re.compile(r"(?:always|otherwise|else|default)\b", re.IGNORECASE)
 THEN = re.compile(r"(?:,\s*)?(?:then\b|->|→|⇒)\s*(?:do\b)?", re.IGNORECASE)
 AND = re.compile(r"(?:,\s*)?and\b|,|&&?|∧", re.IGNORECASE)
-GOES_ON = re.compile(r"(?:and|then)\b|[,;\]&∧→⇒…–|]|\.\.|->", re.IGNORECASE)
 NUMBER_BEFORE = re.compile(r"(?:[-*•]\s+)?(?:\d{1,9}\s*[.):]\s*)?")
 RANGE = re.compile(r"(?:in|between|from)\b\s*\[?", re.IGNORECASE)
-BETWEEN_ENDS = re.compile(r",|;|\.\.\.?|…|–|(?:to|and)\b", re.IGNORECASE)
-THROUGH = re.compile(r"through\b", re.IGNORECASE)
-IS, NOT, OR = (re.compile(rf"{word}\b", re.IGNORECASE) for word in ("is", "not", "or"))
+IS = re.compile(r"is\b", re.IGNORECASE)
 COMMA = re.compile(",")
-CLOSING = re.compile(r"\]")
 OPEN, CLOSE = re.compile(r"\("), re.compile(r"\)")
 MARKS = re.compile(r"[:;,]")
-IN_ROUND = re.compile(rf"\(\s*({NUMBER.pattern})\s*[,;]\s*({NUMBER.pattern})")
 LET_WORD = re.compile(r"\Alet\b\s*", re.IGNORECASE)
 NAMED = re.compile(rf'({QUOTED.pattern}\s*|[^="\[]+)(?:\[([^="\]]*)\]\s*)?=')
 """The name that a term gets, and its unit in brackets."""
 PLUS_OR_MINUS, TIMES = re.compile(r"[+\-−]"), re.compile(r"[*·×]")
 COEFFICIENT = re.compile(rf"(?:{NUMBER.pattern})\s*[*·×]")
 SIGNS = set("+-−*·×")
-AROUND = "an interval of {0} goes round the end of the range: no other test of {0} can stand beside it."
-SAME = {"≤": "<=", "=<": "<=", "≥": ">=", "=>": ">=", "==": "=", "≠": "!="}
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "=": "=", "!=": "!="}
 
 
@@ -116,7 +108,7 @@ class RuleReader:
         parts, sign = [], scanner.take(PLUS_OR_MINUS)
         while True:
             size = 1.0
-            if COEFFICIENT.match(scanner.text, _past_blanks(scanner)):
+            if COEFFICIENT.match(scanner.text, scanner.skip()):
                 size = scanner.number()
                 scanner.take(TIMES)
             d = scanner.name(self.observed)
@@ -132,10 +124,10 @@ class RuleReader:
 
     def _feature(self, scanner: Scanner) -> int | None:
         """Return the number of the feature, term or sum that stands here; None where there is none."""
-        start = _past_blanks(scanner)
+        start = scanner.skip()
         d = scanner.name(self.names) if not COEFFICIENT.match(scanner.text, start) else None
         signed = PLUS_OR_MINUS.match(scanner.text, start) and not NUMBER.match(scanner.text, start)
-        if d is not None and not PLUS_OR_MINUS.match(scanner.text, _past_blanks(scanner)):
+        if d is not None and not PLUS_OR_MINUS.match(scanner.text, scanner.skip()):
             return d
         if d is None and not signed and not COEFFICIENT.match(scanner.text, start):
             return None
@@ -166,9 +158,9 @@ class RuleReader:
         """Narrow the bounds by all tests up to THEN. Parentheses change nothing, as all tests must hold."""
         opened = 0
         while True:
-            while not _stands_here(scanner, self.names) and scanner.take(OPEN):
+            while not scanner.has(self.names) and scanner.take(OPEN):
                 opened += 1
-            self._test(scanner, bounds)
+            self.test(scanner, bounds)
             while scanner.following() == ")":
                 if not opened:
                     raise RuleError(f"there is no ( for {scanner.rest()}.")
@@ -179,11 +171,11 @@ class RuleReader:
             start = scanner.at
             if not scanner.take(AND):
                 scanner.take(MARKS)
-                if _stands_here(scanner, self.actions):
+                if scanner.has(self.actions):
                     raise RuleError(f"THEN is missing before {scanner.rest()}.")
                 scanner.at = start
                 raise RuleError(f"expected AND or THEN, not {scanner.rest()}; for OR, write two rules.")
-            if not _stands_here(scanner, self.names) and _stands_here(scanner, self.actions):
+            if not scanner.has(self.names) and scanner.has(self.actions):
                 raise RuleError(f"THEN is missing before {scanner.rest()}.")
         if opened:
             raise RuleError("a ( is not closed before THEN; tests need no parentheses.")
@@ -203,7 +195,7 @@ class RuleReader:
         known = listed(self.actions.names)
         raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
 
-    def _test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
+    def test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5", "x is food"."""
         d = self._feature(scanner)
         if d is None:
@@ -211,18 +203,18 @@ class RuleReader:
             return
         narrow = self._narrowing(scanner, d, bounds)
         if self.features[d].labels and scanner.take(IS):
-            narrow.to_labels()
+            narrow.to_labels(self.names)
             return
         words = scanner.take(RANGE)
         if words is None:
             narrow.by(narrow.relation(), narrow.number())
         else:
-            _read_range(scanner, narrow, self.features[d].name, words.endswith("["))
+            narrow.two_ends(words.endswith("["))
 
-    def _narrowing(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> _Narrowing:
+    def _narrowing(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> IntervalReader:
         """Return what narrows the interval of feature number d, as far as it has been narrowed already."""
         feature = self.features[d]
-        return _Narrowing(scanner, feature, bounds.setdefault(d, [feature.low, feature.high]))
+        return IntervalReader(scanner, feature, bounds.setdefault(d, [feature.low, feature.high]))
 
     def _turned_test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by a test that begins with a number."""
@@ -253,56 +245,12 @@ class RuleReader:
             narrow.by(SAME.get(second, second), narrow.number())
 
 
-def terms_in(lines: Sequence[str], features: Sequence[Feature]) -> tuple[Feature, ...]:
-    """Return the terms that a user defines, or raise.
-
-    Args:
-        lines: one definition each, as `RuleReader.define` takes them.
-        features: the features that are observed.
-    """
-    reader = RuleReader(features, ())
-    for line in lines:
-        try:
-            reader.define(line)
-            _check_given(reader)
-        except RuleError as problem:
-            raise RuleError(f"the term {shown(line)}: {problem}") from None
-    return tuple(reader.features[len(features) :])
-
-
-def _check_given(reader: RuleReader) -> None:
-    """Raise where the last term is one of those before by another name, or is called like another sum."""
-    *others, made = reader.features
-    for other in others:
-        if made.of == other.of:
-            raise RuleError(f"{other.name!r} is the same sum: leave out one of them.")
-    if has_own_name(made) and reader.is_sum(made.name):
-        raise RuleError(f"its name is a sum too, and it is {formula(made)}: give it another name.")
-
-
 def _one_name(text: str) -> str:
     """Return the only name in a text, or raise."""
     names = names_in(text)
     if len(names) > 1:
         raise RuleError(f"expected one name, not {listed(names)}: quote a name with a comma.")
     return names[0]
-
-
-def _past_blanks(scanner: Scanner) -> int:
-    """Go past blanks, and return the place."""
-    scanner.skip()
-    return scanner.at
-
-
-def _stands_here(scanner: Scanner, names: Names) -> bool:
-    """Return whether one of the names stands here, without going past it."""
-    start = scanner.at
-    try:
-        return scanner.name(names) is not None
-    except RuleError:
-        return False
-    finally:
-        scanner.at = start
 
 
 def _read_extras(scanner: Scanner) -> dict[str, list[float]]:
@@ -321,118 +269,3 @@ def _read_extras(scanner: Scanner) -> dict[str, list[float]]:
             scanner.take(COMMA)
         extras[name.lower()] = numbers
     return extras
-
-
-def _read_range(scanner: Scanner, narrow: _Narrowing, name: str, bracket: bool) -> None:
-    """Narrow by two ends, in brackets or not: "[2, 5]", "2 to 5"."""
-    if scanner.following() == "(":
-        found = IN_ROUND.match(scanner.text, scanner.at)
-        low, high = ("2", "5") if found is None else found.groups()
-        raise RuleError(f"an interval has its ends: write [{low[:40]}, {high[:40]}], not {scanner.rest()}.")
-    first = narrow.number()
-    through = narrow.number() if scanner.take(THROUGH) else None
-    if not scanner.take(BETWEEN_ENDS):
-        raise RuleError(f"expected two numbers, as in {name} in [2, 5], not {scanner.rest()}.")
-    narrow.between(first, through, narrow.number())
-    if bracket and not scanner.take(CLOSING):
-        raise RuleError(f"expected ], not {scanner.rest()}.")
-    narrow.unit()
-
-
-class _Narrowing:
-    """Narrows one feature's interval by what is read."""
-
-    def __init__(self, scanner: Scanner, feature: Feature, bounds: list[float]) -> None:
-        self._scanner, self._feature, self._bounds = scanner, feature, bounds
-
-    def relation(self) -> str:
-        """Return the relation that must stand here, one way of writing each."""
-        relation = self._scanner.take(RELATION)
-        if relation is None:
-            raise RuleError(f"expected ≤, ≥, = or in after {self._feature.name}, not {self._scanner.rest()}.")
-        return SAME.get(relation, relation)
-
-    def number(self) -> float:
-        """Return the number that must stand here, past its unit; a value may be called by its label."""
-        if self._feature.labels:
-            label = self._scanner.name(Names(self._feature.labels, "value"))
-            if label is not None:
-                return float(self._feature.low + label)
-        number = self._scanner.number()
-        self.unit()
-        return number
-
-    def unit(self) -> None:
-        """Go past the feature's unit, where it is written; what goes on with a rule is no unit."""
-        if not GOES_ON.match(self._feature.unit):
-            self._scanner.take_text(self._feature.unit)
-
-    def between(self, first: float, through: float | None, last: float) -> None:
-        """Keep the values of an interval; of a cyclic feature it wraps where it begins above its end.
-
-        Args:
-            first: where it begins.
-            through: a value between, where one is written: "from 300 through 0 to 60".
-            last: where it ends.
-        """
-        name, wraps = self._feature.name, self._feature.cyclic and first > last
-        if through is not None and (through >= first) + (through <= last) + wraps < 2:
-            ends = f"{number_in_words(first)} to {number_in_words(last)}"
-            raise RuleError(f"{name} from {ends} does not go through {number_in_words(through)}.")
-        if not wraps:
-            self.by(">=", first)
-            self.by("<=", last)
-            return
-        if self._bounds != [self._feature.low, self._feature.high]:
-            raise RuleError(AROUND.format(name))
-        self._bounds[:] = [self._checked(">=", first), self._checked("<=", last)]
-
-    def to_labels(self) -> None:
-        """Keep the values that are named here: "a wall", "empty or a wall", "not food"."""
-        feature, labels = self._feature, Names(self._feature.labels, "value")
-        without = self._scanner.take(NOT) is not None
-        named: list[int] = []
-        while not named or self._scanner.take(OR):
-            label = self._scanner.name(labels)
-            if label is None:
-                raise RuleError(
-                    f"{feature.name} is {' or '.join(feature.labels)}, not {self._scanner.rest()}."
-                )
-            named.append(label)
-        kept = [i for i in range(feature.width) if (i in named) != without]
-        if not kept or kept[-1] - kept[0] >= len(kept):
-            raise RuleError(
-                f"a condition is an interval of {', '.join(feature.labels)}, in this order: for others, "
-                "write two rules."
-            )
-        self.by(">=", feature.low + kept[0])
-        self.by("<=", feature.low + kept[-1])
-
-    def by(self, relation: str, number: float) -> None:
-        """Keep the values that have this relation to the number."""
-        if self._bounds[0] > self._bounds[1]:
-            raise RuleError(AROUND.format(self._feature.name))
-        number = self._checked(relation, number)
-        if relation in ("=", ">=", ">"):
-            self._bounds[0] = max(self._bounds[0], number)
-        if relation in ("=", "<=", "<"):
-            self._bounds[1] = min(self._bounds[1], number)
-        if self._bounds[0] > self._bounds[1]:
-            low, high = self._bounds
-            raise RuleError(f"no {self._feature.name} can be ≥ {low} and ≤ {high}: this never matches.")
-
-    def _checked(self, relation: str, number: float) -> float:
-        """Return the end of an interval that a number in this relation is, or raise."""
-        name, end = self._feature.name, number_in_words(number)
-        if relation == "!=":
-            raise RuleError(f"a condition is an interval: {name} ≠ {end} takes two rules, one for each side.")
-        if self._feature.is_integer:
-            if number != math.floor(number):
-                raise RuleError(f"{name} takes whole numbers, not {end}.")
-            number = int(number) + {"<": -1, ">": 1}.get(relation, 0)
-        elif relation in "<>":
-            raise RuleError(f"intervals of the real feature {name} have their ends: write {relation}= {end}.")
-        low, high = self._feature.low, self._feature.high
-        if not low <= number <= high:
-            raise RuleError(f"{name} {relation} {end} leaves the range of {name}, {low} to {high}.")
-        return number

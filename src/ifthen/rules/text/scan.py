@@ -33,10 +33,11 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
 
-    def skip(self) -> None:
-        """Go past blanks."""
+    def skip(self) -> int:
+        """Go past blanks, and return the place."""
         blanks = BLANKS.match(self.text, self.at)
         self.at = blanks.end() if blanks else self.at
+        return self.at
 
     def take(self, pattern: re.Pattern[str]) -> str | None:
         """Return what stands here if it fits the pattern, and go past it."""
@@ -88,6 +89,16 @@ class Scanner:
             return None
         self.at = found[1]
         return found[0]
+
+    def has(self, names: Names) -> bool:
+        """Return whether one of `names` stands here, without going past it."""
+        start = self.at
+        try:
+            return self.name(names) is not None
+        except RuleError:
+            return False
+        finally:
+            self.at = start
 
 
 class Names:

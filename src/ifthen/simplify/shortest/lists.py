@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ifthen.checks import one_of
 from ifthen.digits import plural
+from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import TaskError
 from ifthen.notebook import Part, Shown
 from ifthen.randomness import check_seed, stream
@@ -43,7 +44,7 @@ class Work(NamedTuple):
     rounds: int
     """Runs of annealing, each from the best list so far."""
     moves: int
-    """Moves in each."""
+    """Moves in each run."""
     proof: int
     """Boxes and facts looked at to prove that no list is shorter."""
 
@@ -99,7 +100,7 @@ class ShortestList(Shown):
 
 
 def shortest_decision_list(
-    task: TabularTask, effort: Effort = "normal", seed: int = 0, progress: Progress | None = None
+    task: TaskLike, effort: Effort = "normal", seed: int = 0, progress: Progress | None = None
 ) -> ShortestList:
     """Return the shortest decision list found whose action is optimal in every decision state of a task.
 
@@ -107,18 +108,18 @@ def shortest_decision_list(
     optimal depends on the steps that are left.
 
     Args:
-        task: the task.
+        task: a task with a table of states, its name, or a Gymnasium environment that has one.
         effort: "quick" takes a fraction of a second, "normal" seconds, "thorough" minutes.
         seed: of the search.
         progress: called after each round of the search.
     """
     one_of("effort", effort, get_args(Effort))
-    return shortest_list(*optimal_table(task), task.features, task.action_names, effort, seed, progress)
+    own = tabular(as_task(task), "a list of optimal actions")
+    return shortest_list(*optimal_table(own), own.features, own.action_names, effort, seed, progress)
 
 
 def optimal_table(task: TabularTask) -> tuple[Floats, Mask]:
     """Return the decision states of a task, `(D, features)`, and the optimal actions in each, `(D, A)`."""
-    tabular(task, "a list of optimal actions")
     if task.gamma == 1:
         raise TaskError(
             f"{task.name} has γ = 1, where optimal actions depend on the steps left: give it a discount, "

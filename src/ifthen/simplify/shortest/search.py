@@ -20,11 +20,20 @@ from ifthen.randomness import below, uniform
 from ifthen.rules.arrays import Ints
 from ifthen.simplify.shortest.bits import NO_LIMIT, Bits, Words, count_bits, fewest_wrong, states_inside
 
-HOT, COLD = 0.18, 0.08
-"""Temperatures: one wrong state more is accepted once in 260 moves at first, once in 270,000 at last."""
-TRADED, PLACED, NUDGED, SET, SHIFTED = 12, 25, 55, 85, 93
-"""Moves are numbers below 100. Below the first two, rules trade places or one is put elsewhere; below the
-others, an end of an interval goes by one or anywhere, or an interval is shifted; above, a box is new."""
+HOT = 0.18
+"""The first temperature: a move with one more wrong state is accepted once in 260."""
+COLD = 0.08
+"""The last temperature: such a move is accepted once in 270,000."""
+TRADED = 12
+"""A move is a number below 100. Below this one, two rules trade places."""
+PLACED = 25
+"""From TRADED up to this number, a move puts a rule elsewhere."""
+NUDGED = 55
+"""From PLACED up to this number, a move moves an end of an interval by one."""
+SET = 85
+"""From NUDGED up to this number, a move puts an end of an interval anywhere."""
+SHIFTED = 93
+"""From SET up to this number, a move shifts an interval. Larger ones draw a new box."""
 EDGE = 1e-300  # so that no logarithm of 0 is asked for
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
-from numpy.typing import NDArray
 
 from ifthen.figure_style import Look, look
+from ifthen.rules.arrays import Floats
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.plan import StudyPlan, SystemPlan
 from ifthen.study.results import MEASURES, Measure, Results
@@ -21,7 +21,7 @@ from ifthen.study.verdicts import measures, samples_of
 
 GOLDEN = 0.6180339887498949
 SPREAD = 0.5
-"""How much of the smallest distance between two values all series around a value take up together."""
+"""All series around a value together take up this share of the smallest distance between two values."""
 
 
 class Series(NamedTuple):
@@ -157,6 +157,6 @@ def _draw_series(
     )  # fmt: skip
 
 
-def _jitter(number: int) -> NDArray[np.float64]:
+def _jitter(number: int) -> Floats:
     """Return places between −½ and ½ that spread evenly for any number of them, and are always the same."""
     return np.arange(1, number + 1, dtype=np.float64) * GOLDEN % 1 - 0.5

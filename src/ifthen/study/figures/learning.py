@@ -11,9 +11,9 @@ import polars
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 
 from ifthen.figure_style import look
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.runs.report import OPTIMAL
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
 from ifthen.study.plan import StudyPlan
@@ -25,13 +25,14 @@ TITLES: dict[Measure, str] = {"fraction": "performance on z", "exact_fraction": 
 class Curve(NamedTuple):
     """How the trials of one system on one task went."""
 
-    epochs: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
+    epochs: Ints
+    mean: Floats
+    sd: Floats
     """With n − 1; NaN where there is only one trial."""
     trials: int
     no_rule: int = 0
-    """Trials that met a state with no rule in the end; they count in no epoch where they do: a gap if all."""
+    """The number of trials that reached a state with no rule in the end. They are left out of the mean in
+    every epoch in which they reach one."""
 
 
 def curves(results: Results, task: str, column: str) -> dict[str, Curve]:

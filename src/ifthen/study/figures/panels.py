@@ -16,9 +16,14 @@ from ifthen.study.results import Measure, Results
 
 COLUMNS = 4
 LAKE_COLUMNS = 6
-PANEL_HEIGHT, LEGEND_ROW = 1.45, 0.15
-LETTERS_PER_INCH, HANDLE = 17, 8
-"""How wide small letters are, on average, and how many of them the handle of an entry is as wide as."""
+PANEL_HEIGHT = 1.45
+"""The height of a panel, in inches."""
+LEGEND_ROW = 0.15
+"""The height of a row of the legend, in inches."""
+LETTERS_PER_INCH = 17
+"""About this many small letters fit into an inch."""
+HANDLE = 8
+"""The mark of a legend's entry is about as wide as this many letters."""
 LAKE = re.compile(r"FrozenLake-(\d+)-(\d+(?:\.\d+)?)")
 EMPTY = ""
 FRACTION, PERFORMANCE = "fraction of optimum", "performance"

@@ -15,14 +15,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ifthen.digits import mean_and_sd
 from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, cells
 from ifthen.explanation.reading import ShownRule, read_rules, readable
-from ifthen.figure_style import COLOURS, write_figure
+from ifthen.exports.parts import rendered
+from ifthen.figure_style import write_figure
 from ifthen.pages.report import inline_svg
 from ifthen.store import write_text
 from ifthen.study.figures.grids import densities, density_figure, lakes_figure, largest_density
@@ -30,13 +30,11 @@ from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.learning import curves_grid
 from ifthen.study.histories import UNSEEN
 from ifthen.study.plan import StudyPlan, Trial, safe_name
-from ifthen.study.report.curves import curve_panel
 from ifthen.study.results import MEASURES, Measure, Results
 from ifthen.study.tables import all_data, all_tables, performances
-from ifthen.study.verdicts import judge, main_measure, measures, second_name, tallies
+from ifthen.study.verdicts import judge, measures, second_name, tallies
 from ifthen.text_table import csv_of
 
-DASHES = ("none", "7 3", "8 2 2 2", "2 2")
 REPORT = "report.html"
 
 Drawings = dict[str, Callable[[], Figure | None]]
@@ -54,11 +52,11 @@ class BestRuleset:
     how: str
     """How its rules choose, as one sentence."""
     everything: int
-    """How many rules it has."""
+    """The number of rules."""
     learnt: int
-    """How many rules it had before pruning; the same number where it was not pruned."""
+    """The number of rules before pruning; the same number where it was not pruned."""
     rules: list[ShownRule]
-    """Those that it takes to choose the same everywhere."""
+    """The rules that are needed to choose the same everywhere."""
     arrows: list[list[tuple[str, str]]]
     """The policy on the grid, row by row: a symbol and a class of style; empty without a grid."""
 
@@ -154,18 +152,14 @@ def _density_name(task: str, scale: str) -> str:
 def study_page(results: Results, figures: Drawings) -> str:
     """Return the report of a study as one HTML text; the same results give the same text.
 
-    Of the figures, those of influence and of densities are in the page.
+    Of the figures, those of curves, influence and densities are in the page.
     """
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("ifthen.study", "report"), PackageLoader("ifthen", "pages")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     tasks, name_of = results.plan.tasks_by_name(), {measure: name for name, measure in MEASURES.items()}
-    panels = {task: curve_panel(results, task) for task in tasks}
-    return environment.get_template("page.html.j2").render(
+    main, second = (name_of[measure] for measure in measures(results))
+    drawn = {main: _drawn(figures, "curves"), second: _drawn(figures, f"curves-{second_name(results)}")}
+    return rendered(
+        "page.html.j2",
+        "study/report",
         plan=results.plan,
         systems=[system.name for system in results.plan.systems],
         tasks=tasks,
@@ -174,17 +168,15 @@ def study_page(results: Results, figures: Drawings) -> str:
         missing=results.missing,
         measured={name_of[measure]: _measured(results, measure) for measure in measures(results)},
         tables=all_tables(results),
-        panels=panels,
-        curve_data={task: panel.numbers for task, panel in panels.items()},
+        relative=[task for task in tasks if results.relative(task)],
+        curves={name: figure for name, figure in drawn.items() if figure is not None},
         influence=_drawn(figures, "influence"),
         heatmaps=_heatmaps(results, figures),
-        colours=["var(--ink)" if colour == "#000000" else colour for colour in COLOURS],
-        dashes=DASHES,
         rulesets=best_rulesets(results),
         environments=results.environments,
         only_environments=results.only_environments,
         unseen=UNSEEN,
-        main=name_of[main_measure(results)],
+        main=main,
         mean_and_sd=mean_and_sd,
         versions=results.versions,
         parameters={system.name: _parameters(results.plan, system.name) for system in results.plan.systems},

@@ -11,10 +11,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ZERO
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
 from ifthen.systems.pplx.list_value import (
@@ -28,23 +28,38 @@ from ifthen.systems.pplx.list_value import (
 )
 from ifthen.systems.pplx.lists import Rules, copy_list, copy_rule, decide, decider, match_states
 
-REPLACE, REORDER, ACTION = 0.30, 0.38, 0.46
-"""Changes below the first number replace a rule, those below the next reorder two, and so on."""
-AT_A_LOSS, AT_THE_DECIDER, LONGER_STEP, LONGEST_STEP = 0.7, 0.5, 0.35, 8
+REPLACE = 0.30
+"""A change is a number from 0 to 1. Below this one, it replaces a rule."""
+REORDER = 0.38
+"""From REPLACE up to this number, a change swaps two rules."""
+ACTION = 0.46
+"""From REORDER up to this number, a change takes another action. Larger ones move bounds."""
+AT_A_LOSS = 0.7
+"""With this probability, a new rule is grown around a state in which the list loses."""
+AT_THE_DECIDER = 0.5
+"""With this probability, a new rule stands just before the rule that decided, and else further up."""
+LONGER_STEP = 0.35
+"""With this probability, a bound moves one number further."""
+LONGEST_STEP = 8
+"""A bound moves by at most this many numbers."""
 GOOD = 0.1
 """An action is good if it is worth at most this share less than the best."""
-HASTE, MORE_HASTE = 0.05, 0.2
+HASTE = 0.05
+"""Each time a side of a new rule could grow, it stops with at least this probability."""
+MORE_HASTE = 0.2
+"""The probability to stop is drawn for each new rule, and is up to this much larger."""
 DRIFT = 1e-9
+"""Values are worked out anew once rounding may add up to this share of the unit of temperature."""
 
 
 class Guide(NamedTuple):
     """Where a list loses, by its own values."""
 
-    loss: NDArray[np.float64]
+    loss: Floats
     """`(D,)`: how much the starts would gain by one better action there."""
-    good: NDArray[np.bool_]
+    good: Mask
     """`(D, A)`: the actions that are about as good as the best."""
-    best: NDArray[np.int64]
+    best: Ints
     """`(D,)`: the best action."""
 
 
@@ -66,14 +81,7 @@ def guide(table: LearntTable, own: Valued, out: Guide) -> None:
 
 @kernel
 def grow(
-    key: np.uint64,
-    table: LearntTable,
-    good: NDArray[np.bool_],
-    s: int,
-    a: int,
-    haste: float,
-    rules: Rules,
-    r: int,
+    key: np.uint64, table: LearntTable, good: Mask, s: int, a: int, haste: float, rules: Rules, r: int
 ) -> None:
     """Make rule r the box around state s that grows, side by side, while action a is good inside."""
     points, features = table.points, table.points.shape[1]
@@ -104,7 +112,7 @@ def grow(
 
 
 @kernel
-def place_to_mend(key: np.uint64, loss: NDArray[np.float64]) -> int:
+def place_to_mend(key: np.uint64, loss: Floats) -> int:
     """Return a state: mostly one in which the list loses, drawn by how much it loses there `(D,)`."""
     total = loss.sum()
     if total <= 0.0 or uniform(key, 0) >= AT_A_LOSS:
@@ -181,7 +189,7 @@ def change_list(key: np.uint64, table: LearntTable, hints: Guide, rules: Rules, 
 def anneal(
     key: np.uint64, table: LearntTable, candidates: int, hot: float, cold: float, rules: Rules, best: Rules
 ) -> float:
-    """Anneal a list in place; write the best list that was met, and return its value.
+    """Anneal a list in place; write the best list that was found, and return its value.
 
     Args:
         key: the stream that changes are drawn from.
@@ -225,7 +233,7 @@ def anneal(
 
 @kernel
 def drop_least_missed(
-    table: LearntTable, rules: Rules, precision: float, order: NDArray[np.int64], values: NDArray[np.float64]
+    table: LearntTable, rules: Rules, precision: float, order: Ints, values: Floats
 ) -> None:
     """Drop the rules, but not the last, that are missed least, one after the other.
 

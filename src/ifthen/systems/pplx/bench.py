@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.randomness import stream
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
@@ -18,21 +19,22 @@ from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
-from ifthen.systems.pplx.teacher import Teacher
+from ifthen.systems.pplx.teacher import Teacher, costs_of
 
-Floats = NDArray[np.float64]
 LEARNT_ON = 1000
-"""The reset seeds that lists and values are learnt from."""
-CHOSEN_ON, CHOOSING_TAKES = 80, 0.02
-"""The episodes that scores rest on, at most, and the share of the plan's steps that one may take."""
+"""Lists and values are learnt from this many reset seeds."""
+CHOSEN_ON = 80
+"""A list's score is a mean over at most this many episodes."""
+CHOOSING_TAKES = 0.02
+"""Scoring one list takes at most this share of the plan's steps."""
 FIRST_PLAYED = 3
-"""The episodes of each list that tell how long they last; that gives the number of the others."""
+"""Each list first plays this many episodes. Their length tells how many more the steps allow."""
 SCREENED = (5, 2, 1)
-"""A list plays a fifth of all episodes, then half, and goes on only if it may be good enough."""
+"""A list plays a fifth of the episodes, then half, then all, and stops when it cannot be good enough."""
 MOST_STATES = 12_000
-"""The points that are kept."""
+"""At most this many visited points are kept."""
 KEPT = 60
-"""The lists that are kept."""
+"""At most this many lists are kept."""
 
 
 Policy = NDArray[np.float32] | Draft | Teacher | None
@@ -48,10 +50,10 @@ class Explorer:
     actions: int
     share: float
     key: np.uint64
-    clocks: NDArray[np.int64]
-    held: NDArray[np.int64]
+    clocks: Ints
+    held: Ints
 
-    def __call__(self, episodes: NDArray[np.int64], points: Floats, out: NDArray[np.int64]) -> None:
+    def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
         """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
         if self.policy is None:
             q = np.zeros((len(points), self.actions), np.float32)
@@ -77,7 +79,7 @@ class Bench:
         plenty: how many times as many episodes as usual are played, because they are short.
         given_terms: `(given, features)`: the coefficients of terms that the user gave; none where None.
         teacher: what lists imitate in place of the network, if anything.
-        imitates: whether lists are scored by how well they do that, and not by their returns.
+        imitates: whether lists are scored by how well they imitate the teacher, and not by their returns.
     """
 
     def __init__(
@@ -110,18 +112,18 @@ class Bench:
         """The steps that the epoch may still take."""
         return self.quota - self.steps
 
-    def seeds(self, n: int) -> NDArray[np.int64]:
+    def seeds(self, n: int) -> Ints:
         """Return n reset seeds to learn from; none that lists are chosen on."""
         pool = self.task.learning(self.plenty * LEARNT_ON)
         return pool[self.draws.choice(len(pool), n, replace=n > len(pool))]
 
-    def play(self, drafts: list[Draft], seeds: NDArray[np.int64]) -> Floats:
+    def play(self, drafts: list[Draft], seeds: Ints) -> Floats:
         """Return the returns of lists from reset seeds, `(n, k)`."""
         played = self.simulator.play(lists.batch(drafts, self.task), seeds)
         self.steps, self.episodes = self.steps + int(played.steps.sum()), self.episodes + played.steps.size
         return played.returns
 
-    def watch(self, draft: Draft, seeds: NDArray[np.int64]) -> list[Trajectory]:
+    def watch(self, draft: Draft, seeds: Ints) -> list[Trajectory]:
         """Return the episodes of a list step by step."""
         return self.explore(draft, 0.0, seeds, np.uint64(0))
 
@@ -129,7 +131,7 @@ class Bench:
         self,
         policy: Policy,
         share: float,
-        seeds: NDArray[np.int64],
+        seeds: Ints,
         key: np.uint64,
         scale: Scale | None = None,
     ) -> list[Trajectory]:
@@ -194,12 +196,10 @@ class Bench:
         return int(np.clip(round(steps / length), least, most))
 
     def costs(self, known: Knowledge, points: Floats) -> Floats:
-        """Return what each action gives away at points, by teacher or network, `(n, actions)`."""
+        """Return the cost of each action at points, by teacher or network, `(n, actions)`; see `fit`."""
         if self.teacher is not None:
             return self.teacher.costs(points, partial(self._values, known))
-        q = self._values(known, points)
-        lost: Floats = q.max(axis=1, keepdims=True) - q
-        return lost
+        return costs_of(self._values(known, points))
 
     def _values(self, known: Knowledge, points: Floats) -> Floats:
         """Return the action values at points by the best network, `(n, actions)`."""
@@ -248,8 +248,8 @@ class Bench:
     def _compared(self, known: Knowledge, drafts: list[Draft]) -> Knowledge:
         """Return what is known with these lists, scored by how well they imitate where lists have gone.
 
-        A score is 1 − what a list gives away, as a share of what the worst actions would. These points
-        change, so that all lists are scored again.
+        A score is 1 − the list's cost, as a share of the cost of the worst actions. These points change, so
+        that all lists are scored again.
         """
         points = known.visited
         costs = self.costs(known, points)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.parallel import for_slices
+from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import MOST_STATES, Bench
@@ -21,30 +21,37 @@ from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.tree import grow_tree
 from ifthen.systems.pplx.values import learn_on
 
-Floats = NDArray[np.float64]
-SIZES, PLAIN_SIZES = (4, 6, 9, 13), (6,)
-"""Leaves of the trees; of those that compare features alone, beside trees with terms."""
+SIZES = (4, 6, 9, 13)
+"""Trees with these numbers of leaves become lists."""
+PLAIN_SIZES = (6,)
+"""Trees without terms have these numbers of leaves, where others use terms."""
 SHORT_SIZES = (2, 3)
-"""Leaves of more trees where there is a teacher: the shortest lists are then grown, too, not only cut."""
+"""With a teacher, trees with these numbers of leaves are grown too, for the shortest lists."""
 VARIANTS = 2
-"""Trees of each size in a round; those are kept that give away least."""
+"""A round grows this many trees of each size with different terms, and keeps the one with the least cost."""
 NEW_TERMS = 60
-"""Terms that are tried in a round, besides those that trees have used."""
+"""A round tries this many new terms, besides those that trees have used."""
 STEPS = np.array([1.0, 2.0, 5.0, 10.0])
+"""A round number is one of these times a power of ten."""
 FACTORS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
-OFTEN, OF_MANY = 3.0, 0.1
-"""How much more often features that trees use are drawn for terms: 3 times, or a tenth of the number of
-features if that is more. Terms of features that matter would hardly ever be drawn from hundreds otherwise."""
+"""In a new term, one feature weighs as much as the other times one of these factors."""
+OFTEN = 3.0
+"""Features that trees use are drawn this many times more often for terms."""
+OF_MANY = 0.1
+"""With many features, they are drawn this share of the number of features more often. Among hundreds they
+would hardly ever be drawn otherwise."""
 FROM_AN_EPISODE = 250
-"""The most points that one episode adds, so that long episodes do not outnumber others."""
+"""An episode adds at most this many points, so that long episodes do not outnumber others."""
 IMITATED = 10
-"""Episodes of the teacher or the network whose points the first round begins with."""
+"""The first round begins with the points of this many episodes of the teacher or the network."""
 EPISODES = 5
-"""Episodes of each list in a round, at most."""
+"""A list plays at most this many episodes in a round."""
 TRIED = 2
-"""The lists of a round that may be kept; with a teacher all, as the best list of every size is wanted."""
-FITTED_ON, CHANGES = 3000, 20_000
-"""Points and changes of fitting."""
+"""This many lists of a round may be kept. With a teacher all may: the best list of every size is wanted."""
+FITTED_ON = 3000
+"""Lists are fitted on at most this many points."""
+CHANGES = 20_000
+"""Fitting a list tries this many changes."""
 
 
 def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledge:
@@ -120,11 +127,11 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
 
 
 def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ...]) -> list[Draft]:
-    """Return lists of several sizes that give away little.
+    """Return lists of several sizes with little cost.
 
     Args:
         points: `(n, features)`.
-        costs: `(n, actions)`: what each action gives away at each point.
+        costs: `(n, actions)`: the cost of each action at each point; see `fit`.
         terms: `(terms, features)`: sums that may be compared, besides features.
         sizes: leaves of the trees that lists are read off.
     """
@@ -136,7 +143,7 @@ def distilled(points: Floats, costs: Floats, terms: Floats, sizes: tuple[int, ..
 def best_distilled(
     bench: Bench, points: Floats, costs: Floats, useful: Floats, terms: Floats, sizes: tuple[int, ...]
 ) -> list[Draft]:
-    """Return for each size the list that gives away least, of several with other terms to choose from.
+    """Return for each size the list with the least cost, of several with different terms to choose from.
 
     Args:
         bench: random numbers.

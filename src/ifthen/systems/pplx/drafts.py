@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.rules import box
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import LIST, RuleBatch
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
@@ -22,7 +23,8 @@ from ifthen.rules.term import coefficients, ranges_of, term, with_terms
 from ifthen.systems.pplx.tree import Tree, rules_of
 from ifthen.tasks.task import Task
 
-Floats = NDArray[np.float64]
+DIGITS = 3
+"""Thresholds have this many digits of their column's spread."""
 
 
 class Draft(NamedTuple):
@@ -48,7 +50,7 @@ class Draft(NamedTuple):
         return len(self.actions), self.tests
 
     @property
-    def limits(self) -> NDArray[np.bool_]:
+    def limits(self) -> Mask:
         """Which columns the condition of each rule speaks of, `(rules, columns)`."""
         return np.isfinite(self.lows) | np.isfinite(self.highs)
 
@@ -57,7 +59,7 @@ class Draft(NamedTuple):
         return b"".join(np.ascontiguousarray(part).tobytes() for part in self)
 
 
-def deciders(draft: Draft, points: Floats) -> NDArray[np.int64]:
+def deciders(draft: Draft, points: Floats) -> Ints:
     """Return which rule decides at each of points `(n, features)`."""
     columns = with_terms(draft.terms, points)
     out = np.full(len(points), len(draft.actions) - 1)
@@ -128,15 +130,15 @@ def tidy(draft: Draft) -> Draft:
     return Draft(lows[:, columns], highs[:, columns], actions, terms[own - features])
 
 
-def rounded_to(value: float, spread: float, digits: int) -> float:
-    """Return a number with so many digits of what it varies by."""
+def rounded_to(value: float, spread: float) -> float:
+    """Return a number rounded to a few digits of its spread."""
     if spread <= 0 or not math.isfinite(value):
         return value
-    places = digits - 1 - math.floor(math.log10(spread))
+    places = DIGITS - 1 - math.floor(math.log10(spread))
     return round(value, places) + 0.0
 
 
-def are_given(terms: Floats, given: Floats | None) -> NDArray[np.bool_]:
+def are_given(terms: Floats, given: Floats | None) -> Mask:
     """Return which of terms `(terms, features)` the user gave: their coefficients stay as they are.
 
     Args:
@@ -145,24 +147,17 @@ def are_given(terms: Floats, given: Floats | None) -> NDArray[np.bool_]:
     """
     if given is None:
         return np.zeros(len(terms), np.bool_)
-    same: NDArray[np.bool_] = (terms[:, None] == given[None]).all(axis=2).any(axis=1)
+    same: Mask = (terms[:, None] == given[None]).all(axis=2).any(axis=1)
     return same
 
 
-def readable(
-    draft: Draft,
-    spreads: Floats,
-    whole: NDArray[np.bool_],
-    digits: int = 3,
-    given: Floats | None = None,
-) -> Draft:
+def readable(draft: Draft, spreads: Floats, whole: Mask, given: Floats | None = None) -> Draft:
     """Return a draft with short numbers; the first coefficient of each term becomes 1.
 
     Args:
         draft: the list.
         spreads: `(features,)`: how much each feature varies.
         whole: `(features,)`: which features are whole numbers.
-        digits: of thresholds.
         given: `(given, features)`: terms that stay as they are.
     """
     terms, lows, highs = draft.terms.copy(), draft.lows.copy(), draft.highs.copy()
@@ -178,7 +173,7 @@ def readable(
             if c < len(spreads) and whole[c]:
                 ends[r, c] = math.ceil(ends[r, c]) if up else math.floor(ends[r, c])
             else:
-                ends[r, c] = rounded_to(ends[r, c], wide[c], digits)
+                ends[r, c] = rounded_to(ends[r, c], wide[c])
     return without_twins(Draft(lows, highs, draft.actions, terms))
 
 
@@ -255,42 +250,29 @@ def draft_from(ruleset: RuleSet) -> Draft:
     return tidy(Draft(low, np.where(high >= highs, np.inf, high), actions, terms))
 
 
-class Packed(NamedTuple):
-    """Drafts as arrays, for files."""
+def pack(drafts: Sequence[Draft]) -> dict[str, Any]:
+    """Return drafts as arrays, by name.
 
-    bounds: Floats
-    """`(n, rules, columns, 2)`."""
-    actions: NDArray[np.int32]
-    """`(n, rules)`."""
-    lengths: NDArray[np.int64]
-    """`(n,)`."""
-    terms: Floats
-    """`(n, terms, features)`: rows of zeros behind a draft's own."""
-
-
-def pack(drafts: Sequence[Draft]) -> Packed:
-    """Return drafts as arrays."""
+    They are bounds `(n, rules, columns, 2)`, actions `(n, rules)`, lengths `(n,)`, and terms
+    `(n, terms, features)` with rows of zeros behind a draft's own.
+    """
     n, features = len(drafts), drafts[0].terms.shape[1]
     rules, terms = max(len(d.actions) for d in drafts), max(len(d.terms) for d in drafts)
     bounds = np.empty((n, rules, features + terms, 2))
     bounds[..., 0], bounds[..., 1] = -np.inf, np.inf
-    made = Packed(
-        bounds,
-        np.zeros((n, rules), np.int32),
-        np.array([len(d.actions) for d in drafts], np.int64),
-        np.zeros((n, terms, features)),
-    )
+    actions, sums = np.zeros((n, rules), np.int32), np.zeros((n, terms, features))
     for i, draft in enumerate(drafts):
         k, columns = draft.lows.shape
         bounds[i, :k, :columns, 0], bounds[i, :k, :columns, 1] = draft.lows, draft.highs
-        made.actions[i, :k], made.terms[i, : len(draft.terms)] = draft.actions, draft.terms
-    return made
+        actions[i, :k], sums[i, : len(draft.terms)] = draft.actions, draft.terms
+    lengths = np.array([len(d.actions) for d in drafts], np.int64)
+    return {"bounds": bounds, "actions": actions, "lengths": lengths, "terms": sums}
 
 
-def unpack(packed: Packed) -> list[Draft]:
-    """Return the drafts that arrays hold."""
+def unpack(*arrays: NDArray[Any]) -> list[Draft]:
+    """Return the drafts that arrays hold: bounds, actions, lengths and terms, as in `pack`."""
     found = []
-    for bounds, actions, k, terms in zip(*packed, strict=True):
+    for bounds, actions, k, terms in zip(*arrays, strict=True):
         own = terms[(terms != 0).any(axis=1)]
         columns = terms.shape[1] + len(own)
         found.append(

@@ -8,30 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ModelFileError, RuleError
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.trajectories import TERMINATED, Trajectory
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays
-from ifthen.systems.pplx.drafts import Draft, Packed, pack, ruleset, unpack
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, refuse
+from ifthen.systems.pplx.drafts import Draft, pack, ruleset, unpack
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory, Scale, weights_of
 from ifthen.tasks.gym_task import EnvTask
 
-Floats = NDArray[np.float64]
 NETWORKS = 5
+"""The rows of `nets`."""
 NEAR = 0.15
-"""A list that gets this share less than the best gains over a single rule is nearly as good."""
-PLENTY, MOST_PLENTY = 25e-6, 50
-"""More episodes are played if each takes less than this share of the plan's steps, up to 50 times as many."""
+"""Largest score gap to the best list, as a share of the gain, that counts as nearly as good."""
+PLENTY = 25e-6
+"""More episodes than usual are played if each takes less than this share of the plan's steps."""
+MOST_PLENTY = 50
+"""At most this many times as many episodes as usual are played."""
 LATEST = 0.1
-"""How much the latest episodes count in the mean length."""
-HUGE, MOST_STEPS = 1e300, 2.0**53
+"""The latest episodes have this weight in the mean length."""
+HUGE = 1e300
+"""Stands for an infinite number in files."""
+MOST_STEPS = 2.0**53
+"""Larger numbers of steps are refused in files."""
 MOST_LISTS = 1000
-"""In files: far more than are ever kept, and few enough to be read in no time."""
+"""Files with more lists than this are refused. It is far more than are ever kept."""
 LARGEST = 1e38
-"""What fits into single precision, twice."""
+"""Larger numbers are cut to this one in single precision."""
 NOT_FINITE = ("bounds", "fitness", "clock")
-"""In files, which hold no infinite numbers, HUGE stands for them."""
+"""The arrays in which files hold HUGE in place of infinite numbers."""
 MOST_NUMBERS = 20_000_000
-"""The numbers that points in memory may have, all together."""
+"""The points in memory hold at most this many numbers together."""
 UNPLAYED = np.array([np.nan, np.nan, np.nan])
+"""The fitness of a list that has not played."""
 
 
 class Knowledge(NamedTuple):
@@ -50,7 +57,7 @@ class Knowledge(NamedTuple):
     bounds: Floats
     """`(n, rules, columns, 2)`: with the next three, the lists; the first one is being shortened."""
     actions: NDArray[np.int32]
-    lengths: NDArray[np.int64]
+    lengths: Ints
     terms: Floats
     useful: Floats
     """`(m, features)`: terms that trees have used."""
@@ -79,7 +86,7 @@ class Knowledge(NamedTuple):
     @property
     def drafts(self) -> list[Draft]:
         """The lists."""
-        return unpack(Packed(self.bounds, self.actions, self.lengths, self.terms))
+        return unpack(self.bounds, self.actions, self.lengths, self.terms)
 
     @property
     def scores(self) -> Floats:
@@ -115,6 +122,11 @@ class Knowledge(NamedTuple):
         return max(0.0, self.best_score - base)
 
     @property
+    def learnt_nothing(self) -> bool:
+        """Whether neither the network nor a list gets more than always doing the same."""
+        return self.gain == 0 and -np.inf < self.network_return <= self.best_score
+
+    @property
     def tells_apart(self) -> bool:
         """Whether lists get different returns, or one list in different episodes."""
         scores, deviations, _ = self.fitness[np.isfinite(self.scores)].T
@@ -148,7 +160,7 @@ class Knowledge(NamedTuple):
 
     def with_drafts(self, drafts: list[Draft], fitness: Any) -> Knowledge:
         """Return the same with other lists."""
-        return self._replace(**pack(drafts)._asdict(), fitness=np.array(fitness).reshape(len(drafts), 3))
+        return self._replace(**pack(drafts), fitness=np.array(fitness).reshape(len(drafts), 3))
 
     def only_played(self) -> Knowledge:
         """Return the same without lists that have not played."""
@@ -240,8 +252,7 @@ def read(model: Model, task: EnvTask) -> Knowledge:
     }
     check_arrays(model, expected)
     known = Knowledge(**found)
-    if problem := _wrong(known, task):
-        raise ModelFileError(f"{model.path}: {problem}.")
+    refuse(model, _wrong(known, task))
     infinite: dict[str, Any] = {name: _infinite(getattr(known, name)) for name in NOT_FINITE}
     infinite["fitness"] = np.where(np.isinf(infinite["fitness"]), np.nan, infinite["fitness"])
     known = known._replace(**infinite)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy.typing import NDArray
 
-from ifthen.systems.front import Front
+from ifthen.rules.decision_list import DecisionList
+from ifthen.systems.front import Front, Point
 from ifthen.systems.model_file import Model
 from ifthen.systems.pplx.parameters import PPLXParameters
 from ifthen.systems.records import Record
@@ -29,7 +30,7 @@ class Learner(ABC):
     """
 
     knee: ClassVar[float]
-    """The share of the best list's gain that a shorter one may give up, where nobody says."""
+    """The default of the parameter `knee`."""
     shortens: ClassVar[bool]
     """Whether lists are shortened by playing."""
     plays_on: ClassVar[bool]
@@ -65,6 +66,10 @@ class Learner(ABC):
     @abstractmethod
     def front(self, population: Population) -> Front:
         """Return the best list of each size."""
+
+    @abstractmethod
+    def scored_again(self, point: Point, ruleset: DecisionList, population: Population) -> Point:
+        """Return a list of the front with other rules, and with their score."""
 
     @abstractmethod
     def arrays(self, population: Population) -> dict[str, NDArray[Any]]:

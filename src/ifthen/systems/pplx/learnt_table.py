@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.tasks.table import TabularTask
 
-TOLERANCE, SWEEPS = 1e-12, 20_000
+TOLERANCE = 1e-12
+"""Value iteration stops once values change by less than this share."""
+SWEEPS = 20_000
+"""Value iteration stops after this many sweeps."""
 LONGEST_HORIZON = 1 - 1e-4
 """The largest γ that values are worked out with: with γ = 1, a list that goes round in circles has none."""
 
@@ -26,24 +30,24 @@ class LearntTable(NamedTuple):
 
     next_state: NDArray[np.int32]
     """`(D, A, K)`: the state that follows; −1 where the episode ends."""
-    reward: NDArray[np.float64]
+    reward: Floats
     """`(D, A, K)`."""
-    probability: NDArray[np.float64]
+    probability: Floats
     """`(D, A, K)`: the share of each outcome. An action that was never tried has one outcome: the floor."""
-    mean_reward: NDArray[np.float64]
+    mean_reward: Floats
     """`(D, A)`."""
-    starts: NDArray[np.float64]
+    starts: Floats
     """`(D,)`: how likely an episode starts in each state."""
-    points: NDArray[np.int64]
+    points: Ints
     """`(D, features)`."""
-    lows: NDArray[np.int64]
+    lows: Ints
     """`(features,)`: the features' smallest values."""
-    highs: NDArray[np.int64]
+    highs: Ints
     """`(features,)`: the features' largest values."""
     gamma: float
 
 
-def learnt_table(task: TabularTask, counts: NDArray[np.int64]) -> LearntTable:
+def learnt_table(task: TabularTask, counts: Ints) -> LearntTable:
     """Return the table that counts `(D, A, K)` of outcomes say."""
     model = task.dynamics
     tried = counts.sum(axis=2, keepdims=True)
@@ -63,9 +67,7 @@ def given_table(task: TabularTask) -> LearntTable:
     return _table(task, model.next_state, model.reward, shares)
 
 
-def _table(
-    task: TabularTask, next_state: NDArray[np.int32], reward: NDArray[np.float64], shares: NDArray[np.float64]
-) -> LearntTable:
+def _table(task: TabularTask, next_state: NDArray[np.int32], reward: Floats, shares: Floats) -> LearntTable:
     model = task.dynamics
     return LearntTable(
         np.ascontiguousarray(next_state),
@@ -81,7 +83,7 @@ def _table(
 
 
 @kernel
-def action_value(table: LearntTable, values: NDArray[np.float64], s: int, a: int) -> float:
+def action_value(table: LearntTable, values: Floats, s: int, a: int) -> float:
     """Return what action a is worth in state s, if what follows is worth `values`, `(D,)`."""
     total = 0.0
     for k in range(table.probability.shape[2]):
@@ -92,7 +94,7 @@ def action_value(table: LearntTable, values: NDArray[np.float64], s: int, a: int
 
 
 @kernel
-def solve(table: LearntTable, values: NDArray[np.float64], q: NDArray[np.float64]) -> None:
+def solve(table: LearntTable, values: Floats, q: Floats) -> None:
     """Write the optimal values `(D,)` and action values `(D, A)` of a table; `values` is where to begin."""
     states, actions, _ = table.next_state.shape
     for _ in range(SWEEPS):
@@ -113,12 +115,12 @@ def collect(
     key: np.uint64,
     episodes: int,
     next_state: NDArray[np.int32],
-    probability: NDArray[np.float64],
+    probability: Floats,
     starts: NDArray[np.int32],
     t_max: int,
     explore: float,
-    q: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    q: Floats,
+    counts: Ints,
 ) -> int:
     """Play episodes in a task and count the outcomes `(D, A, K)`; return the steps that it took.
 
@@ -145,6 +147,6 @@ def collect(
 
 
 @kernel
-def least_tried(counts: NDArray[np.int64], s: int) -> int:
+def least_tried(counts: Ints, s: int) -> int:
     """Return the action that was tried least in a state; the first of several."""
     return int(counts[s].sum(axis=1).argmin())

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
 from ifthen.systems.pplx.lists import Rules, decide
 
 PRECISION = 1e-11
-"""How near sweeps come to values, as a share of them."""
+"""Sweeps stop once values change by less than this share."""
 
 
 class Valued(NamedTuple):
@@ -26,13 +27,13 @@ class Valued(NamedTuple):
 
     chosen: NDArray[np.uint64]
     """`(A, words)`: the states in which each action is taken, a bit each."""
-    policy: NDArray[np.int64]
+    policy: Ints
     """`(D,)`: the same as one action a state."""
-    inverse: NDArray[np.float64]
+    inverse: Floats
     """`(D, D)`: (I − γP)⁻¹."""
-    values: NDArray[np.float64]
+    values: Floats
     """`(D,)`."""
-    occupancy: NDArray[np.float64]
+    occupancy: Floats
     """`(D,)`: how often each state is visited from the starts, discounted."""
 
 
@@ -41,19 +42,19 @@ class Change(NamedTuple):
 
     chosen: NDArray[np.uint64]
     """`(A, words)`."""
-    states: NDArray[np.int64]
+    states: Ints
     """`(D,)`: the states in which it acts otherwise stand first."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """`(D,)`: what it does there."""
-    policy: NDArray[np.int64]
+    policy: Ints
     """`(D,)`: what it does everywhere, where that was worked out."""
-    values: NDArray[np.float64]
+    values: Floats
     """`(D,)`: the present values, with the rewards that changed."""
-    matrix: NDArray[np.float64]
+    matrix: Floats
     """`(D, D)`: the k × k system."""
-    solution: NDArray[np.float64]
+    solution: Floats
     """`(D, 1)`: its solution."""
-    rows: NDArray[np.float64]
+    rows: Floats
     """`(D, D)`: the changed rows of I − γP, times the inverse."""
 
 
@@ -97,7 +98,7 @@ def read_policy(rules: Rules, own: Valued) -> None:
 
 
 @kernel
-def transitions(table: LearntTable, policy: NDArray[np.int64]) -> NDArray[np.float64]:
+def transitions(table: LearntTable, policy: Ints) -> Floats:
     """Return I − γP, `(D, D)`."""
     rows = np.zeros((len(policy), len(policy)))
     for s in range(len(policy)):
@@ -144,7 +145,7 @@ def list_value(table: LearntTable, rules: Rules) -> float:
 
 
 @kernel
-def eliminate(matrix: NDArray[np.float64], right: NDArray[np.float64], size: int, columns: int) -> None:
+def eliminate(matrix: Floats, right: Floats, size: int, columns: int) -> None:
     """Solve matrix · x = right in place, for the first rows and columns; the matrix is used up."""
     for c in range(size):
         pivot = c
@@ -174,9 +175,7 @@ def eliminate(matrix: NDArray[np.float64], right: NDArray[np.float64], size: int
 
 
 @kernel
-def row_change(
-    table: LearntTable, s: int, before: int, after: int, vectors: NDArray[np.float64], column: int
-) -> float:
+def row_change(table: LearntTable, s: int, before: int, after: int, vectors: Floats, column: int) -> float:
     """Return the change of row s of I − γP, from one action to another, times a column of `(D, …)`."""
     total = 0.0
     for k in range(table.probability.shape[2]):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Ints
 from ifthen.rules.box import ONE, WORD, ZERO, words_for
 
 EVERY = ~ZERO
@@ -19,19 +20,17 @@ EVERY = ~ZERO
 class Rules(NamedTuple):
     """A decision list over whole numbers; the last rule holds everywhere."""
 
-    lows: NDArray[np.int64]
+    lows: Ints
     """`(n, features)`."""
-    highs: NDArray[np.int64]
+    highs: Ints
     """`(n, features)`."""
-    actions: NDArray[np.int64]
+    actions: Ints
     """`(n,)`."""
     masks: NDArray[np.uint64]
     """`(n, words)`: the states that each rule holds in, a bit each."""
 
 
-def rules_over(
-    points: NDArray[np.int64], lows: NDArray[np.int64], highs: NDArray[np.int64], actions: NDArray[np.int64]
-) -> Rules:
+def rules_over(points: Ints, lows: Ints, highs: Ints, actions: Ints) -> Rules:
     """Return a list over states `(D, features)`, in arrays of its own."""
     masks = np.zeros((len(actions), words_for(len(points))), np.uint64)
     rules = Rules(lows.astype(np.int64), highs.astype(np.int64), actions.astype(np.int64), masks)
@@ -45,7 +44,7 @@ def copied(rules: Rules) -> Rules:
     return Rules(rules.lows.copy(), rules.highs.copy(), rules.actions.copy(), rules.masks.copy())
 
 
-def picked(rules: Rules, numbers: NDArray[np.int64]) -> Rules:
+def picked(rules: Rules, numbers: Ints) -> Rules:
     """Return some of the rules, by number, in the order given."""
     return Rules(rules.lows[numbers], rules.highs[numbers], rules.actions[numbers], rules.masks[numbers])
 
@@ -68,7 +67,7 @@ def copy_rule(rules: Rules, r: int, out: Rules, to: int) -> None:
 
 
 @kernel
-def match_states(points: NDArray[np.int64], rules: Rules, r: int) -> None:
+def match_states(points: Ints, rules: Rules, r: int) -> None:
     """Write the states `(D, features)` that rule r holds in."""
     for w in range(rules.masks.shape[1]):
         word = ZERO
@@ -103,7 +102,7 @@ def decider(rules: Rules, s: int) -> int:
 
 
 @kernel
-def widen(points: NDArray[np.int64], rules: Rules, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> None:
+def widen(points: Ints, rules: Rules, lows: Ints, highs: Ints) -> None:
     """Open every end of an interval, up to `lows` and `highs`, that makes no difference in any state."""
     actions, words = int(rules.actions.max()) + 1, rules.masks.shape[1]
     before, after = np.zeros((actions, words), np.uint64), np.zeros((actions, words), np.uint64)

@@ -10,24 +10,28 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ParameterError, RuleError
+from ifthen.environments.twins import twin_of
+from ifthen.errors import ModelFileError, ParameterError, RuleError
+from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
 from ifthen.rules.term import coefficients
-from ifthen.rules.text.rule import terms_in
+from ifthen.rules.text.terms import terms_in
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.scope import environment
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, unplayed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
 from ifthen.systems.pplx.distil import distil
 from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
 from ifthen.systems.pplx.learner import Learner
@@ -35,7 +39,6 @@ from ifthen.systems.pplx.parameters import PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
 from ifthen.systems.pplx.search import choose, shorten, tune
-from ifthen.systems.pplx.taught import learn_teachers_values
 from ifthen.systems.pplx.values import learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
@@ -47,34 +50,58 @@ if TYPE_CHECKING:
 BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
+"""The name of each phase in progress lines."""
 SHORTENING, TUNING, DISTILLING, CHOOSING = "shorten", "tune", "distil", "choose"
+"""An epoch of the search does one of these."""
 ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
-"""What the epochs of the search do."""
+"""The epochs of the search, in order."""
 PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
-"""The steps that they get, in proportion."""
+"""The search divides its steps among its epochs in these proportions."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
+"""The number of epochs of each phase."""
 NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
-"""Those that are never left out."""
+"""The epochs of each phase that are always played, even when the steps run out."""
 SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
-"""What a phase may take of the plan's steps, at most; the search gets what is left."""
+"""Each phase takes at most this share of the plan's steps. The search takes the rest."""
+CHEAP_PLAN = 8_000_000
+"""The plan's steps in environments whose steps cost next to nothing."""
+CHEAP_SCRATCH = 0.125
+"""In such environments, evolving random lists takes this share of the plan's steps."""
+CHEAP_CHOICE = 10.0
+"""In such environments, the last choice gets ten times its usual part of the steps."""
 MOST_VALUE_STEPS = 200_000
+"""Learning action values takes at most this many steps."""
 LEAST_SHARE = 0.5
-"""What an epoch may take of what was planned for it, if others took more. If that is too much, it is left
-out."""
-SECONDS, MOST_SECONDS, FEWEST_EPISODES = 150, 1200, 200
-"""How long one process may take to play the plan's steps, where nobody says how many they are; more, up to
-twenty minutes, where they would be fewer than 200 episodes."""
-PLANS = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 3_000_000)
-"""The plans' steps to choose from; where steps cost next to nothing, the last one is chosen."""
-PROBES, PROBE_STEPS, MOST_PROBES = 4, 200, 100
-"""Episodes with random actions before anything is learnt; more of them until so many steps are taken."""
+"""An epoch gets at least this share of its planned steps, or it is left out."""
+SECONDS = 150
+"""Without `steps`, one process plays the plan's steps in about this many seconds."""
+MOST_SECONDS = 1200
+"""Slow environments may take up to this many seconds."""
+FEWEST_EPISODES = 500
+"""A plan has at least this many episodes, if they fit into MOST_SECONDS."""
+PLANS = (
+    *(10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 300_000, 500_000, 700_000),
+    *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
+)
+"""Without `steps`, the plan's steps are one of these numbers."""
+PROBES = 4
+"""At least this many episodes with random actions come before learning."""
+PROBE_STEPS = 200
+"""Random episodes go on until this many steps are taken."""
+MOST_PROBES = 100
+"""Random episodes stop at this number, however short they are."""
 TIMED = 0.3
-"""How many seconds of play the speed rests on, at least."""
+"""The speed is measured over at least this many seconds of play."""
 MOST_ACTIONS = 1000
+"""Tasks with more actions than this are refused."""
+OF_KEPT = "kept"
+"""The array of a file with the scores of lists that requirements change."""
 IMITATION = "share of the possible cost that is avoided"
-"""What the scores of lists are that only imitate."""
-MEASURED_ON, MEASURING_TAKES = 100, 0.005
-"""The episodes behind the history's performance, and the share of the plan's steps that they may take."""
+"""The name of a list's score where lists only imitate a teacher."""
+MEASURED_ON = 100
+"""The history's performance is a mean over at most this many episodes."""
+MEASURING_TAKES = 0.005
+"""Measuring for the history takes at most this share of the plan's steps."""
 
 
 class OnEnvironment(Learner):
@@ -86,6 +113,7 @@ class OnEnvironment(Learner):
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
         self._measured: tuple[bytes, dict[str, float]] = b"", {}
+        self._scored_again: dict[tuple[DecisionList, int], Point] = {}
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
@@ -112,12 +140,20 @@ class OnEnvironment(Learner):
     @property
     def task(self) -> EnvTask:
         """The environment."""
-        return cast(EnvTask, self.system.task)
+        return environment(self.system.task, "this way of learning")
 
     @cached_property
     def simulator(self) -> EnvSimulator:
         """What plays."""
         return environment_simulator(self.task, self.system.threads)
+
+    @cached_property
+    def is_cheap(self) -> bool:
+        """Whether the environment has a compiled twin, even if the task's `player` leaves it out.
+
+        Whoever plays, the same seed then gives the same lists.
+        """
+        return twin_of(replace(self.task, player="auto")) is not None
 
     @cached_property
     def given_terms(self) -> tuple[Feature, ...]:
@@ -132,7 +168,7 @@ class OnEnvironment(Learner):
 
     @property
     def plan(self) -> dict[int, int]:
-        """The phases and their epochs: a teacher saves the first one, and the second one if it has values."""
+        """The number of epochs of each phase. A teacher replaces the first phase, or two if it has values."""
         taught = self.system.taught
         saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
         saved |= {SEARCH} if self.parameters.imitate else set()
@@ -162,10 +198,14 @@ class OnEnvironment(Learner):
         """Return what an epoch does, in a few words."""
         return WORDS[self.phase(epoch, self.plan)[0]]
 
-    @staticmethod
-    def quota(phase: int, place: int, budget: float, plan: Mapping[int, int] = EPOCHS) -> float:
+    def quota(self, epoch: int, budget: float) -> float:
         """Return the steps that an epoch may take."""
-        steps = {own: share * budget for own, share in SHARES.items() if own in plan}
+        plan, shares, parts = self.plan, SHARES, PARTS
+        if self.is_cheap:
+            shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
+            parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
+        phase, place = self.phase(epoch, plan)
+        steps = {own: share * budget for own, share in shares.items() if own in plan}
         if VALUES in plan:
             steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
         if SEARCH not in plan:
@@ -173,18 +213,16 @@ class OnEnvironment(Learner):
         if phase != SEARCH:
             return steps[phase] / EPOCHS[phase]
         left = budget - sum(steps.values())
-        return left * PARTS[ROUNDS[place % len(ROUNDS)]] / sum(PARTS[own] for own in ROUNDS)
+        return left * parts[ROUNDS[place % len(ROUNDS)]] / sum(parts[own] for own in ROUNDS)
 
     def allowed(self, epoch: int, budget: float, taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more.
 
-        Where long episodes took far more, epochs are left out, and get 0 steps: all but those that others
-        rest on.
+        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
         """
-        epochs, plan = range(epoch, max(self.epochs, epoch) + 1), self.plan
-        planned = [self.quota(*self.phase(e, plan), budget, plan) for e in epochs]
+        planned = [self.quota(e, budget) for e in range(epoch, max(self.epochs, epoch) + 1)]
         share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
-        phase, place = self.phase(epoch, plan)
+        phase, place = self.phase(epoch, self.plan)
         if share < LEAST_SHARE and place not in NEEDED[phase]:
             return 0.0
         return planned[0] * min(1.0, max(LEAST_SHARE, share))
@@ -214,7 +252,7 @@ class OnEnvironment(Learner):
             states=bench.clipped(memory.points[memory.moves >= 0]).astype(np.float32),
             scale=np.concatenate([np.zeros(f), np.ones(f + 1)]),
             nets=nets,
-            **lists.pack(first)._asdict(),
+            **lists.pack(first),
             useful=np.zeros((0, f)),
             fitness=np.array(unplayed(first)),
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf]),
@@ -223,7 +261,7 @@ class OnEnvironment(Learner):
         return known, self.row(known, None, bench, None)
 
     def planned(self, bench: Bench, length: float) -> int:
-        """Return the plan's steps: given, the most where steps cost next to nothing, or by their speed.
+        """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
 
         Args:
             bench: plays.
@@ -231,7 +269,7 @@ class OnEnvironment(Learner):
         """
         if self.parameters.steps is not None:
             return self.parameters.steps
-        return PLANS[-1] if self.simulator.cheap else suited_plan(measured_speed(bench), length)
+        return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), length)
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""
@@ -239,8 +277,10 @@ class OnEnvironment(Learner):
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
         phase, place = self.phase(epoch, self.plan)
+        turn = place % len(ROUNDS) if phase == SEARCH else 0
+        does = ROUNDS[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
-        if phase == SEARCH and DISTILLING not in ROUNDS[place % len(ROUNDS) :]:
+        if phase == SEARCH and DISTILLING not in ROUNDS[turn:]:
             known = known.forgetting()
         if bench.quota == 0:
             return known, self.row(known, before, bench, None)
@@ -248,28 +288,34 @@ class OnEnvironment(Learner):
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
         if phase == SCRATCH:
             known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
-        elif phase == VALUES and bench.teacher is not None:
-            known, error = learn_teachers_values(bench, known, bench.teacher, place, EPOCHS[VALUES])
         elif phase == VALUES:
             known, error = learn_values(bench, known, place, EPOCHS[VALUES])
-        elif phase == DISTIL or ROUNDS[place % len(ROUNDS)] == DISTILLING:
+        elif phase == DISTIL and place == 0 and self.system.teacher is None and known.learnt_nothing:
+            known = self.instead_of_distilling(bench, known)
+        elif does == DISTILLING:
             begins = phase == DISTIL and place == 0
             known = distil(bench, known, first=begins, terms=self.parameters.terms)
-        elif ROUNDS[place % len(ROUNDS)] == TUNING:
-            known = tune(bench, known, ROUNDS[: place % len(ROUNDS)].count(TUNING))
-        elif ROUNDS[place % len(ROUNDS)] == CHOOSING:
+        elif does == TUNING:
+            known = tune(bench, known, ROUNDS[:turn].count(TUNING))
+        elif does == CHOOSING:
             known = choose(bench, known)
         else:
-            known = shorten(
-                bench, known, first=place % len(ROUNDS) == 0 or ROUNDS[place % len(ROUNDS) - 1] != SHORTENING
-            )
+            known = shorten(bench, known, first=turn == 0 or ROUNDS[turn - 1] != SHORTENING)
         return known, self.row(known, before, bench, error)
+
+    def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
+        """Seek lists at random with the steps of the whole phase: there are no values to imitate.
+
+        This happens where rewards mislead: every way to the goal costs something that doing nothing saves.
+        """
+        bench.quota *= EPOCHS[DISTIL]
+        return bench.tried(evolve(bench, known, last=True), self.given)
 
     def row(self, known: Knowledge, before: Record | None, bench: Bench, error: float | None) -> Record:
         """Return the history's row of an epoch."""
         epoch = 0 if before is None else int(before["epoch"]) + 1
         so_far = before or {"episodes": 0, "steps": 0}
-        front = self.front(known)
+        front = self.system.front_of(known)
         chosen = self.system.chosen(front)
         return {
             "epoch": epoch,
@@ -287,7 +333,7 @@ class OnEnvironment(Learner):
         }
 
     def measures(self, chosen: Point, known: Knowledge, bench: Bench) -> dict[str, float]:
-        """Return the performance on training and on validation seeds; they are no steps of learning."""
+        """Return the performance on training and on validation seeds. Its steps do not count as learning."""
         task, own = self.task, chosen.ruleset
         k = bench.affordable(MEASURING_TAKES * known.budget, known.length, 3, bench.plenty * MEASURED_ON)
         key = repr((own.bounds.tolist(), own.actions.tolist(), own.features, k)).encode()
@@ -310,14 +356,45 @@ class OnEnvironment(Learner):
         scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
         return Front.of(points, scored)
 
+    def scored_again(self, point: Point, ruleset: DecisionList, population: Knowledge) -> Point:
+        """Return a list of the front with other rules, and with their returns on the same seeds."""
+        key = ruleset, point.episodes or 1
+        if key not in self._scored_again:
+            returns = self.simulator.play_ruleset(ruleset, self.task.choosing(key[1])).returns
+            (score, deviation, episodes), *_ = fitness_of(returns).tolist()
+            self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
+        return self._scored_again[key]
+
     def arrays(self, population: Knowledge) -> dict[str, NDArray[Any]]:
-        """Return the arrays of a population for a file."""
-        return knowledge.saved(population)
+        """Return the arrays of a population for a file; where requirements change lists, their scores, too.
+
+        Otherwise reading the file would have to play them, and files do not hold environments.
+        """
+        arrays = knowledge.saved(population)
+        if self.system.require:
+            points = self.system.kept_points(self.front(population), population)
+            rows = [(own.score, own.deviation or 0.0, own.episodes or 1) for own in points]
+            arrays[OF_KEPT] = np.array(rows, dtype=np.float64)
+        return arrays
 
     def population_of(self, model: Model) -> Knowledge:
         """Return the population that a model file holds, or raise where it does not fit."""
         check_history(model, ("epoch", "episodes", "steps", "performance", self.task.held_out_column))
-        return knowledge.read(model, self.task)
+        kept = model.population.get(OF_KEPT)
+        own = {name: array for name, array in model.population.items() if name != OF_KEPT}
+        population = knowledge.read(replace(model, population=own), self.task)
+        if kept is not None:
+            self._read_scores(model, kept, self.front(population))
+        return population
+
+    def _read_scores(self, model: Model, kept: NDArray[Any], front: Front) -> None:
+        """Take the scores of a front's lists with what requirements add from a file, instead of playing."""
+        if kept.shape != (len(front), 3) or kept.dtype != np.float64 or not (kept[:, 2] >= 1).all():
+            raise ModelFileError(f"{model.path}: kept must hold a score for each list of the front.")
+        for point, (score, deviation, episodes) in zip(front.points, kept.tolist(), strict=True):
+            ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
+            key = ruleset, point.episodes or 1
+            self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
 
 
 def suited_plan(speed: float, length: float) -> int:

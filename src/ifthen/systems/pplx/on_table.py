@@ -9,21 +9,23 @@ way.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ModelFileError, ParameterError
+from ifthen.errors import ParameterError
 from ifthen.parallel import for_slices
 from ifthen.randomness import stream
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import tabular
 from ifthen.simulate.table import TableSimulator, policy_table
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Goal
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, refuse, wrong_rules
 from ifthen.systems.pplx.anneal import DRIFT, anneal, drop_least_missed
 from ifthen.systems.pplx.learner import Learner
 from ifthen.systems.pplx.learnt_table import LearntTable, collect, given_table, learnt_table, solve
@@ -38,37 +40,56 @@ if TYPE_CHECKING:
     from ifthen.systems.pplx.system import PPLX
 
 ROUNDS = 10
+"""Episodes are collected in this many rounds."""
 MOST_STATES = 2000
-RULES_PER_STATE, RULES_PER_ACTION, FEWEST_RULES, MOST_RULES = 0.3, 1.5, 6, 40
-FEWEST_CANDIDATES, CANDIDATES_PER_STATE, MOST_CANDIDATES = 5_000, 150, 25_000
+"""Tables with more decision states than this are refused."""
+RULES_PER_STATE = 0.3
+"""The longest list has this many rules per state, within the limits that follow."""
+RULES_PER_ACTION = 1.5
+"""The longest list has at least this many rules per action."""
+FEWEST_RULES = 6
+"""The longest list has at least this many rules."""
+MOST_RULES = 40
+"""The longest list has at most this many rules."""
+FEWEST_CANDIDATES = 5_000
+"""A search tries this many lists and CANDIDATES_PER_STATE more for each state."""
+CANDIDATES_PER_STATE = 150
+"""See FEWEST_CANDIDATES."""
+MOST_CANDIDATES = 25_000
+"""A search tries at most this many lists."""
 CHAINS = 2
-"""How many lists are annealed beside each other; the best one is kept."""
+"""This many lists are annealed side by side. The best one is kept."""
 LONGER = 4
-"""How many times as many candidates the first search gets, which has the most to find."""
-HOT, WARM, COLD = 0.03, 0.003, 0.0001
-"""Temperatures, in units of the mean value of a state: of the first searches and of every second chain; of
-the others; at the end."""
+"""The first search tries four times as many lists, because it has the most to find."""
+HOT = 0.03
+"""The first searches and every second chain begin at this temperature, in units of a state's mean value."""
+WARM = 0.003
+"""The other chains begin at this temperature."""
+COLD = 0.0001
+"""All chains end at this temperature."""
 EXPLORE = 0.3
-"""How often the least-tried action is taken, after the first round."""
+"""After the first round, the least-tried action is taken with this probability."""
 MOST_COUNTED = 10**12
+"""Larger counts are refused in files."""
 BEGINNING, COLLECTING, SHORTENING, LENGTHENING = range(4)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "collecting", "shorter lists", "longer lists")
+"""The name of each phase in progress lines."""
 
 
 class Lists(NamedTuple):
     """The population: what was counted, and the best list of each length."""
 
-    counts: NDArray[np.int64]
+    counts: Ints
     """`(D, A, K)`: how often each outcome of each action followed."""
     bounds: NDArray[np.int32]
     """`(N, N, features, 2)`: row n − 1 has the list of n rules; the rest of the row is not used."""
     actions: NDArray[np.int32]
     """`(N, N)`."""
-    fitness: NDArray[np.float64]
+    fitness: Floats
     """`(N,)`: the mean value of the starts, by the model."""
 
-    def rules(self, n: int, points: NDArray[np.int64]) -> Rules:
+    def rules(self, n: int, points: Ints) -> Rules:
         """Return a copy of the list of n rules, over states `(D, features)`."""
         lows, highs = np.moveaxis(self.bounds[n - 1, :n], 2, 0)
         return rules_over(points, lows, highs, self.actions[n - 1, :n].astype(np.int64))
@@ -89,9 +110,9 @@ class Known(NamedTuple):
     """What the counts say."""
 
     table: LearntTable
-    values: NDArray[np.float64]
+    values: Floats
     """`(D,)`: the optimal values by the model."""
-    q: NDArray[np.float64]
+    q: Floats
     """`(D, A)`: the optimal action values by the model."""
 
     @property
@@ -112,7 +133,7 @@ class OnTable(Learner):
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
-        self._known: tuple[NDArray[np.int64], Known] | None = None
+        self._known: tuple[Ints, Known] | None = None
 
     @staticmethod
     def filled(parameters: PPLXParameters, task: Any) -> PPLXParameters:
@@ -138,7 +159,7 @@ class OnTable(Learner):
     @property
     def task(self) -> TabularTask:
         """The table."""
-        return cast(TabularTask, self.system.task)
+        return tabular(self.system.task, "this way of learning")
 
     @property
     def longest(self) -> int:
@@ -199,7 +220,7 @@ class OnTable(Learner):
             self.search(epoch, n, known, lists)
         return lists, self.row(lists, known, before, played)
 
-    def known(self, counts: NDArray[np.int64]) -> Known:
+    def known(self, counts: Ints) -> Known:
         """Return what counts say; worked out once for the same array."""
         if self._known is None or self._known[0] is not counts:
             learns = self.parameters.model == "learnt"
@@ -224,7 +245,7 @@ class OnTable(Learner):
         lows, highs = np.moveaxis(start.bounds[numbers], 2, 0)
         return total(table, lows, highs, start.actions[numbers])
 
-    def collected(self, epoch: int, known: Known, counts: NDArray[np.int64]) -> tuple[int, int]:
+    def collected(self, epoch: int, known: Known, counts: Ints) -> tuple[int, int]:
         """Play a round of episodes and count what follows; return the episodes and steps that it took."""
         ends = [self.parameters.collect * r // self.rounds for r in (epoch - 1, epoch)]
         episodes, model = ends[1] - ends[0], self.task.dynamics
@@ -260,7 +281,7 @@ class OnTable(Learner):
         so_far = before or {"episodes": 0, "steps": 0}
         phase, n = self.phase(epoch)
         truth = value_iteration(self.task).values[self.task.decision_states]
-        front = self.front(lists)
+        front = self.system.front_of(lists)
         chosen = self.system.chosen(front)
         table = self.simulator.measures_of(policy_table(chosen.ruleset, self.task)[None])
         return {
@@ -290,6 +311,13 @@ class OnTable(Learner):
         ]
         return Front.of(points, "value by the model")
 
+    def scored_again(self, point: Point, ruleset: DecisionList, population: Lists) -> Point:
+        """Return a list of the front with other rules, and with their value by the model."""
+        parts, table = ruleset.unwrapped()[0], self.known(population.counts).table
+        lows, highs = np.moveaxis(parts.bounds.astype(np.int64), 2, 0)
+        rules = rules_over(table.points, lows, highs, parts.actions.astype(np.int64))
+        return Point(ruleset, float(list_value(table, rules)))
+
     def arrays(self, population: Lists) -> dict[str, NDArray[Any]]:
         """Return the arrays of a population for a file."""
         arrays: dict[str, NDArray[Any]] = population._asdict()
@@ -307,12 +335,7 @@ class OnTable(Learner):
         check_arrays(model, expected)
         check_history(model, ("epoch", "episodes", "steps", "performance", "exact_performance"))
         lists = Lists(**model.population)
-        if model.history.column("epoch") != list(range(model.epoch + 1)):
-            problem: str | None = f"the history must have a row for each of epochs 0 to {model.epoch}"
-        else:
-            problem = self.wrong_lists(lists)
-        if problem:
-            raise ModelFileError(f"{model.path}: {problem}.")
+        refuse(model, self.wrong_lists(lists))
         return lists
 
     def wrong_lists(self, lists: Lists) -> str | None:

@@ -19,42 +19,47 @@ class PPLXParameters(Parameters):
         "On tables: episodes to collect, in ten rounds, before lists are searched for.",
     )
     model: Literal["learnt", "given"] = setting(
-        "learnt", "On tables: values by the counted transitions, or by the task's own, without any episode."
+        "learnt",
+        "On tables: whether transitions are counted in episodes, or given by the task's own table.",
     )
     candidates: int | None = between(
         None,
         1,
         100_000_000,
-        "On tables: lists to try for every length; by the states where not given.",
+        "On tables: lists to try for every length; by default it depends on the number of states.",
     )
     most_rules: int | None = between(
-        None, 1, MOST_RULES, "On tables: rules of the longest list; by the number of states where not given."
+        None,
+        1,
+        MOST_RULES,
+        "On tables: rules of the longest list; by default it depends on the number of states.",
     )
     knee: float | None = between(
         None,
         0,
         1,
-        "The ruleset is the shortest list that gives up at most this share of what the best gains over the "
-        "shortest; where not given 0.001 on tables, and in environments 0.01, or a standard error of the "
-        "best one's score if that is more.",
+        "The ruleset is the shortest list that gives up at most this share of what the best list gains over "
+        "the shortest. By default 0.001 on tables; in environments 0.01, or a standard error of the best "
+        "score if that is more.",
     )
     rules: int | None = between(
         None,
         1,
         MOST_RULES,
-        "The ruleset is the best list with at most this many rules; the knee where not given.",
+        "The ruleset is the best list with at most this many rules; by default the knee decides.",
     )
     tests: int | None = between(
         None,
         0,
         100_000,
-        "The ruleset is the best list with at most this many comparisons (x ≤ 3 is one), likewise.",
+        "The ruleset is the best list with at most this many comparisons (x ≤ 3 is one); by default the knee "
+        "decides.",
     )
     steps: int | None = between(
         None,
         1_000,
         10**10,
-        "In environments: steps of the whole plan; as many as take a minute or two where not given.",
+        "In environments: steps of the whole plan; by default as many as take a minute or two.",
     )
     terms: bool = setting(True, "In environments: whether to look for sums of two features to compare.")
     given_terms: list[str] = setting(

@@ -15,22 +15,31 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats, Ints
 
 Floats32 = NDArray[np.float32]
 HIDDEN = 64
+"""Each hidden layer has this many units."""
 BATCH = 64
+"""An update learns from this many steps."""
 LOOKAHEAD = 3
-"""Rewards that are added up before the value of a state is asked for."""
+"""A target is the sum of this many rewards and the value of the state that follows."""
 AVERAGING = np.float32(0.005)
-"""How fast the target network follows."""
-KEEP_SLOPE, KEEP_SQUARE, TINY = np.float32(0.9), np.float32(0.999), np.float32(1e-5)
-"""Adam's constants."""
+"""With each update, the target network moves this share of the way to the network."""
+KEEP_SLOPE = np.float32(0.9)
+"""Adam's β₁."""
+KEEP_SQUARE = np.float32(0.999)
+"""Adam's β₂."""
+TINY = np.float32(1e-5)
+"""Adam's ε."""
 LARGEST_ERROR = 1.0
 """Errors beyond this count linearly (Huber's loss)."""
 FIRST_OUTPUT = 0.1
 """The last layer begins small, so that all actions begin alike."""
-TERMINAL, CUT = -1, -2
-"""What stands for an action behind the last step of an episode: it ended for good, or was truncated."""
+TERMINAL = -1
+"""Stands for an action behind the last step of an episode that terminated."""
+CUT = -2
+"""Stands for an action behind the last step of an episode that was truncated."""
 NO_ADVICE = np.zeros(0, np.int16)
 """For `train`: the best action follows everywhere."""
 
@@ -139,7 +148,7 @@ def one_layer(x: Floats32, weights: Floats32, bias: Floats32, out: Floats32) -> 
 
 
 @kernel
-def action_values(net: Floats32, scale: Scale, points: NDArray[np.float64], actions: int) -> Floats32:
+def action_values(net: Floats32, scale: Scale, points: Floats, actions: int) -> Floats32:
     """Return the action values `(n, actions)` at points `(n, features)`, each as if it were alone."""
     n, features = points.shape
     own, q = layers(net, features, actions), np.empty((n, actions), np.float32)
@@ -166,8 +175,8 @@ def draw_batch(
     gamma: float,
     x: Floats32,
     y: Floats32,
-    taken: NDArray[np.int64],
-    after: NDArray[np.int64],
+    taken: Ints,
+    after: Ints,
     rewards: Floats32,
     factors: Floats32,
 ) -> None:
@@ -300,13 +309,7 @@ def train(
 
 @kernel
 def explore(
-    key: np.uint64,
-    q: Floats32,
-    share: float,
-    episodes: NDArray[np.int64],
-    clocks: NDArray[np.int64],
-    held: NDArray[np.int64],
-    out: NDArray[np.int64],
+    key: np.uint64, q: Floats32, share: float, episodes: Ints, clocks: Ints, held: Ints, out: Ints
 ) -> None:
     """Write actions: the best by `q`, `(m, actions)`, or a random one that is held for 1, 1, 2 or 4 steps.
 

@@ -17,15 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError, shown
-from ifthen.systems.pplx.teacher import Floats, Teacher
+from ifthen.rules.arrays import Floats
+from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
 NEEDED = 'pip install "ifthen[sb3]"'
 LARGEST_HEAD = 100_000_000
-"""The bytes of an archive's settings, at most."""
+"""Archives with more bytes of settings than this are refused."""
 PACKAGE = "stable_baselines3"
 BY_SETTING = {"exploration_final_eps": "DQN", "clip_range": "PPO", "vf_coef": "A2C"}
-"""A setting that tells an algorithm from those after it."""
+"""The algorithm by a setting that it has and those after it do not."""
 
 
 def read_sb3(path: Path) -> Any:

@@ -1,32 +1,41 @@
 """Lists from scratch: random short lists and small changes of them, with no idea of what actions are worth.
 
-A test separates two points that were met: its threshold lies between their values.
+A test separates two visited points: its threshold lies between their values.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.pplx.bench import Bench, unplayed
 from ifthen.systems.pplx.drafts import Draft, actions_at, deciders, tidy, without_rule
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 
-Floats = NDArray[np.float64]
 TESTS_OF_A_RULE = (1, 1, 2, 2, 3)
+"""The number of tests of a new rule is drawn from these."""
 MOST_RULES = 12
+"""Evolved lists have at most this many rules."""
 MOVES = (0.03, 0.1, 0.3)
-"""How far a threshold moves, in units of what its feature varies by."""
-PARENTS, CHILDREN = 20, 16
-FEW_SEEDS, MORE_SEEDS = 3, 8
+"""A threshold moves by a normal deviate times one of these, in units of its feature's spread."""
+PARENTS = 20
+"""The population has this many lists."""
+CHILDREN = 16
+"""A generation has this many children."""
+FEW_SEEDS = 3
+"""New lists first play this many episodes."""
+MORE_SEEDS = 8
+"""Lists that look good play this many episodes in all."""
 BEHAVIOUR = 150
-"""Points at which lists are compared: one that does the same as another is not played."""
+"""A child is not played if it acts like another list at this many points."""
 DRAWING_TAKES = 0.3
-"""The share of the steps for lists that are drawn at random, before any is changed."""
+"""Random lists take this share of an epoch's steps, before any is changed."""
 SEEKING_TAKES = 0.15
-"""The share of the plan's steps for lists that are drawn at random while all lists get the same."""
-SCORED, WATCHED = 2, 2
-"""The best lists after an epoch that are scored, and the episodes of the best whose steps are kept."""
+"""While all lists get the same return, random lists take up to this share of the plan's steps."""
+SCORED = 2
+"""This many of the best lists are scored after an epoch."""
+WATCHED = 2
+"""The steps of this many episodes of the best list are kept after an epoch."""
 
 
 def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
@@ -35,10 +44,10 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     Args:
         bench: plays.
         known: what is known.
-        last: whether this is the last epoch of it: lists that are not scored are then forgotten.
+        last: whether this is the last epoch of the phase. Lists without a score are then dropped.
     """
     few, seeds = bench.plenty * FEW_SEEDS, bench.seeds(bench.plenty * MORE_SEEDS)
-    found = [] if known.tells_apart else seek(bench, known, seeds[0])
+    found = [] if known.tells_apart and not known.learnt_nothing else seek(bench, known, seeds[0])
     if bench.quota < PARENTS * few * known.length and not found:
         return known.only_played() if last else known  # too few steps to compare anything
     points, actions, drafts = known.visited, bench.task.n_actions, known.drafts + found
@@ -58,16 +67,20 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:
-    """Draw lists at random until one gets anything else than all others, in one episode each."""
+    """Draw lists at random until one gets more than all others so far, in one episode each.
+
+    As long as all lists get the same, less will do, too.
+    """
     if bench.task.n_actions < 2 or not np.ptp(known.visited, axis=0).any():
         return []
-    most, (same,) = bench.steps + SEEKING_TAKES * known.budget, bench.play(known.drafts[:1], np.array([seed]))
+    most, before = bench.steps + SEEKING_TAKES * known.budget, bench.play(known.drafts, np.array([seed]))
     while bench.steps < most:
         new = [random_draft(bench.draws, known.visited, bench.task.n_actions) for _ in range(CHILDREN)]
         new = [bench.readable(draft, known) for draft in new]
         returns = bench.play(new, np.array([seed]))[:, 0]
-        if (returns != same).any():
-            return [new[i] for i in np.flatnonzero(returns != same)]
+        found = returns > before.max() if known.tells_apart else returns != before[0, 0]
+        if found.any():
+            return [new[i] for i in np.flatnonzero(found)]
     return []
 
 
@@ -90,7 +103,7 @@ def bred(
 
 
 def survivors(
-    bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: NDArray[np.int64]
+    bench: Bench, drafts: list[Draft], returns: Floats, children: list[Draft], seeds: Ints
 ) -> tuple[list[Draft], Floats]:
     """Return the better ones of lists and children, with their returns; hopeless children stop early."""
     few = bench.plenty * FEW_SEEDS

@@ -5,45 +5,59 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.bench import Bench, fitness_of
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.tune import drawn, new_cma, numbers_of, read, updated, written
 
-Floats = NDArray[np.float64]
 LOST = 0.3
-"""A list is not shortened further by a step that loses this share of what lists gain over a single rule."""
+"""Shortening a list stops once a step loses this share of the gain. The gain is what the best list gets more
+than the best single rule."""
 BEST = 4
-"""The number of good lists of which one is shortened next."""
+"""The next list to shorten is drawn from this many of the best lists."""
 SHORTEST = 2
-"""The number of rules at which shortening ends."""
-EPISODES, TAKES = 20, 0.01
-"""The episodes in which lists are compared, and the share of the plan that one list may take."""
+"""Lists are not shortened below this many rules."""
+EPISODES = 20
+"""Shorter lists are compared in at most this many episodes."""
+TAKES = 0.01
+"""Comparing one list takes at most this share of the plan's steps."""
 SCREENED = 4
-"""All shorter lists play one part in four of these episodes."""
-SINGLE, CHAIN, FINALISTS = 4, 4, 3
-"""Lists with one thing less and lists with several that play a few episodes, and those that play all."""
+"""All shorter lists play a quarter of these episodes. Only the best play the rest."""
+SINGLE = 4
+"""This many lists with one rule or test less play."""
+CHAIN = 4
+"""This many lists with ever more rules or tests less play."""
+FINALISTS = 3
+"""This many of the shorter lists play all episodes."""
 FREE = 0.01
-"""A loss of this share of what lists gain over a single rule counts as none."""
-POLISHED_ON, POLISHES = 2000, 100
+"""A loss of up to this share of the gain counts as none."""
+POLISHED_ON = 2000
+"""The numbers of shorter lists are fitted on at most this many points."""
+POLISHES = 100
+"""Fitting the numbers of a shorter list tries this many changes."""
 RESERVED = 0.3
-"""The share of the steps for trying the lists that were found."""
+"""This share of an epoch's steps is reserved for scoring the shorter lists."""
 FROM_A_LIST = 1000
-"""The points of each list that later trees are grown on."""
+"""Each shortened list adds at most this many of its visited points for later trees."""
 TUNED_ON = 5
-"""Episodes of each candidate in tuning; the same for all of a generation."""
+"""In tuning, each candidate plays this many episodes, the same for all of a generation."""
 SIGMA = 0.15
-"""How far the first candidates are from the list, as a share of what numbers vary by."""
+"""The first candidates of tuning lie this far from the list, in units of each number's spread."""
 FEWEST_GENERATIONS = 2
+"""A list is not tuned where the steps allow fewer generations than this."""
 WIDE = 0.3
-"""Lists that get this share less than the best gains over a single rule may still be tuned."""
-CANDIDATES, STAGES = (2, 16), 4
-"""The fewest and the most lists to choose from in the end, and how often the worse half of them drops out."""
-LEAST_EPISODES, MOST_EPISODES = 5, 200
-"""The episodes of each in between."""
+"""A list may be tuned if its score is at most this share of the gain below the best."""
+CANDIDATES = (2, 16)
+"""The last choice begins with at least two and at most sixteen lists."""
+STAGES = 4
+"""The last choice has this many stages. The worse half of the lists drops out after each."""
+LEAST_EPISODES = 5
+"""The last choice begins with fewer lists where the steps allow each less than this many episodes a stage."""
+MOST_EPISODES = 200
+"""In a stage of the last choice, a list plays at most this many episodes."""
 
 
 def shorten(bench: Bench, known: Knowledge, first: bool) -> Knowledge:
@@ -95,7 +109,7 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
 
 
 def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
-    """Return the shorter lists that give away least at points: with one thing less, and with several."""
+    """Return the shorter lists with the least cost at points: with one part less, and with several."""
     costs, before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
     given = bench.given_terms
     first: list[Draft] = []
@@ -125,7 +139,7 @@ def tune(bench: Bench, known: Knowledge, turn: int) -> Knowledge:
     Args:
         bench: plays.
         known: what is known.
-        turn: whose turn it is.
+        turn: the number of this turn, from 0.
     """
     least = known.best_score - WIDE * known.gain
     good = [i for i in known.front if known.scores[i] >= least]
@@ -161,10 +175,11 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
 
     The best of many scores flatters its list. More episodes put that right where it matters.
     """
-    order, stage = np.argsort(-known.scores, kind="stable"), bench.quota / STAGES
+    drafts, stage = known.drafts, bench.quota / STAGES
     candidates = bench.affordable(stage / LEAST_EPISODES, known.length, *CANDIDATES)
-    going = [int(i) for i in order if known.scores[i] >= known.near][:candidates]
-    fitness, drafts = known.fitness.copy(), known.drafts
+    good = [i for i in range(len(drafts)) if known.scores[i] >= known.near]
+    going = sorted(good, key=lambda i: (-known.scores[i], drafts[i].size))[:candidates]
+    fitness = known.fitness.copy()
     for _ in range(STAGES):
         k = bench.affordable(stage / len(going), known.length, 1, bench.plenty * MOST_EPISODES)
         returns = bench.play([drafts[i] for i in going], bench.seeds(k))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
+from ifthen.parallel import one_blas_thread
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import environment
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, TeacherPart
@@ -21,7 +23,6 @@ from ifthen.systems.pplx.parameters import MOST_RULES, PPLXParameters
 from ifthen.systems.pplx.teacher import Teacher, as_teacher
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
-from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -47,11 +48,16 @@ class PPLX(System):
     summary = "Learns action values, then decision lists from them: the best list of each length."
     Parameters = PPLXParameters
     starts_from = (DecisionList.kind,)
-    has_order = True
+    has_order = gives_lists = True
     parameters: PPLXParameters
 
     def __init__(self, task: Any, *, teacher: Any = None, **keywords: Unpack[PPLXKeywords]) -> None:
         super().__init__(task, **keywords)
+        if self.require and self.parameters.imitate:
+            raise ParameterError(
+                "imitate=True scores lists by how well they imitate, and rules that keep requirements change "
+                "that: leave out one of them."
+            )
         self.teacher: Teacher | None = None
         if teacher is not None:
             self.set_teacher(teacher)
@@ -61,11 +67,10 @@ class PPLX(System):
         if not self._kind.takes_teachers:
             raise ParameterError(
                 f"teachers are for environments, and {self.task.name} is a table of states, of which PPL-X "
-                "learns the values itself. Give a decision list to begin with as start=…; "
-                "ifthen.shortest_decision_list(policy, task) gives the shortest list that acts as a policy "
-                "does."
+                "learns the values itself. For a decision list that acts as a policy does: "
+                "ifthen.prune(policy, task, to='list'). Give a list to begin with as start=…"
             )
-        own = as_teacher(teacher, cast(EnvTask, self.task))
+        own = as_teacher(teacher, environment(self.task, "a teacher"))
         if self.taught is not None and self.taught.values != own.has_values:
             has, now = ("action values", "actions only")[:: 1 if self.taught.values else -1]
             raise ParameterError(
@@ -146,22 +151,38 @@ class PPLX(System):
     def begin(self) -> tuple[Population, Record]:
         """Return the initial population."""
         self._check_teacher()
-        return self.learner.begin()
+        with one_blas_thread():
+            return self.learner.begin()
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Go one step of the plan on."""
         self._check_teacher()
-        return self.learner.advance(population, before, goal)
+        with one_blas_thread():
+            return self.learner.advance(population, before, goal)
 
     @property
     def front(self) -> Front:
-        """The best list of each length."""
-        return self.learner.front(self.now.population)
+        """The best list of each length, with rules that keep its requirements."""
+        return self.front_of(self.now.population)
+
+    def front_of(self, population: Population) -> Front:
+        """Return the best list of each length in a population, with rules that keep its requirements."""
+        found = self.learner.front(population)
+        return Front.of(self.kept_points(found, population), found.scored) if self.require else found
+
+    def kept_points(self, front: Front, population: Population) -> list[Point]:
+        """Return the lists of a front with rules that keep its requirements, and with their scores."""
+        points = []
+        for point in front.points:
+            kept = self.shields.put_on(cast(DecisionList, point.ruleset))
+            same = kept == point.ruleset
+            points.append(point if same else self.learner.scored_again(point, kept, population))
+        return points
 
     @property
     def ruleset(self) -> DecisionList:
         """The list of the front that the parameters `rules`, `tests` or `knee` choose."""
-        return self.chosen(self.front).ruleset
+        return cast(DecisionList, self.chosen(self.front).ruleset)
 
     def chosen(self, front: Front) -> Point:
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""

@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 
 from ifthen.digits import plural
 from ifthen.errors import IfthenError, ParameterError, TaskError, shown
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.tasks.gym_task import EnvTask
 
-Floats = NDArray[np.float64]
 Answers = Callable[[Floats], NDArray[Any]]
 """Returns actions `(n,)`, −1 for none, or values `(n, actions)`, given points `(n, features)`."""
 PROBES = 11
-"""Observations on which a function is tried."""
+"""A function is tried on this many observations."""
 LEAST = 0.1
 """A mistake costs at least this share of what mistakes cost on average."""
 MODEL = "model.zip"
 RULES_FILES = (".json", ".txt", ".md")
 OF_SB3 = {"data", "policy.pth"}
-"""What the archives of Stable-Baselines3 hold."""
+"""Every archive of Stable-Baselines3 has these members."""
 KINDS = (
     "a ruleset, a trained system, a model file, a function of an observation, a model of "
     "Stable-Baselines3, or a table of actions or values by state"
@@ -58,7 +58,7 @@ class Teacher:
     def __repr__(self) -> str:
         return f"<teacher {self.name}, {'action values' if self.has_values else 'actions'}>"
 
-    def actions(self, points: Floats) -> NDArray[np.int64]:
+    def actions(self, points: Floats) -> Ints:
         """Return the action at each of points `(n, features)`; −1 where it has none."""
         found = (
             self.values(points).argmax(axis=1) if self.has_values else self._answered(points, (len(points),))
@@ -84,19 +84,17 @@ class Teacher:
         return found
 
     def costs(self, points: Floats, learnt: Callable[[Floats], Floats]) -> Floats:
-        """Return what each action gives away at points, `(n, actions)`: 0 for the teacher's own action.
+        """Return the cost of each action at points, `(n, actions)`: 0 for the teacher's own action.
 
         Args:
             points: `(n, features)`.
             learnt: gives the action values of the teacher's policy that were learnt, if it has none itself.
         """
         if self.has_values:
-            q = self.values(points)
-            lost: Floats = q.max(axis=1, keepdims=True) - q
-            return lost
+            return costs_of(self.values(points))
         own, q = self.actions(points), learnt(points)
         rows = np.arange(len(own))
-        lost = np.maximum(q[rows, own][:, None] - q, 0.0)
+        lost: Floats = np.maximum(q[rows, own][:, None] - q, 0.0)
         lost = np.maximum(lost, LEAST * lost.max(axis=1).mean() if lost.any() else 1.0)
         lost[rows, own] = 0.0
         lost[own < 0] = 0.0  # it has no opinion there
@@ -111,6 +109,12 @@ class Teacher:
         new = self.actions(points[n:].astype(np.float64)).astype(np.int16)
         self._advised = points, np.concatenate([known, new])
         return self._advised[1]
+
+
+def costs_of(values: Floats) -> Floats:
+    """Return how much less each action is worth than the best, given action values `(n, actions)`."""
+    costs: Floats = values.max(axis=1, keepdims=True) - values
+    return costs
 
 
 class Whole:
@@ -257,7 +261,7 @@ def _from_table(given: Any, task: EnvTask) -> Teacher:
     )
 
 
-def _actions(given: NDArray[Any], who: str, task: EnvTask) -> NDArray[np.int64]:
+def _actions(given: NDArray[Any], who: str, task: EnvTask) -> Ints:
     """Return actions numbered from 0, given as the environment numbers them, or raise."""
     start, n = task.action_start, task.n_actions
     if given.dtype.kind not in "iub" or (given.size and not start <= given.min() <= given.max() < start + n):

@@ -11,29 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
+from ifthen.rules.arrays import Floats, Ints
 
 BINS = 128
 LEAST = 5
-"""The fewest points on either side of a split."""
+"""A split leaves at least this many points on either side."""
 LEAF = -1
 
 
 class Tree(NamedTuple):
     """A binary tree; node 0 is the root, and children follow their parents."""
 
-    column: NDArray[np.int64]
+    column: Ints
     """`(nodes,)`: the column that is compared; −1 in leaves."""
-    threshold: NDArray[np.float64]
+    threshold: Floats
     """`(nodes,)`: up to this value the left child decides."""
-    children: NDArray[np.int64]
+    children: Ints
     """`(nodes, 2)`."""
-    action: NDArray[np.int64]
+    action: Ints
     """`(nodes,)`: the action that costs least there."""
-    weight: NDArray[np.float64]
+    weight: Floats
     """`(nodes,)`: the share of points there."""
 
 
-def edges_of(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def edges_of(points: Floats) -> Floats:
     """Return values `(columns, BINS − 1)` that lie between those of each column of points `(n, columns)`.
 
     Columns with few values are cut between all of them, others into about equal shares.
@@ -50,7 +51,7 @@ def edges_of(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @kernel
-def bin_points(points: NDArray[np.float64], edges: NDArray[np.float64], out: NDArray[np.uint8]) -> None:
+def bin_points(points: Floats, edges: Floats, out: NDArray[np.uint8]) -> None:
     """Write which bin `(columns, n)` each value of points `(n, columns)` is in."""
     for c in range(points.shape[1]):
         for i in range(points.shape[0]):
@@ -66,11 +67,7 @@ def bin_points(points: NDArray[np.float64], edges: NDArray[np.float64], out: NDA
 
 @kernel
 def best_split(
-    bins: NDArray[np.uint8],
-    members: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    actions: int,
+    bins: NDArray[np.uint8], members: Ints, labels: Ints, weights: Floats, actions: int
 ) -> tuple[float, int, int]:
     """Return the gain, the column and the bin of the split that leaves the purest sides (Gini's index)."""
     top, column, cut = 0.0, LEAF, 0
@@ -109,16 +106,12 @@ def best_split(
     return top, column, cut
 
 
-def grow_tree(
-    points: NDArray[np.float64],
-    costs: NDArray[np.float64],
-    most_leaves: int,
-) -> list[Tree]:
+def grow_tree(points: Floats, costs: Floats, most_leaves: int) -> list[Tree]:
     """Return trees of 1, 2, … leaves that say which action costs least.
 
     Args:
         points: `(n, columns)`.
-        costs: `(n, actions)`: what each action gives away at each point; 0 for the best.
+        costs: `(n, actions)`: the cost of each action at each point; 0 for the best.
         most_leaves: where to stop.
     """
     n, columns = points.shape

@@ -6,11 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.pplx.drafts import Draft, are_given
-
-Floats = NDArray[np.float64]
 
 
 class Cma(NamedTuple):
@@ -73,11 +71,11 @@ def updated(state: Cma, candidates: Floats, scores: Floats) -> Cma:
 class Numbers(NamedTuple):
     """Where the numbers of a draft stand, and by how much each varies."""
 
-    lows: NDArray[np.int64]
+    lows: Ints
     """`(a, 2)`: rule and column of each lower end."""
-    highs: NDArray[np.int64]
+    highs: Ints
     """`(b, 2)`: of each upper end."""
-    terms: NDArray[np.int64]
+    terms: Ints
     """`(c, 2)`: term and feature of each coefficient."""
     scales: Floats
     """`(a + b + c,)`."""

@@ -1,6 +1,10 @@
 """Learning what actions are worth in an environment: a network, from all steps that were taken.
 
 Episodes are played by the network and, while they do better, by the best lists: what they see is remembered.
+
+A teacher that says what actions are worth needs no learning. Of one that only acts, the values are learnt:
+it plays with random actions mixed in, and in what follows its own action is taken, not the best one. So the
+values are those of the teacher's policy (expected SARSA on n steps).
 """
 
 from __future__ import annotations
@@ -8,30 +12,53 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.q_network import NO_ADVICE, train
+from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
-Floats = NDArray[np.float64]
-UPDATES, MOST_PER_STEP = 200_000, 8.0
-"""Updates of the network in all, and the most of them for one step."""
-FIRST_RATE, LAST_RATE = 7e-4, 1e-4
-FIRST_RANDOM, LAST_RANDOM, RANDOM_UNTIL = 0.5, 0.03, 0.4
-"""How often a random action begins: at first, from this share of the phase on, and till then ever less."""
-BY_LISTS, LESS_BY_LISTS, RANDOM_IN_LISTS = 0.6, 0.5, 0.1
-"""The share of episodes that the best list plays, by how much it falls, and its random actions."""
+UPDATES = 200_000
+"""The network gets about this many updates in all."""
+MOST_PER_STEP = 8.0
+"""The network gets at most this many updates per environment step."""
+FIRST_RATE = 7e-4
+"""The learning rate at the beginning of the phase."""
+LAST_RATE = 1e-4
+"""The learning rate at the end of the phase, and after it."""
+FIRST_RANDOM = 0.5
+"""The probability that a random action begins, at the beginning of the phase."""
+LAST_RANDOM = 0.03
+"""The least probability that a random action begins."""
+RANDOM_UNTIL = 0.4
+"""The probability of random actions falls during this share of the phase."""
+BY_LISTS = 0.6
+"""The best list plays this share of the episodes at first, if it does better than the network."""
+LESS_BY_LISTS = 0.5
+"""The list's share of the episodes falls by this much in the phase."""
+RANDOM_IN_LISTS = 0.1
+"""The probability that a random action begins while a list plays."""
 FEW_UPDATES = 4000
-"""Updates after each round of lists."""
+"""The network gets this many updates after each round of lists."""
+RANDOM_IN_TEACHING = (0.05, 0.15, 0.4)
+"""The probabilities that a random action begins while a teacher plays, in turn. The costs of mistakes are
+learnt from mistakes."""
 TOGETHER = 8
-"""Episodes between two times of learning."""
-TESTED_ON, FEWEST_TESTED_ON, TESTING_TAKES = 10, 4, 0.2
-"""The greedy episodes after each epoch, at most and at least, and the share of its steps that they may take.
-Where it pays for fewer, the last network counts as the best one."""
+"""This many episodes are played between two updates of the network."""
+TESTED_ON = 10
+"""After an epoch, the network plays at most this many greedy episodes."""
+FEWEST_TESTED_ON = 4
+"""Where the steps allow fewer greedy episodes, the last network counts as the best one."""
+TESTING_TAKES = 0.2
+"""Greedy episodes take at most this share of an epoch's steps."""
 TESTED_FROM = 0.25
-"""From this share of the phase on, the best network is kept."""
-MOST_DISCOUNT, LEAST_DISCOUNT = 0.99, 0.9
+"""The best network is kept from this share of the phase on."""
+MOST_DISCOUNT = 0.99
+"""The largest discount factor of action values."""
+LEAST_DISCOUNT = 0.9
+"""The smallest discount factor of action values, unless the task's own is smaller."""
 
 
 def discount(task: EnvTask) -> float:
@@ -48,18 +75,25 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
         place: the number of the epoch in the phase.
         epochs: how many the phase has.
     """
-    nets, errors, gamma = known.nets.copy(), [], discount(bench.task)
-    if place == 0:
+    nets, errors, gamma, teacher = known.nets.copy(), list[float](), discount(bench.task), bench.teacher
+    if place == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
     per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
-    while bench.left > 0:
-        done = (place + bench.steps / bench.quota) / epochs
-        before = bench.steps
-        known = known.told(practise(bench, known, nets[0], done))
+    while bench.left > 0 or not errors:
+        done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
+        if teacher is None:
+            known = known.told(practise(bench, known, nets[0], done))
+        else:
+            known = known.told(taught(bench, known, teacher, place + len(errors)))
+            if place == 0 and not errors:
+                known = known._replace(scale=scale_of(known, gamma))
         rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
         key, updates = bench.key("train", before), int(per_step * (bench.steps - before))
         own = known.memory, len(known.moves), known.scaling, gamma, rate, updates, bench.task.n_actions
-        errors.append(float(train(key, *own, nets[:4], NO_ADVICE)))
+        errors.append(float(train(key, *own, nets[:4], advice_of(teacher, known))))
+    if teacher is not None:
+        nets[-1] = nets[1]
+        return known._replace(nets=nets), float(np.mean(errors))
     known = known._replace(nets=nets)
     if place >= TESTED_FROM * epochs:
         known = keep_if_best(bench, known)
@@ -77,10 +111,21 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
     if forgets or (teacher is not None and teacher.has_values):
         return known.forgetting()  # the plan is over, or there is nothing to learn
     own = known.memory, len(known.moves), known.scaling, discount(bench.task), LAST_RATE
-    advice = NO_ADVICE if teacher is None else teacher.advice(known.points)
-    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice)
+    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice_of(teacher, known))
     nets[-1] = nets[1]
     return known._replace(nets=nets)
+
+
+def advice_of(teacher: Teacher | None, known: Knowledge) -> NDArray[np.int16]:
+    """Return the actions of a teacher in all rows of the memory; none without one."""
+    return NO_ADVICE if teacher is None else teacher.advice(known.points)
+
+
+def taught(bench: Bench, known: Knowledge, teacher: Teacher, turn: int) -> list[Trajectory]:
+    """Let a teacher play a few episodes, with more and fewer random actions in turn."""
+    k = bench.affordable(bench.left / 2, known.length, 1, TOGETHER)
+    key = bench.key("explore", bench.steps)
+    return bench.explore(teacher, RANDOM_IN_TEACHING[turn % len(RANDOM_IN_TEACHING)], bench.seeds(k), key)
 
 
 def practise(bench: Bench, known: Knowledge, net: NDArray[np.float32], done: float) -> list[Trajectory]:

@@ -26,17 +26,17 @@ class Grid(NamedTuple):
     """The steps of all features, each `(features,)`."""
 
     lows: Floats
-    """The smallest values,"""
+    """The smallest value of each feature."""
     highs: Floats
-    """and the largest."""
+    """The largest value of each feature."""
     steps: Floats
     """The size of a step."""
     first: Floats
-    """The number of the first step,"""
+    """The number of the first step."""
     last: Floats
-    """and of the last."""
+    """The number of the last step."""
     periods: Floats
-    """Steps after which a cyclic feature comes round; infinite for others."""
+    """The number of steps in a whole turn of a cyclic feature; infinite for others."""
 
     @classmethod
     def of(cls, features: Sequence[Feature], granularity: int) -> Grid:

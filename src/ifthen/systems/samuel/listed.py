@@ -25,7 +25,7 @@ from ifthen.systems.samuel.plans import Plan
 from ifthen.tasks.task import Task
 
 MOST_LISTED = 2000
-"""The most rules with which a plan's partial matches are written out."""
+"""Partial matches are written out as rules up to this length of the list."""
 
 
 def list_of(plan: Plan, task: Task) -> DecisionList:

@@ -10,6 +10,7 @@ Where the guide leaves a choice, the operator's docstring and `docs/family.md` s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import inside
-from ifthen.systems.samuel import grid as intervals
-from ifthen.systems.samuel.grid import Grid
+from ifthen.systems.samuel.grid import Grid, covering, crept, generalized, hull, overlaps, specialized
 from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
 from ifthen.systems.samuel.plans import AGE, Plan, uniforms
 
@@ -38,7 +38,7 @@ class Trace(NamedTuple):
     full: Mask
     """`(steps, rules)`: the rules that matched in full and proposed the action taken."""
     partial: Mask
-    """`(steps, rules)`: those that did so by a partial match."""
+    """`(steps, rules)`: the rules that matched in part and proposed the action taken."""
 
     @classmethod
     def of(cls, plan: Plan, readings: Floats, taken: Ints, payoffs: Floats) -> Trace:
@@ -80,7 +80,7 @@ class Rule(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What all operators are told."""
+    """What all operators get besides a plan."""
 
     grid: Grid
     n_actions: int
@@ -97,12 +97,7 @@ def specialize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Ru
     assert p.spec_level is not None
     general = (setting.grid.shares(plan.bounds) >= p.spec_level).all(axis=1)
     weak = plan.strengths < p.spec_threshold * trace.payoffs[trace.episodes][:, None]
-    event = trace.event(trace.full & general & weak, -trace.payoffs, key)
-    if event is None:
-        return None
-    step, rule = event
-    box = intervals.specialized(setting.grid, plan.bounds[rule], trace.readings[step])
-    return Rule(box, int(plan.actions[rule]), plan.known[rule])
+    return _changed(plan, trace, trace.full & general & weak, key, partial(specialized, setting.grid))
 
 
 def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
@@ -111,23 +106,32 @@ def generalize(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Ru
     Strong means at least the mean strength of the plan (our choice).
     """
     strong = plan.strengths >= plan.strengths.mean()
-    event = trace.event(trace.full & strong, -trace.payoffs, key)
-    if event is None:
-        return None
-    step, rule = event
-    level = setting.parameters.general_level
-    box = intervals.generalized(setting.grid, plan.bounds[rule], trace.readings[step], level)
-    return Rule(box, int(plan.actions[rule]), plan.known[rule])
+    widen = partial(generalized, setting.grid, level=setting.parameters.general_level)
+    return _changed(plan, trace, trace.full & strong, key, widen)
 
 
 def cover(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
     """Extend the failed conditions of a rule that was active by a partial match, in the best-paid episode."""
-    event = trace.event(trace.partial, -trace.payoffs, key)
+    return _changed(plan, trace, trace.partial, key, partial(covering, setting.grid))
+
+
+def _changed(
+    plan: Plan, trace: Trace, possible: Mask, key: np.uint64, change: Callable[[Floats, Floats], Floats]
+) -> Rule | None:
+    """Return a rule with its intervals changed at a reading, the best-paid episode first.
+
+    Args:
+        plan: the plan.
+        trace: what it did.
+        possible: `(steps, rules)`: the steps and rules to draw from.
+        key: the stream to draw by.
+        change: gives new intervals of intervals `(features, 2)` and a reading `(features,)`.
+    """
+    event = trace.event(possible, -trace.payoffs, key)
     if event is None:
         return None
     step, rule = event
-    box = intervals.covering(setting.grid, plan.bounds[rule], trace.readings[step])
-    return Rule(box, int(plan.actions[rule]), plan.known[rule])
+    return Rule(change(plan.bounds[rule], trace.readings[step]), int(plan.actions[rule]), plan.known[rule])
 
 
 def avoid(plan: Plan, trace: Trace, setting: Setting, key: np.uint64) -> Rule | None:
@@ -154,13 +158,13 @@ def merge(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
     i, j = (strong[each] for each in np.triu_indices(len(strong), 1))
     same = plan.actions[i] == plan.actions[j]
     i, j = i[same], j[same]
-    similar = intervals.overlaps(setting.grid, plan.bounds[i], plan.bounds[j]).mean(axis=1)
+    similar = overlaps(setting.grid, plan.bounds[i], plan.bounds[j]).mean(axis=1)
     pairs = np.flatnonzero(similar >= p.merge_overlap)
     if not len(pairs):
         return None
     drawn = pairs[below(key, 0, len(pairs))]
     a, b = i[drawn], j[drawn]
-    box = intervals.hull(setting.grid, plan.bounds[a], plan.bounds[b])
+    box = hull(setting.grid, plan.bounds[a], plan.bounds[b])
     return Rule(box, int(plan.actions[a]), (plan.known[a] + plan.known[b]) / 2)
 
 
@@ -191,7 +195,7 @@ def creep(plan: Plan, setting: Setting, key: np.uint64) -> Rule | None:
     """Move one end of one interval a step: outwards or inwards, with equal odds."""
     rule, d = below(key, 0, len(plan.actions)), below(key, 1, plan.bounds.shape[1])
     end, way = below(key, 2, 2), 1 - 2 * below(key, 3, 2)
-    box = intervals.crept(setting.grid, plan.bounds[rule], d, end, way)
+    box = crept(setting.grid, plan.bounds[rule], d, end, way)
     return Rule(box, int(plan.actions[rule]), plan.known[rule])
 
 
@@ -209,7 +213,7 @@ FROM_RULES: Mapping[str, Callable[[Plan, Setting, np.uint64], Rule | None]] = {
 }
 """The operators that look at the plan only."""
 BLIND = ("mutation", "creep")
-"""The operators that come before the first episodes: they do not even look at strengths."""
+"""The operators that look at neither episodes nor strengths. They are applied before the first episodes."""
 
 
 def new_rule(name: str, plan: Plan, trace: Trace | None, setting: Setting, key: np.uint64) -> Rule | None:

@@ -22,7 +22,7 @@ BY_VERSION: Mapping[str, tuple[Any, Any]] = {
     "generalize": (0.0, 1.0),
     "merge": (0.0, 1.0),
 }
-"""What parameters are in version 1 and in version 2, where they are not given."""
+"""The defaults of version 1 and of version 2, where these differ."""
 OPERATORS = ("mutation", "creep", "specialize", "generalize", "cover", "avoid", "merge")
 """The operators that add a rule, in the order of their rates."""
 
@@ -37,14 +37,16 @@ class SAMUELParameters(Parameters):
 
     version: Literal[1, 2] = setting(
         2,
-        "1 for the system of 1990 (as its author approximated it), 2 for that of 1991 to 1997; it sets what "
-        "is not given otherwise.",
+        "1 for the system of 1990 (as its author approximated it), 2 for that of 1991 to 1997. It sets the "
+        "defaults of several parameters.",
     )
     pop_size: int = between(100, 2, 100_000, "Plans in the population, even.")
     most_rules: int | None = between(
         None, 1, 10_000, "The most rules of a plan; 256 in version 2, 32 in version 1 (our guess)."
     )
-    first_mean: float = between(0.5, 0, 1, "The mean payoff that first rules begin with, on a scale to 1.")
+    first_mean: float = between(
+        0.5, 0, 1, "The mean payoff that first rules begin with, on a scale from 0 to 1."
+    )
     bid_power: float | None = between(
         None,
         0,
@@ -63,20 +65,27 @@ class SAMUELParameters(Parameters):
     payoff: Literal["sum", "return"] = setting(
         "sum", "An episode's payoff: the sum of its rewards (published), or its discounted return."
     )
-    pre_episodes: int = between(20, 0, 100_000, "Episodes before operators make rules; strengths learn.")
-    post_episodes: int = between(20, 0, 100_000, "Episodes after operators made rules; strengths learn.")
+    pre_episodes: int = between(
+        20, 0, 100_000, "Episodes in which strengths learn before operators make rules."
+    )
+    post_episodes: int = between(
+        20, 0, 100_000, "Episodes in which strengths learn after operators made rules."
+    )
     cluster_episodes: int = between(
-        20, 0, 100_000, "Episodes whose best one says which rules crossover keeps together; 0 for none."
+        20,
+        0,
+        100_000,
+        "Episodes to find out which rules act together. Crossover keeps the rules of the best one together.",
     )
-    fitness_episodes: int = between(20, 1, 100_000, "Episodes whose mean payoff is a plan's value.")
-    retest_every: int = between(
-        5, 1, 1_000_000, "Generations from one re-test of the best plans to the next."
+    fitness_episodes: int = between(20, 1, 100_000, "Episodes that a plan's fitness is measured in.")
+    retest_every: int = between(5, 1, 1_000_000, "Generations between two tests of the best plans.")
+    retest_share: float = above(0.2, 0, 1, "The share of plans that are tested again, the best ones.")
+    retest_episodes: int = between(100, 1, 100_000, "Episodes of such a test. Its best plan is handed out.")
+    baseline_rate: float = above(
+        0.1, 0, 1, "The share of the way to its target that the baseline moves in a generation."
     )
-    retest_share: float = above(0.2, 0, 1, "The share of plans, the best ones, that are re-tested.")
-    retest_episodes: int = between(100, 1, 100_000, "Episodes of a re-test; its best plan is handed out.")
-    baseline_rate: float = above(0.1, 0, 1, "How far the baseline moves in a generation.")
     baseline_deviations: float = between(
-        1.0, 0, 100, "Standard deviations below the mean value, where the baseline moves to."
+        1.0, 0, 100, "The baseline's target is this many standard deviations below the mean fitness."
     )
     p_cross: float = between(1.0, 0, 1, "Probability that two parents are crossed.")
     p_mut: float | None = between(
@@ -85,7 +94,9 @@ class SAMUELParameters(Parameters):
         1,
         "Probability that a value of a rule mutates in place: 0.01 in version 1 (recalled), 0 in version 2.",
     )
-    new_rules: int = between(2, 0, 1000, "Operators that are drawn per plan and generation, by their rates.")
+    new_rules: int = between(
+        2, 0, 1000, "Operators drawn for each plan in a generation, in proportion to their rates."
+    )
     mutation: float | None = rate(None, "Rate of MUTATION: a value becomes any other; 0 in version 1.")
     creep: float | None = rate(None, "Rate of CREEP: an end of an interval moves a step; 0 in version 1.")
     specialize: float = rate(1.0, "Rate of SPECIALIZE: narrower rules after good episodes.")
@@ -126,10 +137,10 @@ class SAMUELParameters(Parameters):
         "with less than 0.1, where payoffs reach 1).",
     )
     activity_gain: float = above(
-        0.5, 0, 1, "How far activity moves to 1 in a generation in which the rule is active."
+        0.5, 0, 1, "In a generation with activity, a rule's activity moves this share of the way to 1."
     )
     activity_decay: float = between(
-        0.8, 0, 1, "What is left of activity after a generation in which the rule is not active."
+        0.8, 0, 1, "In a generation without activity, a rule's activity is multiplied by this."
     )
     granularity: int = between(
         20,
@@ -143,6 +154,6 @@ class SAMUELParameters(Parameters):
     )
 
     def filled(self) -> SAMUELParameters:
-        """Return the parameters with what the version sets."""
+        """Return the parameters with the defaults of the version filled in."""
         own = {name: values[self.version - 1] for name, values in BY_VERSION.items()}
         return self.model_copy(update={n: v for n, v in own.items() if getattr(self, n) is None})

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.randomness import uniform
-from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import STRENGTH as STRONGEST
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
@@ -18,10 +18,14 @@ from ifthen.simulate.bids import MEAN, MIDDLE, STRENGTH, VARIANCE
 from ifthen.systems.samuel.grid import Grid
 from ifthen.tasks.task import Task
 
-ACTIVITY, AGE, COLUMNS = 3, 4, 5
-"""What a rule knows besides: how active it is, from 0 to 1, and its age in generations. All columns: 5."""
+ACTIVITY = 3
+"""The column of `Plan.known` with a rule's activity, from 0 to 1. The columns before it are `bids`'."""
+AGE = 4
+"""The column of `Plan.known` with a rule's age in generations."""
+COLUMNS = 5
+"""The number of columns of `Plan.known`."""
 UPPER_HALF = 2.0
-"""The rules to start from begin with means from 1 down to 1/2."""
+"""The rules of `start` begin with means from 1 down to 1/2."""
 
 
 class Plan(NamedTuple):
@@ -67,7 +71,7 @@ class Population(NamedTuple):
     """`(n + 1, rules, 5)`: as in `Plan`."""
     together: Mask
     """`(n + 1, rules)`."""
-    lengths: NDArray[np.int64]
+    lengths: Ints
     """`(n + 1,)`: how many rules each plan has."""
     fitness: Floats
     """`(n,)`: mean payoffs, before the baseline is taken off."""
@@ -82,7 +86,7 @@ class Arrays(NamedTuple):
     actions: NDArray[np.int32]
     learnt: Floats
     together: Mask
-    lengths: NDArray[np.int64]
+    lengths: Ints
 
     @classmethod
     def of(cls, plans: Sequence[Plan], features: tuple[Feature, ...]) -> Self:

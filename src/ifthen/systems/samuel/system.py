@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.errors import ParameterError, TaskError
 from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.batch import batch_of
@@ -24,10 +24,17 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import Bidding, Bids
 from ifthen.simulate.evaluate import check_options, simulator_of
 from ifthen.simulate.simulator import Budget, Simulator
-from ifthen.store import SIZE_LIMIT
 from ifthen.systems.learning import Goal
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
-from ifthen.systems.pittsburgh_system import checked_start
+from ifthen.systems.model_file import (
+    ArraySpec,
+    Model,
+    check_arrays,
+    check_history,
+    refuse,
+    wrong_lengths,
+    wrong_rules,
+)
+from ifthen.systems.pittsburgh_system import check_sizes, checked_start
 from ifthen.systems.records import Record
 from ifthen.systems.samuel.breeding import (
     aged,
@@ -41,15 +48,7 @@ from ifthen.systems.samuel.grid import Grid
 from ifthen.systems.samuel.listed import list_of
 from ifthen.systems.samuel.operators import BLIND, Setting, Trace, applied, drawn_operators
 from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
-from ifthen.systems.samuel.plans import (
-    COLUMNS,
-    Arrays,
-    Payoffs,
-    Plan,
-    Population,
-    first_plan,
-    separated,
-)
+from ifthen.systems.samuel.plans import COLUMNS, Arrays, Payoffs, Plan, Population, first_plan, separated
 from ifthen.systems.system import System
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ class SAMUEL(System):
     )
     Parameters = SAMUELParameters
     starts_from = (DecisionList.kind,)
+    gives_lists = True
     parameters: SAMUELParameters
 
     if TYPE_CHECKING:
@@ -85,23 +85,13 @@ class SAMUEL(System):
         """Fill in what the version sets, and raise where a parameter does not fit."""
         p: SAMUELParameters = parameters.filled()
         assert p.most_rules is not None
-        if p.pop_size % 2:
-            raise ParameterError(
-                f"pop_size must be even (two children per pair of parents), not {p.pop_size}. "
-                f"Give for example pop_size={p.pop_size + 1}."
-            )
+        check_sizes(p.pop_size, p.most_rules, len(self.task.features) + 3, "most_rules")
         if p.most_rules < self.task.n_actions:
             raise ParameterError(
                 f"most_rules must be at least {self.task.n_actions}, a rule for each action of "
                 f"{self.task.name}, not {p.most_rules}."
             )
         check_options(self.task, "sampled", p.noise, Budget())
-        size = p.pop_size * p.most_rules * (len(self.task.features) + 3) * 16
-        if size > SIZE_LIMIT:
-            raise ParameterError(
-                f"{p.pop_size:,} plans of {p.most_rules:,} rules would take about {size / 2**30:.1f} GiB; "
-                f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or most_rules."
-            )
         return p
 
     def fit_start(self, start: RuleSet) -> RuleSet:
@@ -116,7 +106,7 @@ class SAMUEL(System):
 
     @cached_property
     def setting(self) -> Setting:
-        """What operators are told."""
+        """What all operators get: steps of features, the number of actions, and the parameters."""
         p, task = self.parameters, self.task
         return Setting(Grid.of(task.features, p.granularity), task.n_actions, p)
 
@@ -164,12 +154,12 @@ class SAMUEL(System):
     @property
     def ruleset(self) -> DecisionList:
         """The plan that is handed out, as the decision list that does the same; see `samuel.listed`."""
-        return list_of(self.plan, self.task)
+        return self.shields.put_on(list_of(self.plan, self.task))
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds, or raise where it does not fit."""
         n, features = self.parameters.pop_size, self.task.features
-        width = np.shape(model.population.get("actions", np.zeros((0, 0))))[-1]
+        width = (0, *np.shape(model.population.get("actions", 0)))[-1]
         expected: ArraySpec = {
             "bounds": ((n + 1, width, len(features), 2), bounds_type(features)),
             "actions": ((n + 1, width), np.int32),
@@ -182,22 +172,13 @@ class SAMUEL(System):
         check_arrays(model, expected)
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance"))
         population = Population(**model.population)
-        problem = wrong_rules(population.bounds, population.actions, self.task)
         assert self.parameters.most_rules is not None
-        if model.history.column("epoch") != list(range(model.epoch + 1)):
-            problem = f"the history must have a row for each of epochs 0 to {model.epoch}"
-        elif width > self.parameters.most_rules:
-            problem = f"plans may have at most {self.parameters.most_rules} rules"
-        elif population.lengths.min() < 1 or population.lengths.max() > width:
-            problem = f"lengths must be from 1 to {width}, the rules of a row"
-        elif not all(
-            np.isfinite(each).all() for each in (population.learnt, population.fitness, population.numbers)
-        ):
-            problem = "what was learnt must be finite"
-        elif (population.learnt[..., 1] < 0).any():
-            problem = "some variances are negative"
-        if problem:
-            raise ModelFileError(f"{model.path}: {problem}.")
+        if width > self.parameters.most_rules:
+            refuse(model, f"plans may have at most {self.parameters.most_rules} rules")
+        refuse(model, wrong_lengths(population.lengths, width))
+        refuse(model, wrong_rules(population.bounds, population.actions, self.task))
+        if (population.learnt[..., 1] < 0).any():
+            refuse(model, "some variances are negative")
         return population
 
 
@@ -335,7 +316,7 @@ class Generation:
         """Return the history's row; `by_creep` is the number of rules that CREEP added, and so on."""
         system, n = self.system, len(values)
         assert self.handed_out is not None
-        rules = list_of(self.handed_out, system.task)
+        rules = system.shields.put_on(list_of(self.handed_out, system.task))
         batch = batch_of(rules)
         assert batch is not None
         so_far = before or {"episodes": 0, "steps": 0, "ga_invocations": -(n // 2)}

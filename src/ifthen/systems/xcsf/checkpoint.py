@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ifthen.errors import ModelFileError
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays, wrong_rules
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, refuse, wrong_rules
 from ifthen.systems.xcsf.learner import Learner
 from ifthen.systems.xcsf.parameters import XCSFParameters
 from ifthen.systems.xcsf.population import LARGEST, Population, clock_of, empty_population, too_large
@@ -37,8 +36,9 @@ def checked_population(
     limit, numerosity = parameters.pop_limit, model.population.get("numerosity", np.zeros(0))
     slots = numerosity.shape[0] if numerosity.ndim == 1 else 0
     if slots > limit + 1:
-        raise ModelFileError(f"{model.path}: at most {limit} rules cannot use {slots:,} slots.")
+        refuse(model, f"at most {limit} rules cannot use {slots:,} slots")
     rls = parameters.prediction == "rls"
+    check_history(model, columns, provisional=True)
     check_arrays(model, _arrays(slots, len(task.features), rls, learner.number))
     population = Population(**model.population)
     # In this order: each looks only at what those before it found to be sound.
@@ -48,8 +48,7 @@ def checked_population(
         or learner.wrong_action_set(population)
         or _wrong_history(model, columns, population, parameters.ga_per_epoch, learner.whole_episodes)
     )
-    if problem:
-        raise ModelFileError(f"{model.path}: {problem}.")
+    refuse(model, problem)
     return population
 
 
@@ -113,12 +112,6 @@ def _wrong_history(
 ) -> str | None:
     """Return what is wrong with the history, if anything."""
     rows = model.history
-    if any(name not in rows[0] or None in rows.column(name) for name in columns):
-        return f"the history must have numbers in columns {', '.join(columns)}"
-    if len(rows) not in (model.epoch + 1, model.epoch + 2):
-        return f"the history must have a row for each of epochs 0 to {model.epoch}"
-    if any(epoch != min(i, model.epoch) for i, epoch in enumerate(rows.column("epoch"))):
-        return f"the history must have a row for each of epochs 0 to {model.epoch}"
     clock = clock_of(population)
     stands: Mapping[str, Any] = {
         **{name: number for name, number in clock.items() if name in columns},

@@ -8,12 +8,12 @@ stream of its own: 0 selects the rule, 1 says what becomes specific, 2 deletes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.evolve.alleles import DRAWS
 from ifthen.evolve.operators import mutate_action, shift_bounds, swap_bounds
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold, uniform
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.xcsf.index import Learning
 from ifthen.systems.xcsf.parameters import Reach
 from ifthen.systems.xcsf.population import NURSERY, Bounds, Records
@@ -22,7 +22,7 @@ from ifthen.systems.xcsf.update import LEAST
 
 
 @lean_kernel
-def is_due(members: NDArray[np.int64], n: int, rules: Records, now: int, theta: int) -> bool:
+def is_due(members: Ints, n: int, rules: Records, now: int, theta: int) -> bool:
     """Return whether the last GA invocations in the set are on average more than θ_GA steps ago."""
     micros, ages = 0, 0
     for i in range(n):
@@ -33,9 +33,7 @@ def is_due(members: NDArray[np.int64], n: int, rules: Records, now: int, theta: 
 
 
 @lean_kernel
-def set_tournament(
-    key: np.uint64, members: NDArray[np.int64], n: int, rules: Records, absent: NDArray[np.float64]
-) -> int:
+def set_tournament(key: np.uint64, members: Ints, n: int, rules: Records, absent: Floats) -> int:
     """Return the slot of the rule with most fitness per microclassifier among those that enter.
 
     Every microclassifier of the set enters with probability τ; where none does, all are asked again.
@@ -52,7 +50,7 @@ def set_tournament(
 
 
 @lean_kernel
-def set_roulette(key: np.uint64, members: NDArray[np.int64], n: int, rules: Records) -> int:
+def set_roulette(key: np.uint64, members: Ints, n: int, rules: Records) -> int:
     """Return the slot of a rule drawn with probability proportional to its fitness."""
     total = 0.0
     for i in range(n):

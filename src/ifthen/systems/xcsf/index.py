@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import GOLDEN, mix
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.xcsf.parameters import Reach, Settings
 from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
@@ -31,21 +32,21 @@ class Space(NamedTuple):
     up_to: NDArray[np.uint64]
     """`(features, widest + 1, state words)`: states whose feature is below each value;
     `(0, 0, 1)` where rows are live."""
-    live: NDArray[np.float64]
+    live: Floats
     """`(2, features)`: the states in live rows, NaN before there is one; `(0, features)` in tabular tasks."""
     sets: NDArray[np.uint64]
     """`(2, words)`: the action set that waits for its payoff (HELD), and the present one (ACTING)."""
     used: NDArray[np.uint64]
     """`(words,)`: the slots in use."""
-    members: NDArray[np.int64]
+    members: Ints
     """`(capacity,)`: slots of the set at hand."""
-    numbers: NDArray[np.float64]
+    numbers: Floats
     """`(capacity,)`: accuracies or votes of the rules at hand."""
-    inputs: NDArray[np.float64]
+    inputs: Floats
     """`(D, features + 1)`: x = (x0, s)."""
-    array: NDArray[np.float64]
+    array: Floats
     """`(A,)`: the prediction array of the present state."""
-    gains: NDArray[np.float64]
+    gains: Floats
     """`(features + 1,)`: scratch of RLS."""
 
 
@@ -75,11 +76,11 @@ def states_up_to(
 @kernel
 def new_space(
     classifiers: Classifiers,
-    held: NDArray[np.bool_],
+    held: Mask,
     by_box: bool,
-    inputs: NDArray[np.float64],
+    inputs: Floats,
     up_to: NDArray[np.uint64],
-    live: NDArray[np.float64],
+    live: Floats,
     lows: Bounds,
     n_actions: int,
 ) -> Space:
@@ -126,7 +127,7 @@ def rule_key(r: int, rules: Records, bounds: Bounds, by_box: bool) -> np.uint64:
 
 
 @lean_kernel
-def matches_live(r: int, row: int, bounds: Bounds, live: NDArray[np.float64]) -> bool:
+def matches_live(r: int, row: int, bounds: Bounds, live: Floats) -> bool:
     """Return whether rule r matches the state in a live row; none matches NaN."""
     for d in range(bounds.shape[1]):
         one, other, value = bounds[r, d, 0], bounds[r, d, 1], live[row, d]
@@ -136,7 +137,7 @@ def matches_live(r: int, row: int, bounds: Bounds, live: NDArray[np.float64]) ->
 
 
 @lean_kernel
-def matched_live(r: int, bounds: Bounds, live: NDArray[np.float64]) -> np.uint64:
+def matched_live(r: int, bounds: Bounds, live: Floats) -> np.uint64:
     """Return which live rows rule r matches."""
     inside = ZERO
     for row in range(len(live)):
@@ -147,7 +148,7 @@ def matched_live(r: int, bounds: Bounds, live: NDArray[np.float64]) -> np.uint64
 
 @lean_kernel
 def matched_states(
-    r: int, word: int, bounds: Bounds, up_to: NDArray[np.uint64], live: NDArray[np.float64], lows: Bounds
+    r: int, word: int, bounds: Bounds, up_to: NDArray[np.uint64], live: Floats, lows: Bounds
 ) -> np.uint64:
     """Return which of the 64 states of a word of states, or of the live rows, rule r matches."""
     if len(live) > 0:
@@ -237,7 +238,7 @@ def equal_rule(child: int, classifiers: Classifiers, space: Space, by_box: bool,
 
 
 @lean_kernel
-def list_members(sets: NDArray[np.uint64], which: np.int64, out: NDArray[np.int64]) -> int:
+def list_members(sets: NDArray[np.uint64], which: np.int64, out: Ints) -> int:
     """Write the slots of set number `which` in increasing order; return how many there are."""
     n = 0
     for word in range(sets.shape[1]):
@@ -250,7 +251,7 @@ def list_members(sets: NDArray[np.uint64], which: np.int64, out: NDArray[np.int6
 
 
 @lean_kernel
-def mark_members(sets: NDArray[np.uint64], which: np.int64, out: NDArray[np.bool_]) -> None:
+def mark_members(sets: NDArray[np.uint64], which: np.int64, out: Mask) -> None:
     """Write which slots are in set number `which`."""
     for r in range(len(out)):
         out[r] = (sets[which, r // WORD] >> np.uint64(r % WORD)) & ONE != ZERO

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
 from ifthen.randomness import stream
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.box import decode
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.prediction_array import PredictionArrayRules
@@ -21,7 +22,7 @@ from ifthen.systems.xcsf.population import Classifiers, Population, packed, unpa
 from ifthen.tasks.task import Task
 
 T = TypeVar("T", bound=Task)
-Places = tuple[Any, NDArray[np.float64], NDArray[np.uint64], NDArray[np.float64]]
+Places = tuple[Any, Floats, NDArray[np.uint64], Floats]
 PIECE = 100_000  # steps between two looks at the signals of users who want to stop
 PATIENCE = 200_000  # steps without a GA invocation, per step of θ_GA, after which there will be none
 
@@ -73,7 +74,7 @@ class Learner(ABC, Generic[T]):
     def wrong_action_set(self, population: Population) -> str | None:
         """Return what is wrong with the action set that waits for its payoff, if anything."""
 
-    def learning(self, classifiers: Classifiers, held: NDArray[np.bool_]) -> Learning:
+    def learning(self, classifiers: Classifiers, held: Mask) -> Learning:
         """Return all that a step of learning needs; `held` is the set that waits for its payoff."""
         model, inputs, up_to, live = self.places
         by_box, n_actions = self.parameters.equality == "box", self.task.n_actions
@@ -103,16 +104,16 @@ class Learner(ABC, Generic[T]):
         mark_members(own.space.sets, HELD, following.held)
         return following, self.measures(own, following)
 
-    def shares(self, bounds: NDArray[Any]) -> NDArray[np.float64]:
+    def shares(self, bounds: NDArray[Any]) -> Floats:
         """Return the share of the feature space that each box matches, `(slots,)`."""
         whole = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
         lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + whole
         ranges = self.reach.highs - self.reach.lows + whole
         shares = np.where(ranges > 0, lengths / np.where(ranges > 0, ranges, 1), 1.0)
-        product: NDArray[np.float64] = shares.prod(axis=1)
+        product: Floats = shares.prod(axis=1)
         return product
 
-    def raw(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def raw(self, weights: Floats) -> Floats:
         """Return weights as rulesets have them: of the features as they are."""
         return weights
 

@@ -15,23 +15,20 @@ ends with the episode in which its GA invocations were reached, and `learn(steps
 from __future__ import annotations
 
 import math
-import weakref
 from functools import cached_property
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
 from ifthen.jit import lean_kernel
 from ifthen.randomness import fold
+from ifthen.rules.arrays import Floats
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.lanes import Lane
 from ifthen.simulate.twin import TwinSimulator
-from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.records import Record
 from ifthen.systems.xcsf.index import Learning, matches_live
@@ -40,37 +37,40 @@ from ifthen.systems.xcsf.parameters import XCSFParameters
 from ifthen.systems.xcsf.population import CLOCK, RULE, Population, triangle
 from ifthen.systems.xcsf.run import act, begin_episode, follow
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.twin import call_step
 
 INVOCATIONS_PER_EPOCH = 1000
-"""An epoch ends with a measure of the rules in whole episodes, which must not take longer than learning."""
+"""An epoch has this many GA invocations. It ends with a measure of the rules in whole episodes, which must
+not take longer than learning."""
 LEARNING_GAMMA = 0.99
-"""Discount where the task has none: payoffs of endless episodes would have no bound."""
+"""The discount factor where the task has none. Without one, payoffs of endless episodes have no bound."""
 UNROLLED = 16
-"""The most features whose loops are unrolled; kernels are compiled for every number of features up to it."""
+"""The most features whose loops are unrolled in a twin: kernels are compiled for every number of features up
+to it. In other environments, whose own steps take longer, kernels are compiled once for any number."""
 
 
 class Live(NamedTuple):
     """The live rows of an environment, in the place of a table's states."""
 
-    states: NDArray[np.float64]
+    states: Floats
     """`(2, features)`: the features of the state before and of the present one, in turns."""
-    points: NDArray[np.float64]
+    points: Floats
     """`(2, features)`: the same scaled to [−1, 1]."""
     axes: Any
     """The features' numbers: a tuple as in `Dynamics` where they are few, else an array."""
-    centres: NDArray[np.float64]
-    """`(features,)`: the middle of each feature's range,"""
-    halves: NDArray[np.float64]
-    """`(features,)`: and half its width, 1 where it has none."""
+    centres: Floats
+    """`(features,)`: the middle of each feature's range."""
+    halves: Floats
+    """`(features,)`: half the width of each feature's range, or 1 where it has none."""
 
 
-def live_rows(task: EnvTask) -> Live:
-    """Return the live rows of a task, empty yet."""
+def live_rows(task: EnvTask, unrolled: bool) -> Live:
+    """Return the live rows of a task, empty yet; loops over few features may be unrolled."""
     lows, highs = task.ranges
     features = len(task.features)
     halves = np.where(highs > lows, (highs - lows) / 2, 1.0)
     nothing = np.full((2, features), np.nan)
-    axes = tuple(range(features)) if features <= UNROLLED else np.arange(features)
+    axes = tuple(range(features)) if unrolled and features <= UNROLLED else np.arange(features)
     return Live(nothing, nothing.copy(), axes, (lows + highs) / 2, halves)
 
 
@@ -110,50 +110,32 @@ class EnvLearner(Learner[EnvTask]):
         """What plays and measures the rules."""
         return environment_simulator(self.task)
 
-    @cached_property
-    def env(self) -> Lane:
-        """The environment that is learnt in, closed with the learner; every episode resets it with a seed."""
-        lane = Lane(self.task)
-        weakref.finalize(self, lane.close)
-        return lane
-
     @property
     def places(self) -> Places:
         """Live rows, empty yet."""
-        model = live_rows(self.task)
+        model = live_rows(self.task, unrolled=self.simulator.cheap)
         inputs = np.full((len(model.states), len(self.task.features) + 1), self.parameters.x0)
         return model, inputs, np.zeros((0, 0, 1), dtype=np.uint64), model.states
 
     def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Play an episode or, in a twin, as many as the limits ask for; the last one is finished."""
-        if isinstance(self.simulator, TwinSimulator):
-            self._run_twin(self.simulator, invocations, steps, episodes, own)
-        else:
-            self._play_episode(own)
+        self.simulator.let_learn(self, own, invocations, steps, episodes)
 
-    def _play_episode(self, own: Learning) -> None:
+    def in_lane(self, simulator: EnvSimulator, own: Learning, *_: int) -> None:
         """Play an episode in the environment itself, and learn from every step."""
-        task, env, key = self.task, self.env, self.key
-        seed = int(task.pool[begin_episode(key, len(task.pool), own)])
+        task, key = self.task, self.key
         seen = np.empty((1, len(task.features)))
-        seen[0], _ = env.reset(seed=seed)
-        self._check(seen, 0.0, 0, seed)
-        action, steps = live_step(key, seen, 0.0, False, False, own), 0
+        seen[0] = simulator.begin_episode(int(task.pool[begin_episode(key, len(task.pool), own)]))
+        action = live_step(key, seen, 0.0, False, False, own)
         while action >= 0:
-            seen[0], number, terminated, truncated, _ = env.step(action)
-            steps += 1
-            self._check(seen, number, steps, seed)
-            action = live_step(key, seen, number, bool(terminated), bool(truncated), own)
+            seen[0], number, terminated, truncated = simulator.take_step(action)
+            action = live_step(key, seen, number, terminated, truncated, own)
 
-    def _check(self, seen: NDArray[np.float64], reward: float, steps: int, seed: int) -> None:
-        """Raise where an observation or a reward is not finite."""
-        if not isfinite(seen.sum() + reward):  # quicker than asking each number
-            self.simulator.refuse_number(seen, reward, steps, seed)
-
-    def _run_twin(
-        self, twins: TwinSimulator, invocations: int, steps: int, episodes: int, own: Learning
+    def in_twin(
+        self, simulator: TwinSimulator, own: Learning, invocations: int, steps: int, episodes: int
     ) -> None:
         """Play episodes in the twin."""
+        twins = simulator
         clock, pool = own.classifiers.clock[0], self.task.pool
         _, seen, reward = lane = (
             np.empty((1, twins.twin.state_size)),
@@ -163,7 +145,7 @@ class EnvLearner(Learner[EnvTask]):
         twin = twins.twin.step, twins.starts(pool), lane
         strange = run_twin(self.key, invocations, steps, episodes, *twin, own)
         if strange >= 0:
-            self._check(seen, float(reward[0]), int(clock["time"]), int(pool[strange]))
+            twins.refuse_number(seen, float(reward[0]), int(clock["time"]), int(pool[strange]))
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""
@@ -179,16 +161,16 @@ class EnvLearner(Learner[EnvTask]):
             return "models of environments are saved between episodes: no action set can wait for its payoff"
         return None
 
-    def raw(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def raw(self, weights: Floats) -> Floats:
         """Return weights `(rules, features + 1)` of scaled features as those of the features themselves."""
-        live = live_rows(self.task)
-        raw: NDArray[np.float64] = weights / np.concatenate([[1.0], live.halves])
+        live = live_rows(self.task, unrolled=False)
+        raw: Floats = weights / np.concatenate([[1.0], live.halves])
         raw[:, 0] -= raw[:, 1:] @ live.centres / self.parameters.x0
         return raw
 
 
 @lean_kernel
-def arrive(row: int, seen: NDArray[np.float64], own: Learning) -> None:
+def arrive(row: int, seen: Floats, own: Learning) -> None:
     """Put what was observed, the first row of `seen`, into a live row, and find the rules that match it."""
     rules, bounds = own.classifiers.rules, own.classifiers.bounds
     model, space, reach = own.model, own.space, own.reach
@@ -209,12 +191,7 @@ def arrive(row: int, seen: NDArray[np.float64], own: Learning) -> None:
 
 @lean_kernel
 def live_step(
-    key: np.uint64,
-    seen: NDArray[np.float64],
-    reward: float,
-    terminated: bool,
-    truncated: bool,
-    own: Learning,
+    key: np.uint64, seen: Floats, reward: float, terminated: bool, truncated: bool, own: Learning
 ) -> int:
     """Learn from what followed the last action; return the next one, −1 where the episode is over.
 
@@ -241,7 +218,7 @@ def run_twin(
     episodes: int,
     address: int,
     begin: Starts,
-    lane: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    lane: tuple[Floats, Floats, Floats],
     own: Learning,
 ) -> int:
     """Play whole episodes in a twin up to a total number of GA invocations, steps or episodes.
@@ -260,7 +237,7 @@ def run_twin(
             seen[0, d] = begin.points[e, d]
         a = live_step(key, seen, 0.0, False, False, own)
         while a >= 0:
-            terminated, truncated = step_twin(address, state, 0, a, seen, reward), clock.time >= begin.t_max
+            terminated, truncated = call_step(address, state, 0, a, seen, reward), clock.time >= begin.t_max
             if not (is_finite(seen, 0) and math.isfinite(reward[0])):
                 return e
             a = live_step(key, seen, reward[0], terminated, truncated, own)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
+from ifthen.rules.arrays import Floats
 from ifthen.rules.box import words_for
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate.table import TableSimulator
@@ -82,7 +82,7 @@ class TableLearner(Learner[TabularTask]):
         return TableSimulator(self.task, 1, "sampled", noise), TableSimulator(self.task, 1, "exact")
 
     @cached_property
-    def _best_values(self) -> NDArray[np.float64]:
+    def _best_values(self) -> Floats:
         """Q* of every decision state and action."""
         return value_iteration(self.task).action_values[self.task.decision_states]
 
@@ -92,7 +92,7 @@ class TableLearner(Learner[TabularTask]):
         predict_all(own, values)
         return self._measured(values)
 
-    def _measured(self, values: NDArray[np.float64]) -> Record:
+    def _measured(self, values: Floats) -> Record:
         """Return the same for predictions `(D, A)`, NaN where there are none."""
         known = ~np.isnan(values)
         best = np.where(known, values, -np.inf).argmax(axis=1)

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
 from ifthen.evolve.alleles import decimal_scales
+from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import lows_and_highs
 from ifthen.systems.parameters import Parameters, between, setting
 from ifthen.systems.xcsf.population import Bounds
@@ -20,7 +20,7 @@ from ifthen.tasks.task import Task
 
 MICROS_PER_RULE = 100
 ACCURATE = 0.001
-"""The share of the largest reward that an accurate prediction errs by, where that is left to the task."""
+"""The default of ε0, as a share of the task's largest reward."""
 MOST = 1_000_000
 
 
@@ -199,7 +199,7 @@ _CHOICES = (
     "specify"
 )
 REACHES_OUT = -1.0
-"""In place of P#, where covering goes by r0."""
+"""Stands in place of P# where covering reaches out by r0."""
 SETTINGS = np.dtype(
     [(name, np.float64) for name in _REALS.split()]
     + [(name, np.int64) for name in _COUNTS.split()]
@@ -219,11 +219,11 @@ class Reach(NamedTuple):
     """`(features,)`: furthest that mutation moves a bound."""
     r0: Bounds
     """`(features,)`: furthest that covering reaches."""
-    real: NDArray[np.bool_]
+    real: Mask
     """`(features,)`: whether the feature is real."""
-    scales: NDArray[np.float64]
+    scales: Floats
     """`(features,)`: the inverse of the step that a real feature's bounds are rounded to."""
-    absent: NDArray[np.float64]
+    absent: Floats
     """`(N + 2,)`: probability that none of 0, 1, 2, … microclassifiers enters a tournament."""
 
 

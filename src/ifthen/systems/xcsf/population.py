@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import WORD, words_for
 
 Records = Any
@@ -67,27 +68,27 @@ class Population(NamedTuple):
     """`(slots,)`."""
     numerosity: NDArray[np.int32]
     """`(slots,)`: microclassifiers that each rule stands for; 0 where the slot is free."""
-    experience: NDArray[np.int64]
+    experience: Ints
     """`(slots,)`: updates so far."""
-    stamp: NDArray[np.int64]
+    stamp: Ints
     """`(slots,)`: the step of the last GA invocation in an action set with the rule."""
-    fitness: NDArray[np.float64]
+    fitness: Floats
     """`(slots,)`: F."""
-    error: NDArray[np.float64]
+    error: Floats
     """`(slots,)`: ε."""
-    niche_error: NDArray[np.float64]
+    niche_error: Floats
     """`(slots,)`: μ, the least error in the rule's niches."""
-    set_size: NDArray[np.float64]
+    set_size: Floats
     """`(slots,)`: mean size of the rule's action sets, in microclassifiers."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """`(slots, features + 1)`: w, that of x0 first."""
-    covariance: NDArray[np.float64]
+    covariance: Floats
     """`(slots, (features + 1)(features + 2)/2)`: of RLS; nothing where the prediction is NLMS."""
-    held: NDArray[np.bool_]
+    held: Mask
     """`(slots,)`: whether the rule is in the action set that waits for its payoff."""
-    clock: NDArray[np.int64]
+    clock: Ints
     """The whole numbers of `CLOCK`: counters, and where the episode stands."""
-    pending: NDArray[np.float64]
+    pending: Floats
     """`(1,)`: the reward that followed that action set."""
 
 
@@ -101,9 +102,9 @@ class Classifiers(NamedTuple):
     """`(capacity,)` of RULE."""
     bounds: Bounds
     """`(capacity, features, 2)`."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """`(capacity, features + 1)`."""
-    covariance: NDArray[np.float64]
+    covariance: Floats
     """`(capacity, …)`."""
     clock: Records
     """`(1,)` of CLOCK."""
@@ -129,7 +130,7 @@ def empty_population(features: int, rls: bool, slots: int = 0, kind: type = np.i
     )
 
 
-def clock_numbers(clock: Records) -> NDArray[np.int64]:
+def clock_numbers(clock: Records) -> Ints:
     """Return the whole numbers of a clock."""
     return np.array([int(clock[name]) for name in COUNTERS])
 

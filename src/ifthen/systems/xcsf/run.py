@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel, lean_kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.rules.strength import prediction
 from ifthen.simulate.table_play import outcome
@@ -134,7 +135,7 @@ def run_steps(
     steps: int,
     episodes: int,
     starts: NDArray[np.int32],
-    cuts: NDArray[np.float64],
+    cuts: Floats,
     own: Learning,
 ) -> None:
     """Learn on a table up to a total of GA invocations, steps or finished episodes."""
@@ -150,7 +151,7 @@ def run_steps(
 
 
 @lean_kernel
-def predict_all(own: Learning, out: NDArray[np.float64]) -> None:
+def predict_all(own: Learning, out: Floats) -> None:
     """Write what is predicted for every state and action of a table, `(D, A)`, NaN where there is no rule."""
     for s in range(out.shape[0]):
         prediction_array(s, own)

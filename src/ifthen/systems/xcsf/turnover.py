@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ifthen.evolve.alleles import rounded
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats
 from ifthen.rules.box import WORD, ZERO, contains
 from ifthen.systems.xcsf.index import Learning, enter, equal_rule, free_slot, remove
 from ifthen.systems.xcsf.parameters import Reach, Settings
@@ -207,7 +208,7 @@ def mean_fitness(rules: Records, slots: int, micros: int) -> float:
 
 @lean_kernel
 def draw_by_votes(
-    u: float, rules: Records, words: int, mean: float, settings: Settings, votes: NDArray[np.float64]
+    u: float, rules: Records, words: int, mean: float, settings: Settings, votes: Floats
 ) -> int:
     """Return the slot that the number u in [0, 1) falls on when votes are laid side by side in slot order."""
     total = 0.0

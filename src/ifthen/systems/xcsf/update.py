@@ -17,9 +17,9 @@ this, which is our choice.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import lean_kernel
+from ifthen.rules.arrays import Floats
 from ifthen.rules.strength import prediction
 from ifthen.systems.xcsf.index import Learning
 from ifthen.systems.xcsf.parameters import Settings
@@ -28,7 +28,7 @@ LEAST = 1e-100  # of accuracy, so that fitness, by which predictions are weighte
 
 
 @lean_kernel
-def reset_covariance(covariance: NDArray[np.float64], r: int, n: int, delta: float) -> None:
+def reset_covariance(covariance: Floats, r: int, n: int, delta: float) -> None:
     """Make the covariance of rule r, n by n, that of a new rule."""
     at = 0
     for i in range(n):
@@ -40,14 +40,14 @@ def reset_covariance(covariance: NDArray[np.float64], r: int, n: int, delta: flo
 
 @lean_kernel
 def learn_rls(
-    weights: NDArray[np.float64],
-    covariance: NDArray[np.float64],
+    weights: Floats,
+    covariance: Floats,
     r: int,
-    inputs: NDArray[np.float64],
+    inputs: Floats,
     s: int,
     error: float,
     settings: Settings,
-    gains: NDArray[np.float64],
+    gains: Floats,
     axes: tuple[int, ...],
 ) -> None:
     """Move the weights of rule r by recursive least squares, given its error P − w·x in state s."""
@@ -89,13 +89,7 @@ def learn_rls(
 
 @lean_kernel
 def learn_nlms(
-    weights: NDArray[np.float64],
-    r: int,
-    inputs: NDArray[np.float64],
-    s: int,
-    error: float,
-    eta: float,
-    axes: tuple[int, ...],
+    weights: Floats, r: int, inputs: Floats, s: int, error: float, eta: float, axes: tuple[int, ...]
 ) -> None:
     """Move the weights of rule r by normalised least mean squares, given its error P − w·x in state s."""
     norm = 0.0

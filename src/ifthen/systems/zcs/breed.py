@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.evolve.operators import mutate_action
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats
 from ifthen.systems.zcs.population import COVERINGS, GA_INVOCATIONS, LEAST, Learning
 
 DRAWS = 4
-"""Random numbers for the condition of a feature in a new rule."""
+"""A new rule draws this many random numbers for each feature."""
 
 
 @lean_kernel
@@ -58,7 +58,7 @@ def fill_population(key: np.uint64, own: Learning) -> None:
 
 
 @lean_kernel
-def spin(u: float, n: int, wheel: NDArray[np.float64]) -> int:
+def spin(u: float, n: int, wheel: Floats) -> int:
     """Return which of the first n shares of a wheel the number u in [0, 1) falls on."""
     total = 0.0
     for i in range(n):

@@ -20,14 +20,14 @@ class ZCSParameters(Parameters):
     mu: float = between(0.002, 0, 1, "μ: probability that a feature's condition, or the action, mutates.")
     rho: float = between(0.25, 0, 2, "ρ: how often the GA runs; see rho_counts.")
     rho_counts: Literal["rules", "calls"] = setting(
-        "rules", "What ρ is a mean number of, per step: new rules, two in a call of the GA, or calls."
+        "rules", "ρ is the mean number per step of new rules (two per call of the GA), or of calls."
     )
     phi: float = between(0.5, 0, 1000, "φ: share of the mean strength below which a match set is covered.")
     r0_share: float = between(
         0.25,
         0,
         1,
-        "Furthest that a new interval of a real feature reaches each side, as a share of its range.",
+        "A new interval of a real feature reaches at most this share of the range to each side.",
     )
     reward_scale: float | None = above(
         None, 0, 1e12, "Factor of rewards; where not given, one that makes the largest of a table 1000."
@@ -36,7 +36,6 @@ class ZCSParameters(Parameters):
         0.0,
         -1e12,
         0,
-        "A number that no reward is below, for environments whose least reward is not known; see "
-        "docs/family.md.",
+        "A lower bound of all rewards, for environments whose least reward is not known; see docs/family.md.",
     )
     problems_per_epoch: int = between(50, 1, 1_000_000, "Problems (episodes) that make an epoch.")

@@ -7,26 +7,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ifthen.rules.arrays import Floats, Ints, Mask
+
 RECENT = 50
-"""The field reports the mean steps of this many problems."""
-LEAST, LARGEST = 1e-100, 1e100
-"""Strengths stay above the first, so that every rule has its share of a wheel, and below the second."""
+"""The history's mean steps are those of this many last problems, as in the literature."""
+LEAST = 1e-100
+"""The smallest strength. Above 0, so that every rule has a share of the roulette wheel."""
+LARGEST = 1e100
+"""Larger strengths raise an error."""
 STEPS, EPISODES, GA_INVOCATIONS, COVERINGS, TIME = range(5)
-"""What the clock counts; the last is the step of the present problem."""
+"""The counters in `clock`. TIME counts the steps of the present problem."""
 
 
 class Population(NamedTuple):
     """The whole state of ZCS between two problems."""
 
-    bounds: NDArray[np.float64]
+    bounds: Floats
     """`(N, features, 2)`: conditions, the lower bound first."""
     action: NDArray[np.int32]
     """`(N,)`."""
-    strength: NDArray[np.float64]
+    strength: Floats
     """`(N,)`: S."""
-    clock: NDArray[np.int64]
+    clock: Ints
     """`(5,)`: steps, problems, GA invocations, coverings; the last is 0 between problems."""
-    recent: NDArray[np.int64]
+    recent: Ints
     """`(50,)`: steps of the last problems; problem e is at e modulo 50, and 0 stands where there was none."""
 
 
@@ -53,24 +57,24 @@ class Settings(NamedTuple):
 class Learning(NamedTuple):
     """All that a step needs: a population with two places more, in which children grow."""
 
-    bounds: NDArray[np.float64]
+    bounds: Floats
     action: NDArray[np.int32]
-    strength: NDArray[np.float64]
-    seen: NDArray[np.float64]
+    strength: Floats
+    seen: Floats
     """`(1, features)`: what is seen, inside the features' ranges."""
-    held: NDArray[np.bool_]
+    held: Mask
     """`(N,)`: the action set of the step before, or of this one."""
-    members: NDArray[np.int64]
+    members: Ints
     """`(N,)`: scratch, the rules that match."""
-    wheel: NDArray[np.float64]
+    wheel: Floats
     """`(N,)`: scratch, shares of a roulette wheel."""
-    clock: NDArray[np.int64]
-    recent: NDArray[np.int64]
-    lows: NDArray[np.float64]
-    highs: NDArray[np.float64]
-    reach: NDArray[np.float64]
+    clock: Ints
+    recent: Ints
+    lows: Floats
+    highs: Floats
+    reach: Floats
     """`(features,)`: furthest that a new interval reaches each side."""
-    real: NDArray[np.bool_]
+    real: Mask
     settings: Settings
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats
 from ifthen.simulate.table_play import outcome
-from ifthen.simulate.twin_play import Starts, is_finite, step_twin
+from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.population import EPISODES, LEAST, STEPS, TIME, Learning
 from ifthen.tasks.table import Dynamics
+from ifthen.tasks.twin import call_step
 
 ROUNDING = 1e-9
-"""How far a reward may be below the least one that is known, as a share of it."""
+"""A reward may be this share below the least known reward, because floats are rounded."""
 
 
 @lean_kernel
@@ -109,7 +110,7 @@ def settle(key: np.uint64, reward: float, terminated: bool, over: bool, own: Lea
 
 @lean_kernel
 def run_table(
-    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: NDArray[np.float64], own: Learning
+    key: np.uint64, steps: int, episodes: int, model: Dynamics, cuts: Floats, own: Learning
 ) -> None:
     """Learn on a table up to a total of steps or problems; the last problem is finished."""
     clock, s = own.clock, 0
@@ -133,8 +134,8 @@ def run_twin(
     episodes: int,
     address: int,
     begin: Starts,
-    state: NDArray[np.float64],
-    reward: NDArray[np.float64],
+    state: Floats,
+    reward: Floats,
     own: Learning,
 ) -> int:
     """Learn in a twin up to a total of steps or problems; the last problem is finished.
@@ -153,7 +154,7 @@ def run_twin(
         while not over:
             clip(own)
             a = act(key, own)
-            terminated = step_twin(address, state, 0, a, seen, reward)
+            terminated = call_step(address, state, 0, a, seen, reward)
             if not (is_finite(seen, 0) and math.isfinite(reward[0])):
                 return e
             if is_too_low(reward[0], own):

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ifthen.errors import ModelFileError, ParameterError, TaskError
-from ifthen.randomness import below, fold, stream
+from ifthen.errors import ParameterError, TaskError
+from ifthen.randomness import fold, stream
 from ifthen.rules.feature import bounds_type, lows_and_highs
 from ifthen.rules.strength_sum import StrengthSumRules
-from ifthen.simulate.environment import EnvSimulator
 from ifthen.simulate.evaluate import simulator_of
-from ifthen.simulate.lanes import Lane
 from ifthen.simulate.simulator import Simulator
-from ifthen.simulate.table import TableSimulator
-from ifthen.simulate.table_play import plan
-from ifthen.simulate.twin import TwinSimulator
 from ifthen.systems.learning import Goal
-from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, wrong_rules
+from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, refuse, wrong_rules
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
 from ifthen.systems.zcs.breed import fill_population
 from ifthen.systems.zcs.parameters import ZCSParameters
+from ifthen.systems.zcs.play import Player
 from ifthen.systems.zcs.population import (
     COVERINGS,
     EPISODES,
@@ -40,7 +34,6 @@ from ifthen.systems.zcs.population import (
     Settings,
     packed,
 )
-from ifthen.systems.zcs.run import act, clip, is_too_low, run_table, run_twin, settle
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -48,7 +41,7 @@ if TYPE_CHECKING:
     from ifthen.systems.keywords import ZCSKeywords
 
 USUAL_REWARD = 1000.0
-"""The reward of food, which Wilson's S0 goes with."""
+"""The reward of food in Wilson's mazes. The default of S0 suits rewards of this size."""
 
 
 class ZCS(System):
@@ -158,61 +151,7 @@ class ZCS(System):
 
     def _play(self, own: Learning, steps: int, episodes: int) -> None:
         """Learn up to a total of steps or problems; the last problem is finished."""
-        simulator, key = self._simulator, self._key
-        if isinstance(simulator, TableSimulator):
-            model, cuts = simulator.task.dynamics, plan(simulator.task).cuts
-            run_table(key, steps, episodes, model, cuts, own)
-        elif isinstance(simulator, TwinSimulator):
-            self._play_twin(simulator, own, steps, episodes)
-        else:
-            assert isinstance(simulator, EnvSimulator)
-            while own.clock[EPISODES] < episodes and own.clock[STEPS] < steps:
-                self._play_episode(simulator, own)
-
-    def _play_twin(self, twins: TwinSimulator, own: Learning, steps: int, episodes: int) -> None:
-        """Learn in a compiled twin."""
-        pool = twins.task.pool
-        state, reward = np.empty((1, twins.twin.state_size)), np.empty(1)
-        begin = twins.starts(pool)
-        strange = run_twin(self._key, steps, episodes, twins.twin.step, begin, state, reward, own)
-        if strange >= 0:
-            self._check_reward(float(reward[0]), own)
-            twins.refuse_number(own.seen, float(reward[0]), int(own.clock[TIME]), int(pool[strange]))
-
-    def _check_reward(self, reward: float, own: Learning) -> None:
-        """Raise for a finite reward that is less than the least one known, which strengths cannot hold."""
-        if math.isfinite(reward) and is_too_low(reward, own):
-            raise TaskError(
-                f"{self.task.name} pays {reward:g} in a step, less than the least reward that is known "
-                f"({0.0 - own.settings.raised:g}). Strengths cannot be negative: give "
-                f"least_reward={reward:g}, or the least reward that a step can have."
-            )
-
-    @cached_property
-    def _lane(self) -> Lane:
-        """The environment that is learnt in, closed with the system; every episode resets it with a seed."""
-        assert isinstance(self._simulator, EnvSimulator)
-        lane = Lane(self._simulator.task)
-        weakref.finalize(self, lane.close)
-        return lane
-
-    def _play_episode(self, simulator: EnvSimulator, own: Learning) -> None:
-        """Learn from an episode in the environment itself."""
-        key, pool, seen = self._key, simulator.task.pool, own.seen
-        seed = int(pool[below(np.uint64(fold(key, 0)), int(own.clock[EPISODES]), len(pool))])
-        seen[0], _ = self._lane.reset(seed=seed)
-        number, over = 0.0, False
-        while not over:
-            if not math.isfinite(seen.sum()):
-                simulator.refuse_number(seen, number, int(own.clock[TIME]), seed)
-            clip(own)
-            action = act(key, own)
-            seen[0], number, terminated, truncated, _ = self._lane.step(action)
-            if not math.isfinite(seen.sum() + number):
-                simulator.refuse_number(seen, number, int(own.clock[TIME]), seed)
-            self._check_reward(number, own)
-            over = bool(terminated or truncated or own.clock[TIME] >= self.task.t_max)
-            settle(key, number, bool(terminated), over, own)
+        self._simulator.let_learn(Player(self._key), own, steps, episodes)
 
     def _row(self, population: Population) -> Record:
         """Return the history's row of a population."""
@@ -260,13 +199,10 @@ class ZCS(System):
         }
         check_arrays(model, expected)
         counted = ("epoch", "episodes", "steps", "ga_invocations", "coverings")
-        check_history(model, ("performance", *counted))
+        check_history(model, ("performance", *counted), provisional=True)
         population = Population(**model.population)
-        problem = wrong_rules(population.bounds, population.action, self.task) or self._wrong(
-            population, model, counted
-        )
-        if problem:
-            raise ModelFileError(f"{model.path}: {problem}.")
+        refuse(model, wrong_rules(population.bounds, population.action, self.task))
+        refuse(model, self._wrong(population, model, counted))
         return population
 
     def _wrong(self, population: Population, model: Model, counted: tuple[str, ...]) -> str | None:
@@ -284,11 +220,6 @@ class ZCS(System):
             or recent[min(int(clock[EPISODES]), RECENT) :].any()
         ):
             return f"the last problems have 1 to {self.task.t_max} steps each"
-        epochs = model.history.column("epoch")
-        if any(epoch != min(i, model.epoch) for i, epoch in enumerate(epochs)) or not (
-            model.epoch + 1 <= len(epochs) <= model.epoch + 2
-        ):
-            return f"the history must have a row for each of epochs 0 to {model.epoch}"
         stands = (
             clock[EPISODES] // self.parameters.problems_per_epoch,
             *clock[[EPISODES, STEPS, GA_INVOCATIONS]],

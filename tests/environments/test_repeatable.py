@@ -8,10 +8,10 @@ import pytest
 from gymnasium import wrappers
 
 import ifthen
-from ifthen.environments.behaviour import behaviour_of
 from ifthen.environments.make import env_task
+from ifthen.environments.repeatable import repeatability_of
 from ifthen.errors import IfthenWarning, TaskError
-from ifthen.tasks.gym_task import restore_statistics
+from ifthen.tasks.wrapper_statistics import restore_statistics
 from tests.envs import Walk
 
 
@@ -105,9 +105,8 @@ def test_warnings_point_at_the_line_of_the_user(use: Any) -> None:
 
 
 def test_an_environment_that_keeps_its_word_is_taken_without_one() -> None:
-    found = behaviour_of(Walk)
+    found = repeatability_of(Walk)
     assert (found.repeats, found.alike, found.apart, found.notes) == (True, True, True, [])
-    assert found.steps_per_second > 0
     assert env_task(Walk).lanes == 0
 
 
@@ -127,7 +126,7 @@ def test_one_environment_per_process_gives_what_it_gives_alone() -> None:
 
 
 def test_environments_that_hang_beside_each_other_are_played_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ifthen.environments.behaviour.LEAST_SECONDS", 0.2)
+    monkeypatch.setattr("ifthen.environments.repeatable.LEAST_SECONDS", 0.2)
     with pytest.warns(IfthenWarning, match="disturb each other"):
         assert env_task(Stuck).lanes == 1
 

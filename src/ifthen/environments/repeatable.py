@@ -20,31 +20,31 @@ import numpy as np
 
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace
-from ifthen.tasks.gym_task import restore_statistics
 from ifthen.tasks.probe import RandomStep, random_steps
+from ifthen.tasks.wrapper_statistics import restore_statistics
 
 STEPS = 50
-"""How many steps of each episode are compared."""
-LEAST_SECONDS, PATIENCE = 5.0, 20.0
-"""Two environments in turns may take this long, and so many times as long as one of them alone."""
+"""This many steps of each episode are compared."""
+LEAST_SECONDS = 5.0
+"""Two environments that are played in turns may always take this many seconds."""
+PATIENCE = 20.0
+"""Besides, they may take this many times as long as one environment alone."""
 Steps = list[RandomStep]
 
 
 @dataclass(frozen=True)
-class Behaviour:
+class Repeatability:
     """What a few episodes of an environment showed.
 
     Args:
         repeats: whether the same seed and actions give the same episode, in the same environment.
         alike: whether they do so in another environment of the same kind; None if there is only one.
         apart: whether two environments can be played in turns; None if that was not tried.
-        steps_per_second: how fast it is, resets included.
     """
 
     repeats: bool
     alike: bool | None
     apart: bool | None
-    steps_per_second: float
 
     @property
     def notes(self) -> list[str]:
@@ -72,7 +72,7 @@ class Behaviour:
         return []
 
 
-def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Behaviour:
+def repeatability_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Repeatability:
     """Play short episodes in two environments, alone and in turns, and compare them.
 
     Args:
@@ -91,17 +91,17 @@ def behaviour_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> Beha
             other = opened.enter_context(closing(make()))
             restore_statistics(other)
             if getattr(other, "env", other) is getattr(one, "env", one):
-                return Behaviour(repeats, None, None, rate)
+                return Repeatability(repeats, None, None)
             alike = same(first, episode(other, flat, 0))
             if not (repeats and alike):
-                return Behaviour(repeats, alike, None, rate)
+                return Repeatability(repeats, alike, None)
             turns = zip(random_steps(one, flat, 0), random_steps(other, flat, 0), strict=True)
             with time_limit(LEAST_SECONDS + PATIENCE * len(first) / rate):
                 both = list(islice(turns, STEPS + 1))
             apart = all(same(first, [pair[i] for pair in both]) for i in (0, 1))
         except (TaskError, ValueError):  # the second cannot be made or played beside the first, or ends early
-            return Behaviour(repeats, None, False, rate)
-        return Behaviour(repeats, alike, apart, rate)
+            return Repeatability(repeats, None, False)
+        return Repeatability(repeats, alike, apart)
 
 
 @contextmanager

@@ -1,0 +1,157 @@
+"""The command `report`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ifthen.cli.front import find_front
+from ifthen.cli.model import (
+    Model,
+    MostRules,
+    MostTests,
+    RequireFile,
+    TaskChanges,
+    TaskName,
+    Threads,
+    load_model,
+    read_policy,
+    required,
+    requirements_beside,
+)
+from ifthen.cli.terminal import err, out, write_file
+from ifthen.errors import IfthenError
+
+if TYPE_CHECKING:
+    from ifthen.systems.front import Front
+
+UNMET = 1
+
+
+def report(
+    model: Model,
+    dossier: Annotated[
+        bool,
+        typer.Option(
+            "--dossier", help="Write all of it: dossier.html, and dossier.pdf where Chromium is installed."
+        ),
+    ] = False,
+    purpose: Annotated[str, typer.Option(help="What the policy is for, in your own words.")] = "",
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="REQUIREMENT", help="What must hold, as in 'ifthen verify'. May be repeated."),
+    ] = None,
+    require_file: RequireFile = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Play 20 episodes rather than 100, and look for no worst starts.")
+    ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="The dossier's file.  [default: dossier.html in a run's folder, else here]",
+            show_default=False,
+        ),
+    ] = None,
+    most_rules: MostRules = None,
+    most_tests: MostTests = None,
+    task: TaskName = None,
+    task_assignments: TaskChanges = None,
+    threads: Threads = None,
+) -> None:
+    """Answer five questions about a policy: what it does, can never do, how good, how sure, what breaks it.
+
+    With --dossier all that was found is written on one page for a reviewer. Requirements in requirements.txt
+    of a run's folder are checked, too. Exits with 1 where a requirement is not met. For example:
+
+    - `ifthen report runs/pole`
+    - `ifthen report runs/pole --dossier --purpose "Keeps the pole of the test rig upright."`
+    - `ifthen report runs/pole --dossier --require "never push left when pole angle >= 0.1"`
+    - `ifthen report rules.txt --task CartPole-v1 --dossier --quick --out rules.html`
+    """
+    from ifthen.pages.dossier import dossier as collected
+    from ifthen.pages.pdf import print_pdf
+    from ifthen.verification.properties import parse
+    from ifthen.verification.requirements import plain_ones, read_requirements
+
+    demands = required(require, require_file)
+    parse(plain_ones(demands))
+    beside = requirements_beside(model)
+    if beside is not None and require_file is None:
+        demands += read_requirements(beside)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy.check_played()
+    sizes = {"--rules": most_rules, "--tests": most_tests}
+    options = [f"--task {shlex.quote(each)}" for each in task or []]
+    options += [f"--task-set {shlex.quote(each)}" for each in task_assignments or []]
+    front = _front(model, task, task_assignments, quick, threads) if dossier else None
+    with err.status("reading") as status:
+        found = collected(
+            policy.ruleset,
+            policy.task if policy.played else None,
+            purpose,
+            list(dict.fromkeys(demands)),
+            quick,
+            title=policy.title.rstrip(","),
+            model=" ".join([shlex.quote(str(model)), *options]),
+            size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
+            front=front,
+            origin=_origin(model),
+            noise=policy.noise,
+            threads=threads,
+            progress=lambda stage: status.update(f"looking at {stage}"),
+        )
+    out.print(found.to_text(out.width), soft_wrap=True)
+    if dossier:
+        page = file or (model / "dossier.html" if model.is_dir() else Path("dossier.html"))
+        out.print()
+        write_file(page, found.to_html())
+        pdf = page.with_suffix(".pdf")
+        if print_pdf(page, pdf):
+            out.print(f"written to {pdf}")
+        else:
+            out.print("No PDF: Chromium is not installed, or could not print. Any browser prints the page.")
+    if not found.verification.passed:
+        raise typer.Exit(UNMET)
+
+
+def _front(
+    model: Path, task: list[str] | None, changes: list[str] | None, quick: bool, threads: int | None
+) -> Front | None:
+    """Return what `ifthen front` shows; None where nothing can be played, or shortening takes too long."""
+    policy = read_policy(model, task, changes, pruned=False)
+    if not policy.played or (quick and policy.front is None):
+        return None
+    return find_front(policy, 20 if quick else 100, threads=threads)
+
+
+def _origin(model: Path) -> list[tuple[str, str]]:
+    """Return where a policy comes from, in rows of a name and a text."""
+    from ifthen.explanation.read import SUFFIXES
+    from ifthen.runs.folder import MODEL, PRUNED_RULESET, START, RunFolder
+    from ifthen.runs.report import command_of
+    from ifthen.store import sha256_of
+
+    if model.suffix.lower() in SUFFIXES and not model.is_dir():
+        return [("rules", str(model)), ("SHA-256 of the file", sha256_of(model))]
+    learner, rows = load_model(model), []
+    own = model / MODEL if model.is_dir() else model
+    last = learner.now.records[-1]
+    told = (
+        f"{learner.name}, seed {learner.seed}, {last['epoch']:,} epochs, {last['steps']:,} steps of training"
+    )
+    rows.append(("learnt by", told))
+    if model.is_dir():
+        try:
+            folder = RunFolder(model)
+            rows.append(("trained with", command_of(folder.settings(), (folder / START).exists())))
+        except IfthenError:
+            pass  # a run in a package of one's own: its settings are not read without its name
+    rows += [("model", str(own)), ("SHA-256 of the model", sha256_of(own))]
+    if model.is_dir() and (model / PRUNED_RULESET).exists():
+        rows.append((f"SHA-256 of {PRUNED_RULESET}", sha256_of(model / PRUNED_RULESET)))
+    rows.append(("parameters", ", ".join(f"{n} = {v}" for n, v in learner.parameters.model_dump().items())))
+    return rows

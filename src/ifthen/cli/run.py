@@ -1,0 +1,112 @@
+"""What the commands `train` and `resume` share: a run is learnt, pruned, reported and printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ifthen.cli.task_names import task_option
+from ifthen.cli.terminal import Stop, after_epoch, err, out, print_evaluations, print_rules
+from ifthen.errors import TaskError
+
+if TYPE_CHECKING:
+    from ifthen.rules.ruleset import RuleSet
+    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.settings import RunSettings
+    from ifthen.simplify.prune import PruneResult
+    from ifthen.systems.learning import Callback
+    from ifthen.systems.system import System
+    from ifthen.tasks.task import Task
+
+Curves = Annotated[
+    Path | None,
+    typer.Option("--tensorboard", metavar="FOLDER", help="Also write curves for TensorBoard here."),
+]
+
+
+def curves_in(folder: Path | None) -> list[Callback]:
+    """Return what writes curves to a folder, where one is given."""
+    from ifthen.systems.callbacks import TensorBoard
+
+    return [] if folder is None else [TensorBoard(folder)]
+
+
+def learn_and_report(
+    run_folder: RunFolder, settings: RunSettings, learner: System, curves: list[Callback]
+) -> None:
+    """Learn, then write and print everything that a finished run has."""
+    again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
+    with Stop() as stop:
+        try:
+            callbacks = [*curves, after_epoch(settings.goal, stop)]
+            finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
+        except KeyboardInterrupt:
+            finished = False
+        except TaskError:
+            if learner.started:
+                err.print(f"saved at epoch {learner.epoch}: once the environment is mended, {again} goes on")
+            raise
+    if not finished:
+        if learner.started:
+            err.print(f"stopped and saved at epoch {learner.epoch}; {again} goes on from there")
+        else:
+            err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
+        raise typer.Exit(130)
+    _report(run_folder, settings, learner)
+
+
+def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
+    """Prune the policy of a finished run, write its report, and print its rules and how well they do."""
+    from ifthen.explanation.reading import readable
+    from ifthen.runs.folder import PRUNED, REPORT, RULES
+    from ifthen.runs.report import command_of, write_report
+
+    pruned = _pruned(learner) if settings.prune else None
+    command = command_of(settings, learner.start is not None)
+    found = write_report(run_folder, command, learner, pruned)
+    task, option = learner.task, task_option(settings.task)
+    ruleset = learner.ruleset if pruned is None else pruned.ruleset
+    shown = readable(ruleset, task)
+    more = f"'ifthen show {run_folder.path}{option} --all' shows them"
+    if pruned is not None:
+        out.print(str(pruned))
+    name = learner.name if pruned is None else f"{learner.name}, pruned,"
+    print_rules(name, shown, task, len(ruleset), more)
+    if len(shown) < len(ruleset):
+        out.print(f"(these choose the same as all {len(ruleset)} in {RULES if pruned is None else PRUNED})")
+    print_evaluations(f"{name} on {task.name}", found)
+    if told := learner.shield_in_words(ruleset):
+        out.print(told)
+    if settings.require:
+        _print_required(ruleset, task, settings.require)
+    out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
+    out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
+
+
+def _print_required(ruleset: RuleSet, task: Task, require: list[str]) -> None:
+    """Print which requirements are met, and why."""
+    from ifthen.verification import verify
+
+    for each in verify(ruleset, task, require).requirements:
+        out.print(f"{'✓' if each.passed else '✗'} {each.text}: {each.why}")
+
+
+def _pruned(learner: System) -> PruneResult | None:
+    """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
+    from ifthen.runs.pruning import pruned_policy
+
+    if learner.shortens:
+        return None
+    why = "fewer rules would do worse"
+    with err.status("looking for fewer rules") as status:
+        try:
+            found = pruned_policy(
+                learner, lambda left: status.update(f"looking for fewer rules: {left} left")
+            )
+        except KeyboardInterrupt:
+            found, why = None, "pruning was stopped"
+    if found is None:
+        out.print(f"{why}: these are the rules as they were learnt")
+    return found

@@ -1,0 +1,276 @@
+"""How a policy behaves: which rules take its time, how often it changes its action, what each rule is worth.
+
+On a table all numbers are exact: expected over episodes of at most t_max steps. In an environment they come
+from test seeds. What a rule is worth is the return lost without it: the same rules without this one are
+played from the same seeds, and the differences are paired.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.digits import in_units, interval_in_words, percent, plural
+from ifthen.explanation.measures import transitions, usage, visits
+from ifthen.notebook import Part, Shown
+from ifthen.parallel import checked_threads
+from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.evaluate import shared_simulator, task_of
+from ifthen.simulate.scope import choose_at, tabular
+from ifthen.simulate.simulator import LEVEL, checked_ruleset, t_margin
+from ifthen.simulate.table import policy_table
+from ifthen.simulate.trajectories import NO_RULE, Trajectory
+from ifthen.tasks.disturbance import in_words
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.solve import exact_performances
+from ifthen.tasks.table import TabularTask
+from ifthen.text_table import TextTable
+
+MOST_RULES = 60
+"""The worth of at most this many rules is measured: of those that decide most often."""
+QUANTITY = re.compile(r"(.*?)([-+−]?\d+(?:\.\d+)?)(.*)")
+
+
+@dataclass(frozen=True)
+class RuleWorth:
+    """What one rule does for a policy.
+
+    Args:
+        rule: its number, from 0.
+        words: the rule in words.
+        share: its share of the steps.
+        lost: the mean return lost without it; negative where the policy is better without. None where
+            a state without a rule is then reached, and where it was not played.
+        interval: the 95 % interval of that difference; None on a table, where it is exact.
+        stuck: the share of episodes that reach a state without a rule when it is gone; None where it was not
+            played. On a table 1 where such a state can be reached.
+    """
+
+    rule: int
+    words: str
+    share: float
+    lost: float | None
+    interval: tuple[float, float] | None
+    stuck: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Behaviour(Shown):
+    """How a policy behaves.
+
+    Args:
+        task: the task's name.
+        where: what was looked at, in words.
+        steps: the mean number of steps of an episode.
+        rules: one entry per rule.
+        switches: how often the action changes in 100 steps.
+        dwell: for how many steps an action is kept, on average.
+        longest: for how many steps an action was kept at most; None on a table.
+        effort: the mean size of the actions, where they are numbers; None elsewhere.
+        change: the mean size of a change of action in a step, where they are numbers; None elsewhere.
+        outside: the share of steps in which a feature lies beyond all its values in training episodes; None
+            on a table.
+    """
+
+    task: str
+    where: str
+    steps: float
+    rules: tuple[RuleWorth, ...]
+    switches: float
+    dwell: float
+    longest: int | None = None
+    effort: float | None = None
+    change: float | None = None
+    outside: float | None = None
+
+    def _said(self) -> Iterator[tuple[str, str]]:
+        """Yield names and numbers of what applies."""
+        yield "steps of an episode", f"{self.steps:,.4g}"
+        yield "changes of action in 100 steps", f"{self.switches:.1f}"
+        longest = "" if self.longest is None else f", {self.longest:,} at most"
+        yield "steps with the same action", f"{self.dwell:.1f} on average{longest}"
+        if self.effort is not None and self.change is not None:
+            yield "effort", f"{self.effort:.3g} on average, changed by {self.change:.3g} a step"
+        if self.outside is not None:
+            yield "steps outside the range of training episodes", percent(self.outside)
+
+    def text_tables(self) -> tuple[TextTable, TextTable]:
+        """Return the whole policy, and one row per rule."""
+        whole = TextTable(f"How it behaves {self.where}", ("", ""), tuple(self._said()))
+        rows = tuple(
+            (str(own.rule + 1), own.words, percent(round(own.share, 9)), *_worth(own)) for own in self.rules
+        )
+        headings = "#", "rule", "of the steps", "return lost without it", "95 % interval"
+        return whole, TextTable("What each rule does", headings, rows).without_empty([""])
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = 100) -> str:
+        """Return both tables for a terminal of `width` characters."""
+        return "\n\n".join(table.to_text(width) for table in self.text_tables())
+
+    def shown_parts(self) -> list[Part]:
+        """Return both tables."""
+        return list(self.text_tables())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that applies as plain data."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def _worth(own: RuleWorth) -> tuple[str, str]:
+    """Return what a rule is worth in words, and its interval."""
+    if own.stuck:
+        often = "" if own.interval is None and own.stuck == 1 else f" in {percent(own.stuck)} of episodes"
+        return f"all: no rule matches{often}", ""
+    if own.lost is None:
+        return "not played", ""
+    return in_units(own.lost), interval_in_words(own.interval, own.lost)
+
+
+def behaviour(policy: Any, task: Any = None, episodes: int = 100, threads: int | None = None) -> Behaviour:
+    """Return how a policy behaves: which rules take its time, how often it switches, what each rule is worth.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+        episodes: how many test seeds to play in an environment.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+    """
+    own = task_of(policy, task)
+    ruleset = checked_ruleset(policy, own)
+    if isinstance(own, EnvTask):
+        return _in_play(ruleset, shared_simulator(own, threads=checked_threads(threads)), episodes)
+    return _on_table(ruleset, tabular(own, "behaviour"))
+
+
+def _in_play(ruleset: RuleSet, simulator: EnvSimulator, episodes: int) -> Behaviour:
+    """Return how a policy behaves from test seeds."""
+    task = simulator.task
+    seeds = task.test_seeds(episodes)
+    played, trained = simulator.episodes(ruleset, seeds), simulator.episodes(ruleset)
+    points, known = (np.concatenate([each.asked for each in own]) for own in (played, trained))
+    deciders = choose_at(ruleset, np.clip(points, *task.ranges))[1]
+    shares = np.bincount(deciders[deciders >= 0], minlength=len(ruleset)) / max(1, len(points))
+    steps, runs = sum(len(each.actions) for each in played), [_runs(each) for each in played]
+    lengths = np.concatenate([*runs, [0]])
+    switches = sum(max(0, len(own) - 1) for own in runs)
+    effort, change = _effort(played, quantities(task.action_names))
+    told = in_words(task.disturbances)
+    beyond = ((points < known.min(axis=0)) | (points > known.max(axis=0))).any(axis=1)
+    return Behaviour(
+        task=task.name,
+        where=f"in {task.name}{told and f', with {told}'}, from {plural(episodes, 'test seed')}",
+        steps=steps / episodes,
+        rules=tuple(_worths(ruleset, simulator, seeds, shares)),
+        switches=100 * switches / max(1, steps),
+        dwell=steps / max(1, len(lengths) - 1),
+        longest=int(lengths.max()),
+        effort=effort,
+        change=change,
+        outside=float(beyond.mean()),
+    )
+
+
+def _runs(episode: Trajectory) -> Ints:
+    """Return for how many steps each action of an episode is kept, in their order."""
+    actions = episode.actions
+    edges = np.flatnonzero(np.diff(actions)) + 1
+    return np.diff([0, *edges, len(actions)]) if len(actions) else np.zeros(0, dtype=np.int64)
+
+
+def quantities(names: Sequence[str]) -> Floats | None:
+    """Return the numbers of actions such as "torque −1", "torque 0"; None where they are no quantities.
+
+    Names must be the same apart from one number. "action 0" is a number of an action, and no quantity.
+    """
+    found = [QUANTITY.fullmatch(name) for name in names]
+    texts = {(match[1].strip(), match[3].strip()) if match else None for match in found}
+    if None in texts or len(texts) != 1 or ("action", "") in texts:
+        return None
+    return np.array([float(match[2].replace("−", "-")) for match in found if match])
+
+
+def _effort(played: Sequence[Trajectory], values: Floats | None) -> tuple[float | None, float | None]:
+    """Return the mean size of actions and of their changes; None where they are no quantities."""
+    if values is None:
+        return None, None
+    taken = [values[each.actions] for each in played if len(each.actions)]
+    steps = max(1, sum(map(len, taken)))
+    sizes = sum(float(np.abs(own).sum()) for own in taken)
+    return sizes / steps, sum(float(np.abs(np.diff(own)).sum()) for own in taken) / steps
+
+
+def _worths(ruleset: RuleSet, simulator: EnvSimulator, seeds: Ints, shares: Floats) -> Iterator[RuleWorth]:
+    """Yield what each rule is worth, the policy being played without it from the same seeds."""
+    whole = simulator.play_ruleset(ruleset, seeds).returns[0]
+    worth_playing = set(np.argsort(-shares, kind="stable")[:MOST_RULES].tolist())
+    for rule in range(len(ruleset)):
+        words, share = ruleset.rule_in_words(rule), float(shares[rule])
+        if len(ruleset) == 1:
+            yield RuleWorth(rule, words, share, None, None, 1.0)
+        elif share == 0 and not ruleset.votes:
+            yield RuleWorth(rule, words, share, 0.0, (0.0, 0.0), 0.0)  # the same episodes
+        elif rule not in worth_playing:
+            yield RuleWorth(rule, words, share, None, None, None)
+        else:
+            without = simulator.play_ruleset(_without(ruleset, rule), seeds)
+            stuck = float((without.endings[0] == NO_RULE).mean())
+            lost = whole - without.returns[0]
+            mean, ends = (None, None) if stuck else (float(lost.mean()), interval_of(lost))
+            yield RuleWorth(rule, words, share, mean, ends, stuck)
+
+
+def _without(ruleset: RuleSet, rule: int) -> RuleSet:
+    """Return the same rules without one of them."""
+    return ruleset.subset([other for other in range(len(ruleset)) if other != rule])
+
+
+def interval_of(differences: Floats) -> tuple[float, float] | None:
+    """Return the 95 % interval of a mean of paired differences, by Student's t; None for one alone."""
+    mean, far = float(differences.mean()), t_margin(differences, (1 + LEVEL) / 2)
+    return (mean - far, mean + far) if math.isfinite(far) else None
+
+
+def _on_table(ruleset: RuleSet, task: TabularTask) -> Behaviour:
+    """Return how a policy behaves in a table, exactly."""
+    table = policy_table(ruleset, task)
+    decides = table >= 0
+    steps = float(visits(task, table, discounted=False)[decides].sum())
+    switches = _switches(task, table)
+    shares, whole = usage(ruleset, task).steps, _exact(ruleset, task)
+    rules = []
+    for rule in range(len(ruleset)):
+        value = _exact(_without(ruleset, rule), task) if len(ruleset) > 1 else math.nan
+        lost = None if math.isnan(value) or math.isnan(whole) else whole - value
+        stuck = float(math.isnan(value))
+        rules.append(RuleWorth(rule, ruleset.rule_in_words(rule), float(shares[rule]), lost, None, stuck))
+    rate = 100 * switches / steps if steps else 0.0
+    where = f"in {task.name}, exactly, in episodes of at most {task.t_max:,} steps"
+    return Behaviour(task.name, where, steps, tuple(rules), rate, steps / (switches + 1))
+
+
+def _switches(task: TabularTask, table: NDArray[np.integer]) -> float:
+    """Return how often the action is expected to change in an episode of a table."""
+    if task.t_max < 2:
+        return 0.0
+    shorter = task.disturbed("t_max", task.t_max - 1)  # no action follows the last step
+    follows = transitions(shorter, table).tocoo()
+    after, before = follows.coords
+    changes = (table[after] >= 0) & (table[after] != table[before])
+    met = visits(shorter, table, discounted=False)
+    return float((follows.data * met[before])[changes].sum())
+
+
+def _exact(ruleset: RuleSet, task: TabularTask) -> float:
+    """Return the exact performance; NaN where a state without a rule can be reached."""
+    return float(exact_performances(task, policy_table(ruleset, task)[None])[0])

@@ -1,0 +1,83 @@
+"""A policy for a device: C with a header and unit tests, or Structured Text; in floats or in whole numbers.
+
+What the device does is compared with the policy in double precision by proof, not by trying: see `deviation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ifthen.environments.make import TaskLike
+from ifthen.errors import ParameterError, RuleError, nearest
+from ifthen.exports.device.c import to_device_c
+from ifthen.exports.device.deviation import Deviation, deviation_of, head_of
+from ifthen.exports.device.numbers import NUMBERS, device_of
+from ifthen.exports.device.st import to_device_st
+from ifthen.exports.device.vectors import Vector, test_vectors
+from ifthen.exports.parts import EXACT, decision_list
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.scope import check_fits, policy_and_task
+from ifthen.tasks.task import Task
+
+WRITERS = {"c": to_device_c, "st": to_device_st}
+
+
+@dataclass(frozen=True)
+class DeviceExport:
+    """The files of a policy for a device.
+
+    Args:
+        files: the text of each, by name.
+        deviation: where the device can act differently from the policy in double precision.
+        vectors: the unit tests.
+    """
+
+    files: dict[str, str]
+    deviation: Deviation
+    vectors: tuple[Vector, ...]
+
+
+def export_device(
+    policy: Any, format: str, numbers: str = "float32", task: TaskLike | None = None, name: str = "policy"
+) -> DeviceExport:
+    """Return a policy as code for a device, with unit tests and the proof of where it can act differently.
+
+    Args:
+        policy: a ruleset or a trained system.
+        format: "c" or "st".
+        numbers: "float64", "float32", "int16" or "int32".
+        task: a system's own task where None; see `export`.
+        name: of the files, without their endings.
+    """
+    ruleset, task = policy_and_task(policy, task)
+    check_numbers(format, numbers)
+    check_fits(ruleset, task)
+    rules, exact = _list_of(ruleset, task, format, numbers)
+    device = device_of(rules, numbers)
+    deviation, vectors = deviation_of(rules, device), test_vectors(rules, device)
+    files = WRITERS[format](rules, device, head_of(ruleset, task, exact, deviation), vectors, name)
+    return DeviceExport(files, deviation, tuple(vectors))
+
+
+def check_numbers(format: str, numbers: str) -> None:
+    """Raise where a format has no choice of numbers, or where there are no such numbers."""
+    if format not in WRITERS:
+        raise ParameterError(
+            f"numbers are chosen for c and st, not for {format!r}.{nearest(str(format), WRITERS)}"
+        )
+    if numbers not in NUMBERS:
+        raise ParameterError(f"unknown numbers {numbers!r}.{nearest(str(numbers), NUMBERS)}")
+
+
+def _list_of(ruleset: RuleSet, task: Task | None, format: str, numbers: str) -> tuple[RuleSet, str]:
+    """Return the rules as a decision list, unless they can be written as they are, and a line on it."""
+    if ruleset.ordered or (format == "c" and numbers == "float64"):
+        return ruleset, EXACT
+    try:
+        return decision_list(ruleset, task)
+    except RuleError:
+        raise RuleError(
+            f"rules of kind {ruleset.kind!r} over real features compare sums whose deviation in {numbers} is "
+            "not proved. Use --to c --numbers float64, or learn a decision list from them (ifthen distil)."
+        ) from None

@@ -1,0 +1,136 @@
+"""Five questions of a reviewer, answered in plain words from what was found about a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from ifthen.digits import in_units, interval_in_words, listed, plural
+from ifthen.pages.report import lead_of
+from ifthen.robustness.stress import Stress
+from ifthen.robustness.worst_start import ALIKE, WorstStarts
+from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.constraint import is_about_behaviour, is_about_rules
+from ifthen.simulate.simulator import Evaluation
+from ifthen.tasks.task import Task
+from ifthen.verification.report import Verification
+
+FEW_RULES = 8
+"""So many rules or fewer are themselves the answer to what a policy does."""
+OF_A_TABLE = {
+    "safe": ("It never meets a bad ending", "It can meet a bad ending"),
+    "goal-certain": ("It always reaches the goal", "It does not always reach the goal"),
+}
+"""Properties that say what can happen in a table, in words: where they hold, and where they do not."""
+
+
+class Answer(NamedTuple):
+    """A question, and sentences that answer it."""
+
+    question: str
+    said: tuple[str, ...]
+
+
+def answers(
+    purpose: str,
+    ruleset: RuleSet,
+    task: Task | None,
+    verification: Verification,
+    measured: Mapping[str, Evaluation],
+    stress: Stress | None,
+    worst: WorstStarts | None,
+) -> list[Answer]:
+    """Return the five questions with their answers; see `Dossier` for the arguments."""
+    return [
+        Answer("What does it do?", tuple(_does(purpose, ruleset, task))),
+        Answer("What can it never do?", tuple(_never(verification))),
+        Answer("How good is it?", tuple(_good(task, measured, stress))),
+        Answer("How sure is that?", tuple(_sure(verification, measured))),
+        Answer("What breaks it?", tuple(_breaks(stress, worst))),
+    ]
+
+
+def _does(purpose: str, ruleset: RuleSet, task: Task | None) -> Iterator[str]:
+    if purpose:
+        yield purpose
+    where = "" if task is None else f" in {task.name}"
+    seen = f"It looks at {listed(ruleset.tested, 8)}" if ruleset.tested else "It looks at nothing"
+    yield f"At every step{where} it takes one of these actions: {listed(ruleset.action_names, 12)}. {seen}."
+    few = len(ruleset) <= FEW_RULES
+    yield f"It consists of {plural(len(ruleset), 'rule')}. {ruleset.how}" + (
+        " They are:" if few else " Section 2 of the dossier lists them."
+    )
+    if few:
+        yield from ruleset.terms_in_words()
+        yield from (f"{r + 1}. {ruleset.rule_in_words(r)}" for r in range(len(ruleset)))
+
+
+def _never(verification: Verification) -> Iterator[str]:
+    for required in verification.requirements:
+        yield f"{'✓' if required.passed else '✗ NOT MET:'} {required.text}: {required.why}."
+    if not verification.requirements:
+        yield "Nothing was required of it, so there is no list of what it must never do."
+    if "complete" in verification.reasons:
+        does = "It always has an action" if verification.properties["complete"] else "It may have no action"
+        yield f"{does}: {verification.reasons['complete']}."
+    for name, (holds, broken) in OF_A_TABLE.items():
+        if verification.properties.get(name) is not None:
+            yield f"{holds if verification.properties[name] else broken}: {verification.reasons[name]}."
+
+
+def _good(task: Task | None, measured: Mapping[str, Evaluation], stress: Stress | None) -> Iterator[str]:
+    if task is None or not measured:
+        yield "Nothing was played, so this is not known."
+        return
+    yield lead_of(measured, task)
+    one = next(iter(measured.values()))
+    if one.least is not None and one.least != one.most:
+        least, most = in_units(one.least), in_units(one.most)
+        yield f"Of {one.episodes:,} episodes the worst got {least}, the best {most}."
+    if one.fraction is not None:
+        yield f"That is {one.fraction:.1%} of what is possible."
+    if stress is not None:
+        yield f"Random actions get {in_units(stress.random, one.performance)}."
+
+
+def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Iterator[str]:
+    for one in list(measured.values())[:1]:
+        if one.seeds is None:
+            yield "The performance is exact, by all transition probabilities. Nothing was sampled."
+            continue
+        told = ""
+        if one.interval is not None and one.least == one.most:
+            told = " All got the same, so that other episodes are likely to."
+        elif one.interval is not None:
+            ends = interval_in_words(one.interval, one.performance)
+            told = f" The mean over all episodes lies in {ends} with 95 % confidence."
+        yield (
+            f"It was measured in {plural(one.episodes, 'episode')} from reset seeds {one.seeds.min():,} to "
+            f"{one.seeds.max():,}, which training does not use.{told}"
+        )
+    if any(is_about_rules(each.text) for each in verification.requirements):
+        yield f"Requirements about actions are decided by reasoning, not by trying: for {verification.scope}."
+    if any(is_about_behaviour(each.text) for each in verification.requirements):
+        yield "Requirements about behaviour are met as surely as their lines say: by the model, or by play."
+
+
+def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
+    if stress is None:
+        yield "Nothing was played, so this is not known."
+        return
+    if not stress.undisturbed.holds:
+        yield f"It does not reach what is required even undisturbed: {stress.requirement}."
+    broken = [sweep for sweep in stress.sweeps if sweep.breaks]
+    if broken:
+        yield f"Required while disturbed: {stress.requirement}. It first breaks with:"
+        for sweep in broken:
+            values = " and ".join(f"{value:g}" for value in sweep.breaks)
+            yield f"– {sweep.name} from {values} on ({sweep.words})"
+    whole = [sweep.name for sweep in stress.sweeps if not sweep.breaks]
+    if whole:
+        yield f"It withstands every strength that was tried of {', '.join(whole)}."
+    if worst is not None and worst.all_alike:
+        yield ALIKE
+    elif worst is not None:
+        yield f"The worst start that was found, {worst.worst.name}, gets {in_units(worst.worst.total)}."
+    yield "Nothing else was tried."

@@ -1,0 +1,248 @@
+"""The dossier of a policy: all that a reviewer asks, on one page that needs nothing else.
+
+It computes nothing of its own. It calls what the commands call, and says which command repeats each part.
+"""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ifthen.digits import plural, worth_showing
+from ifthen.explanation.behaviour import Behaviour, behaviour
+from ifthen.explanation.pictures.write import policy_picture
+from ifthen.explanation.reading import Reading, read_rules, readable
+from ifthen.exports.data import to_json
+from ifthen.exports.parts import rendered
+from ifthen.notebook import Shown
+from ifthen.pages.answers import Answer, answers
+from ifthen.pages.report import SOURCES, inline_svg, measured_rows, sources_of, task_in_words
+from ifthen.provenance import versions
+from ifthen.robustness.stress import Stress, stress
+from ifthen.robustness.worst_start import WorstStarts, worst_starts
+from ifthen.rules.ruleset import RuleSet
+from ifthen.rules.text.constraint import is_about_behaviour, requirements_in
+from ifthen.simulate.evaluate import evaluations
+from ifthen.simulate.scope import policy_and_task
+from ifthen.simulate.simulator import Evaluation
+from ifthen.store import sha256_of_text
+from ifthen.systems.front import Front
+from ifthen.tasks.task import Noise, Task
+from ifthen.verification.behaviour import behaviour_in
+from ifthen.verification.report import LEGEND, Verification, verify
+
+EPISODES, QUICK_EPISODES = 100, 20
+INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_long_words": False}
+PLAYED = ("Performance", "Behaviour", "Robustness", "Worst starts")
+"""The parts that need a task."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dossier(Shown):
+    """What was found about a policy.
+
+    Args:
+        title: how the policy is called.
+        purpose: what it is for, in the user's words; "" where nothing was said.
+        ruleset: its rules.
+        task: its task; None where it is not known.
+        reading: the rules in words.
+        verification: what holds, with the requirements.
+        measured: how well it does, by measurement.
+        behaviour: how it behaves.
+        stress: how it does under disturbances.
+        worst: its worst starts.
+        front: the best policy of each size.
+        commands: the command that repeats each part, by the part's name.
+        left_out: why a part is missing, by its name.
+        origin: where the policy comes from: rows of a name and a text.
+    """
+
+    title: str
+    purpose: str
+    ruleset: RuleSet
+    task: Task | None
+    reading: Reading
+    verification: Verification
+    measured: Mapping[str, Evaluation]
+    behaviour: Behaviour | None
+    stress: Stress | None
+    worst: WorstStarts | None
+    front: Front | None
+    commands: Mapping[str, str]
+    left_out: Mapping[str, str]
+    origin: Sequence[tuple[str, str]] = field(default=())
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The five questions of a reviewer, each with sentences that answer it."""
+        return answers(
+            self.purpose,
+            self.ruleset,
+            self.task,
+            self.verification,
+            self.measured,
+            self.stress,
+            self.worst,
+        )
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = 100) -> str:
+        """Return the five answers for a terminal of `width` characters."""
+        return "\n\n".join(
+            "\n".join([own.question, *(textwrap.fill(s, width, **INDENTED) for s in own.said)])
+            for own in self.answers
+        )
+
+    def to_html(self) -> str:
+        """Return the page."""
+        task = self.task
+        picture = None if task is None else policy_picture(self.ruleset, task)
+        observed = [] if task is None else list(zip(task.features, sources_of(task), strict=True))
+        shown = worth_showing((f.name for f, _ in observed), self.ruleset.tested)
+        return rendered(
+            "dossier.html.j2",
+            "pages",
+            own=self,
+            features=[each for each in observed if each[0].name in shown],
+            others=len(observed) - len(shown),
+            sources=SOURCES,
+            task_words="" if task is None else task_in_words(task),
+            picture=None if picture is None else inline_svg(picture),
+            properties=[
+                (self.verification.sign(name), name, why) for name, why in self.verification.reasons.items()
+            ],
+            legend=LEGEND,
+            headings=list(self.measured),
+            measured=measured_rows(self.measured) if self.measured else [],
+            heat_map=None if self.stress is None else inline_svg(self.stress.figure()),
+            front_drawn=None if self.front is None else inline_svg(self.front.figure()),
+            rules_hash=sha256_of_text(to_json(self.ruleset, task)),
+            versions=versions(),
+        )
+
+
+def dossier(
+    policy: Any,
+    task: Any = None,
+    purpose: str = "",
+    require: str | Sequence[str] = (),
+    quick: bool = False,
+    *,
+    title: str = "",
+    model: str = "MODEL",
+    size: str = "",
+    front: Front | None = None,
+    origin: Sequence[tuple[str, str]] = (),
+    noise: Noise = "aligned",
+    threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Dossier:
+    """Collect everything that a reviewer asks about a policy.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a system's own where None. Without one nothing is
+            played.
+        purpose: what the policy is for, in your own words.
+        require: what must hold, as in `verify`.
+        quick: play 20 episodes rather than 100 and look for no worst starts.
+        title: how the policy is called.
+        model: how commands call it, with its options.
+        size: the options that take it from a front, such as "--rules 3".
+        front: the best policy of each size, measured (see `front`); a system's own where None.
+        origin: where the policy comes from, in rows of a name and a text.
+        noise: how training used the random numbers of a table.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        progress: is told what is done next.
+    """
+    ruleset, own = policy_and_task(policy, task)
+    tell = progress or (lambda _: None)
+    texts, episodes = requirements_in(require), QUICK_EPISODES if quick else EPISODES
+    least = least_return(texts, ruleset)
+    tell("rules and requirements")
+    verification = verify(ruleset, own, texts)
+    shown = ruleset if own is None else readable(ruleset, own)
+    reading, left_out = read_rules(shown, own), dict[str, str]()
+    front = getattr(policy, "front", None) if front is None else front
+    measured: Mapping[str, Evaluation] = {}
+    behaves = stressed = worst = None
+    if own is not None:
+        tell("performance")
+        measured = evaluations(ruleset, own, noise, threads, episodes)
+        tell("behaviour")
+        behaves = behaviour(ruleset, own, episodes, threads)
+        stressed = stress(
+            ruleset,
+            own,
+            episodes=episodes,
+            require=least,
+            threads=threads,
+            progress=lambda name: tell(f"disturbance: {name}"),
+        )
+        if not quick:
+            tell("worst starts")
+            worst = worst_starts(ruleset, own, threads=threads)
+    if own is None:
+        left_out |= dict.fromkeys(PLAYED, "No task was given, so nothing was played. --task names one.")
+    elif quick:
+        left_out["Worst starts"] = "Left out, because --quick was asked for."
+    if front is None:
+        left_out["Front"] = "Only this policy is known: none of another size was looked for."
+    sampled = any(one.seeds is not None for one in measured.values())
+    name = title or plural(len(ruleset), "rule")
+    return Dossier(
+        title=name if own is None else f"{name} on {own.name}",
+        purpose=purpose.strip(),
+        ruleset=ruleset,
+        task=own,
+        reading=reading,
+        verification=verification,
+        measured=measured,
+        behaviour=behaves,
+        stress=stressed,
+        worst=worst,
+        front=front,
+        commands=_commands(model, size, texts, least, QUICK_EPISODES if quick and sampled else None),
+        left_out=left_out,
+        origin=origin,
+    )
+
+
+def least_return(texts: Sequence[str], ruleset: RuleSet) -> str:
+    """Return what disturbed policies must still reach, as `stress` wants it: the required mean return.
+
+    It is "" where none is required.
+    """
+    for text in texts:
+        if text.replace(" ", "").startswith("performance>="):
+            return text.replace(" ", "")
+        if is_about_behaviour(text):
+            asked = behaviour_in(text, ruleset.observed_features, ruleset.action_names).returns
+            if asked is not None and asked[0] in (">", ">="):
+                return f"performance>={asked[1]:g}"
+    return ""
+
+
+def _commands(
+    model: str, size: str, texts: Sequence[str], least: str, episodes: int | None
+) -> dict[str, str]:
+    """Return the command that repeats each part, with other than the usual number of episodes if given."""
+    own = f"{model} {size}".rstrip()
+    required = "".join(f" --require {shlex.quote(text)}" for text in texts)
+    count = "" if episodes is None else f" --episodes {episodes}"
+    still = f" --require {shlex.quote(least)}" if least else ""
+    return {
+        "Rules": f"ifthen show {own}",
+        "Front": f"ifthen front {model}{count}",
+        "Requirements": f"ifthen verify {own}{required}",
+        "Performance": f"ifthen evaluate {own}{count}",
+        "Behaviour": f"ifthen evaluate {own}{count} --behaviour",
+        "Robustness": f"ifthen stress {own}{count}{still}",
+        "Worst starts": f"ifthen stress {own} --worst-start",
+    }

@@ -1,0 +1,1 @@
+"""How a policy fares when something is not as in training: disturbances, longer episodes, bad starts."""

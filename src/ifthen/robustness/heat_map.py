@@ -1,0 +1,117 @@
+"""The heat map of a stress test: one row per disturbance, one cell per strength."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import TYPE_CHECKING
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from ifthen.digits import in_units
+from ifthen.explanation.pictures.board import ink_on, text_width
+from ifthen.figure_style import BLUE, MEDIUM, ORANGE, REPEATABLE, SMALL
+
+if TYPE_CHECKING:
+    from ifthen.robustness.stress import Level, Stress
+
+CELL_WIDTH, CELL_HEIGHT = 0.86, 0.46
+"""The size of a cell, in inches."""
+TITLE = 0.36
+"""The height of the title, in inches."""
+BELOW = 0.78
+"""The height of the room for the key, in inches."""
+BAR = 0.13
+"""The height of the colour bar, in inches."""
+MARGIN = 0.15
+"""The width of the margins, in inches."""
+GAP = 0.04
+"""The gap between cells, in units of a cell."""
+BROKEN = 1.8
+"""The width of the frame of a broken requirement, in points."""
+PALE, SOFT = "#F4F4F4", "#555555"
+KEPT = LinearSegmentedColormap.from_list("kept", ["#FFFFFF", "#BBD8EA", BLUE])
+"""The colours of the share kept, from 0 to 1."""
+
+
+def heat_map(stress: Stress) -> Figure:
+    """Draw the share kept as colour, strengths and mean returns as numbers, broken requirements as frames."""
+    rows, columns = len(stress.sweeps), max((len(sweep.levels) for sweep in stress.sweeps), default=1)
+    names = [sweep.name for sweep in stress.sweeps]
+    beside = max((text_width(name, MEDIUM) for name in names), default=0.5) + 2 * MARGIN
+    wide, high = CELL_WIDTH * max(columns, 5), CELL_HEIGHT * rows
+    width, height = beside + wide + MARGIN, TITLE + high + BELOW
+    figure, like = Figure(figsize=(width, height)), abs(stress.undisturbed.performance or 0.0)
+    place = (beside / width, BELOW / height, CELL_WIDTH * columns / width, high / height)
+    axes = figure.add_axes(place)
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_axis_off()
+    for r, sweep in enumerate(stress.sweeps):
+        axes.text(
+            -0.5 - MARGIN / CELL_WIDTH,
+            r,
+            sweep.name,
+            ha="right",
+            va="center",
+            fontsize=MEDIUM,
+            parse_math=False,
+        )
+        for c, level in enumerate(sweep.levels):
+            _draw_cell(axes, c, r, level, like)
+    whole = f"{stress.task}: mean return by strength of a disturbance; undisturbed "
+    whole += mean_in_cell(stress.undisturbed, like)
+    figure.text(
+        MARGIN / width, 1 - 0.5 * TITLE / height, whole, va="center", fontsize=MEDIUM, parse_math=False
+    )
+    _draw_key(figure, stress, beside, wide)
+    return figure
+
+
+def _draw_cell(axes: Axes, c: int, r: int, level: Level, like: float) -> None:
+    """Draw one strength in column c and row r."""
+    face = PALE if math.isnan(level.kept) else KEPT(min(1.0, max(0.0, level.kept)))
+    side = 1 - 2 * GAP
+    frame, thick = ("#DDDDDD", 0.5) if level.holds else (ORANGE, BROKEN)
+    corner = (c - side / 2, r - side / 2)
+    axes.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=frame, linewidth=thick))
+    ink = ink_on(face) if isinstance(face, tuple) else "black"
+    axes.text(c, r - 0.2, f"{level.strength:g}", ha="center", va="center", color=ink, fontsize=SMALL - 1)
+    told, look = mean_in_cell(level, like), "bold"
+    axes.text(c, r + 0.16, told, ha="center", va="center", color=ink, fontsize=SMALL, weight=look)
+
+
+def _draw_key(figure: Figure, stress: Stress, beside: float, wide: float) -> None:
+    """Draw what colours and frames mean, below cells that are `wide` and begin at `beside`, in inches."""
+    width, height = figure.get_size_inches()
+    bar = figure.add_axes((beside / width, 0.42 / height, 0.55 * wide / width, BAR / height))
+    drawn = figure.colorbar(ScalarMappable(Normalize(0, 1), KEPT), cax=bar, orientation="horizontal")
+    drawn.set_ticks([0, 0.5, 1], labels=[f"random: {in_units(stress.random, 100)}", "halfway", "undisturbed"])
+    drawn.outline.set_linewidth(0.5)
+    bar.tick_params(labelsize=SMALL, length=2, width=0.5, pad=2)
+    key = Patch(facecolor="none", edgecolor=ORANGE, linewidth=BROKEN, label="requirement broken")
+    at = ((beside + 0.68 * wide) / width, 0.33 / height)
+    figure.legend(handles=[key], loc="lower left", bbox_to_anchor=at, frameon=False, fontsize=SMALL)
+    told = f"Required: {stress.requirement}."
+    figure.text(MARGIN / width, 0.1 / height, told, va="center", fontsize=SMALL, color=SOFT, parse_math=False)
+
+
+def mean_in_cell(level: Level, like: float) -> str:
+    """Return a mean return in few digits, as many as a number `like` needs."""
+    if level.performance is None:
+        return "no rule"
+    return f"{level.performance:,.0f}" if like >= 100 else in_units(level.performance, like)
+
+
+def svg(stress: Stress) -> str:
+    """Return the heat map as an SVG element, the same text for the same numbers."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context(REPEATABLE):
+        heat_map(stress).savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,282 @@
+"""Stress: a policy under disturbances of growing strength, on the same test seeds.
+
+Each disturbance is swept alone. Every strength plays the same reset seeds and meets the same random draws, so
+that differences come from the strength. The share kept of a mean return is 1 for the undisturbed policy and 0
+for random actions. Longer episodes have longer scales: see `requirement.lengthened`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ifthen.digits import NOTHING, in_units, interval_in_words, percent
+from ifthen.notebook import Part, Shown
+from ifthen.parallel import checked_threads
+from ifthen.robustness.requirement import Limits, ReturnScale, lengthened, parse, required
+from ifthen.robustness.strengths import Strengths, planned
+from ifthen.simulate.evaluate import simulator_of, task_of
+from ifthen.simulate.simulator import Evaluation, checked_ruleset
+from ifthen.tasks.disturbance import DISTURBANCES, in_words
+from ifthen.text_table import TextTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+EQUAL = 1e-9
+"""Numbers that differ by less than this share count as equal, because floats are rounded."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One strength of a disturbance, and how the policy does.
+
+    Args:
+        strength: the strength, or the value of a parameter.
+        performance: the mean return; None where a state without a rule was reached.
+        interval: its 95 % interval; None where there is none.
+        failed: the share of failed episodes; None where returns of episodes are not known.
+        kept: the share kept, from 0 (random actions) to 1 (undisturbed); NaN where that says nothing.
+        required: the least mean return that is required.
+        holds: whether the requirement holds.
+        mean_steps: the mean number of steps of an episode.
+    """
+
+    strength: float
+    performance: float | None
+    interval: tuple[float, float] | None
+    failed: float | None
+    kept: float
+    required: float
+    holds: bool
+    mean_steps: float | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One disturbance in several strengths.
+
+    Args:
+        name: of the disturbance.
+        levels: in the order of strength.
+        nominal: the value of a parameter as it is; None for a disturbance.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    nominal: float | None = None
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """The first values at which the requirement does not hold, on either side of a nominal value."""
+        broken = [level.strength for level in self.levels if not level.holds]
+        if self.nominal is None:
+            return tuple(broken[:1])
+        below = [value for value in broken if value <= self.nominal]
+        above = [value for value in broken if value > self.nominal]
+        return (*below[-1:], *above[:1])
+
+    @property
+    def words(self) -> str:
+        """What the strength of the disturbance is."""
+        if self.name in DISTURBANCES:
+            return DISTURBANCES[self.name].words
+        now = "" if self.nominal is None else f"; as it is, {self.nominal:g}"
+        return "the most steps of an episode" if self.name == "t_max" else f"a parameter of the task{now}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stress(Shown):
+    """How a policy does under disturbances.
+
+    Args:
+        task: the task's name.
+        episodes: how many test seeds were played for every strength; 0 on a table, whose z is played.
+        undisturbed: the policy without disturbances.
+        random: the mean return of random actions.
+        requirement: what must hold, in words.
+        fail_below: the return below which an episode fails.
+        sweeps: one per disturbance.
+        trained_with: the disturbances that the policy was trained with, in words.
+    """
+
+    task: str
+    episodes: int
+    undisturbed: Level
+    random: float
+    requirement: str
+    fail_below: float
+    sweeps: tuple[Sweep, ...]
+    trained_with: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the requirement holds in every strength, and undisturbed."""
+        return all(level.holds for sweep in self.sweeps for level in sweep.levels) and self.undisturbed.holds
+
+    def text_table(self) -> TextTable:
+        """Return one row per strength, and what was required and found below."""
+        like = self.undisturbed.performance
+        rows = [_row("none", "", self.undisturbed, like)]
+        for sweep in self.sweeps:
+            rows += [_row(sweep.name, f"{level.strength:g}", level, like) for level in sweep.levels]
+        headings = "disturbance", "strength", "mean return", "95 % interval", "failed", "kept", "requirement"
+        title = f"{self.task} under disturbances, each alone" + (
+            f", {self.episodes:,} test seeds" if self.episodes else ", on z"
+        )
+        table = TextTable(title, headings, tuple(rows), tuple(self.notes()))
+        return table.without_empty(["", NOTHING])
+
+    def notes(self) -> Iterator[str]:
+        """Yield what was required, where it breaks, and what strengths are."""
+        failing = f" An episode fails below {in_units(self.fail_below)}."
+        yield f"Required: {self.requirement}." + (failing if self.undisturbed.failed is not None else "")
+        first = [
+            f"{sweep.name} at {' and '.join(f'{value:g}' for value in sweep.breaks)}"
+            for sweep in self.sweeps
+            if sweep.breaks
+        ]
+        whole = [sweep.name for sweep in self.sweeps if not sweep.breaks]
+        if first:
+            yield f"It first breaks with {', '.join(first)}."
+        if not self.undisturbed.holds:
+            yield "It does not hold undisturbed either."
+        if math.isnan(self.undisturbed.kept) and self.undisturbed.performance is not None:
+            yield "Undisturbed, the policy is no better than random actions."
+        if whole:
+            yield f"It holds in every strength tried of {', '.join(whole)}."
+        yield (
+            f"Kept: 0% is random actions ({in_units(self.random, 100)}), 100% the undisturbed policy. For "
+            "longer episodes what is required grows with what the policy would get if it went on as before."
+        )
+        if self.trained_with:
+            yield f"It was trained with {self.trained_with}; here every disturbance is alone."
+
+    def __str__(self) -> str:
+        return self.text_table().to_text()
+
+    def shown_parts(self) -> list[Part]:
+        """Return the table."""
+        return [self.text_table()]
+
+    def _repr_html_(self) -> str:
+        from ifthen.robustness.heat_map import svg
+
+        return f"{svg(self)}\n{super()._repr_html_()}"
+
+    def figure(self) -> Figure:
+        """Draw the heat map: one row per disturbance, one cell per strength."""
+        from ifthen.robustness.heat_map import heat_map
+
+        return heat_map(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data; numbers that do not exist are left out."""
+        plain: dict[str, Any] = asdict(self)
+        plain["holds"] = self.holds
+        for own, sweep in zip(plain["sweeps"], self.sweeps, strict=True):
+            own |= {"breaks": list(sweep.breaks), "words": sweep.words}
+        found: dict[str, Any] = _without_nothing(plain)
+        return found
+
+
+def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[str, ...]:
+    """Return the cells of one strength, with as many digits as the number `like` has."""
+    if level.performance is None:
+        mean, ends = "no return", "a state without a rule"
+    else:
+        mean = in_units(level.performance, like)
+        ends = interval_in_words(level.interval, level.performance if like is None else like)
+    failed = NOTHING if level.failed is None else percent(level.failed)
+    kept = NOTHING if math.isnan(level.kept) else percent(max(0.0, level.kept))
+    return name, strength, mean, ends, failed, kept, "holds" if level.holds else "broken"
+
+
+def _without_nothing(value: Any) -> Any:
+    """Return plain data without None and NaN."""
+    if isinstance(value, dict):
+        kept = {key: _without_nothing(own) for key, own in value.items()}
+        return {
+            key: own
+            for key, own in kept.items()
+            if own is not None and not (isinstance(own, float) and own != own)
+        }
+    return [_without_nothing(own) for own in value] if isinstance(value, (list, tuple)) else value
+
+
+def stress(
+    policy: Any,
+    task: Any = None,
+    disturb: Mapping[str, Strengths] | Sequence[str] | None = None,
+    vary: Mapping[str, Strengths] | None = None,
+    episodes: int = 100,
+    require: str = "",
+    fail_below: float | None = None,
+    threads: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Stress:
+    """Play a policy under disturbances of growing strength.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None. Disturbances
+            that it was trained with are left out.
+        disturb: the disturbances to sweep (`ifthen.tasks.disturbance`, and t_max), each with its strengths;
+            all that apply to the task where None.
+        vary: parameters of the environment to sweep as well, each with its values: "unwrapped.NAME" is an
+            attribute, "options.NAME" an option of making it. An attribute is set after the environment was
+            made: what the environment derived from it before stays.
+        episodes: how many test seeds to play for every strength, in an environment.
+        require: what must hold, such as "performance>=400, failed<=5%". Where nothing is said, the mean
+            return must be halfway between random actions and the undisturbed policy.
+        fail_below: the return below which an episode fails; the required performance where None.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+        progress: called with the name of every disturbance before it is played.
+    """
+    own = task_of(policy, task)
+    base, ruleset = own.undisturbed, checked_ruleset(policy, own)
+    demands, plan = parse(require, fail_below), planned(base, disturb, vary)
+    workers = checked_threads(threads)
+    nominal = {name: base.nominal(name) for name in vary or {}}
+    simulator = simulator_of(base, threads=workers)
+    plain = simulator.tested(ruleset, episodes)
+    scale = ReturnScale(simulator.random_performance(episodes), plain.performance)
+    must = required(demands, scale)
+    sweeps = []
+    for name, strengths in plan.items():
+        if progress is not None:
+            progress(name)
+        levels = []
+        for strength in strengths:
+            changed = base.disturbed(name, strength)
+            found = simulator_of(changed, threads=workers).tested(ruleset, episodes)
+            factor = changed.t_max / base.t_max
+            longer = lengthened(scale, plain, factor) if base.gamma == 1 and factor != 1 else scale
+            levels.append(_level(strength, found, longer, must.on(scale, longer)))
+        sweeps.append(Sweep(name, tuple(levels), nominal.get(name)))
+    trained = in_words(own.disturbances)
+    count = 0 if plain.returns is None else episodes
+    level = _level(0.0, plain, scale, must)
+    return Stress(base.name, count, level, scale.zero, str(must), must.fail_below, tuple(sweeps), trained)
+
+
+def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits) -> Level:
+    """Return what was found at one strength."""
+    failed = found.failed_share
+    if found.returns is not None:
+        below = found.returns < must.fail_below - EQUAL * max(1.0, abs(must.fail_below))
+        failed = max(failed or 0.0, float(below.mean()))
+    enough = not found.failed and found.performance >= must.performance - EQUAL * abs(must.performance)
+    few = must.failed is None or failed is None or failed <= must.failed + EQUAL
+    return Level(
+        strength=strength,
+        performance=None if found.failed else found.performance,
+        interval=found.interval,
+        failed=failed,
+        kept=math.nan if found.failed else scale.share(found.performance),
+        required=must.performance,
+        holds=enough and few,
+        mean_steps=found.mean_steps,
+    )

@@ -1,0 +1,219 @@
+"""The worst starts of a policy: looked for among reset seeds, and among states where a start can be set.
+
+On a table the value of every initial state is exact. In an environment many reset seeds of their own are
+played. Where a compiled twin knows what its states look like (`Twin.observe`), CMA-ES then looks for worse
+starts in the box around all starts that the seeds gave: every number of the state between the least and the
+largest that occurred. Such a start may be one that no seed gives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ifthen.checks import whole_number
+from ifthen.digits import in_units, plural
+from ifthen.explanation.trace import Trace, trace, trace_of
+from ifthen.explanation.trace_text import in_words
+from ifthen.notebook import Part, Shown
+from ifthen.parallel import checked_threads
+from ifthen.randomness import stream
+from ifthen.rules.arrays import Floats
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.evaluate import simulator_of, task_of
+from ifthen.simulate.scope import tabular
+from ifthen.simulate.simulator import checked_ruleset
+from ifthen.simulate.table import policy_table
+from ifthen.simulate.twin import TwinSimulator
+from ifthen.systems.pplx.tune import drawn, new_cma, updated
+from ifthen.tasks.disturbance import in_words as disturbances_in_words
+from ifthen.tasks.disturbance import normal
+from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
+from ifthen.tasks.solve import table_values
+from ifthen.tasks.table import TabularTask
+from ifthen.tasks.task import Task
+from ifthen.text_table import TextTable, prose
+
+SHOWN = 3
+"""This many starts of each kind are listed."""
+CANDIDATES = 32
+"""CMA-ES tries this many starts in a generation."""
+GENERATIONS = 40
+"""CMA-ES goes on for this many generations."""
+WIDTH = 0.5
+"""The first standard deviation of CMA-ES, in units of half the box."""
+ALIKE = "All starts that were tried got the same: none is worse than another."
+
+
+@dataclass(frozen=True)
+class WorstStart:
+    """One start and what comes of it.
+
+    Args:
+        found: how it was found: "reset seed", "state" (of an environment) or "initial state" (of a table).
+        total: the return of its episode; on a table, the expected return.
+        episode: the episode step by step.
+    """
+
+    found: str
+    total: float
+    episode: Trace
+
+    @property
+    def name(self) -> str:
+        """The start in words."""
+        own = self.episode
+        if self.found == "reset seed":
+            return f"reset seed {own.seed}"
+        return f"{self.found} with {in_words(own.start, own.tested, own.named)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorstStarts(Shown):
+    """The worst starts that were found.
+
+    Args:
+        task: the task's name.
+        starts: the worst of each kind, the worst first.
+        notes: what was looked at, in sentences.
+    """
+
+    task: str
+    starts: tuple[WorstStart, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def worst(self) -> WorstStart:
+        """The worst of all."""
+        return min(self.starts, key=lambda start: start.total)
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether all starts that were tried got the same."""
+        return ALIKE in self.notes
+
+    def text_table(self) -> TextTable:
+        """Return one row per start."""
+        rows = tuple(
+            (start.name, in_units(start.total), f"{len(own.steps):,}", own.ending)
+            for start in self.starts
+            for own in [start.episode]
+        )
+        headings = "start", "return", "steps", "ending"
+        return TextTable(f"The worst starts of {self.task}", headings, rows, self.notes)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, width: int = 100) -> str:
+        """Return the starts, and the worst episode step by step."""
+        parts = [self.text_table().to_text(width), prose(f"The worst, {self.worst.name}:", width)]
+        return "\n\n".join([*parts, self.worst.episode.to_text(width)])
+
+    def shown_parts(self) -> list[Part]:
+        """Return the table and the worst episode."""
+        return [self.text_table(), str(self.worst.episode)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        starts = [
+            {"found": each.found, "return": each.total, "episode": each.episode.to_dict()}
+            for each in self.starts
+        ]
+        return {"task": self.task, "notes": list(self.notes), "starts": starts}
+
+
+def worst_starts(
+    policy: Any, task: Any = None, episodes: int = 1000, seed: int = 0, threads: int | None = None
+) -> WorstStarts:
+    """Search for the starts from which a policy does worst.
+
+    Args:
+        policy: a RuleSet or a trained system.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None. Its
+            disturbances are played as in training.
+        episodes: how many reset seeds to play, from 8,000,000 on; not used on a table.
+        seed: of the search among states.
+        threads: how many threads to use, all cores where None; results do not depend on it.
+    """
+    own = task_of(policy, task)
+    ruleset = checked_ruleset(policy, own)
+    if not isinstance(own, EnvTask):
+        return _on_table(ruleset, tabular(own, "the search for worst starts"))
+    simulator = simulator_of(own, threads=checked_threads(threads))
+    episodes = whole_number("episodes", episodes, SHOWN, EPISODE_LIMIT)
+    seeds = simulator.task.searching(episodes)
+    played = simulator.play_ruleset(ruleset, seeds)
+    order = np.argsort(played.returns[0], kind="stable")[:SHOWN]
+    found = [
+        WorstStart("reset seed", float(played.returns[0, i]), trace(ruleset, own, seed=int(seeds[i])))
+        for i in order
+    ]
+    notes = [
+        f"Reset seeds {seeds[0]:,} to {seeds[-1]:,} were played; their mean return is "
+        f"{in_units(float(played.returns.mean()))}."
+    ]
+    told = disturbances_in_words(simulator.task.disturbances)
+    if told:
+        notes.append(f"All with {told}.")
+    twin = simulator.from_states
+    if twin is not None:
+        states = twin.real_states(seeds)
+        searched = [_searched(twin, ruleset, states, int(first), seed) for first in order]
+        found += [_from_state(twin, ruleset, own, *each) for each in sorted(searched, key=lambda s: s[0])]
+        tried = plural(SHOWN * CANDIDATES * GENERATIONS, "state")
+        notes.append(f"CMA-ES tried {tried} in the box around these starts; perhaps no seed gives them.")
+    else:
+        notes.append(
+            f"{own.name} starts where a reset seed says: states cannot be set, so none were searched."
+        )
+    if min(start.total for start in found) == played.returns.max():
+        notes.append(ALIKE)
+    return WorstStarts(own.name, tuple(found), tuple(notes))
+
+
+def _searched(
+    simulator: TwinSimulator, ruleset: RuleSet, states: Floats, first: int, seed: int
+) -> tuple[float, Floats]:
+    """Return the least return that CMA-ES finds, and its start, from the state number `first` on."""
+    low, high = states.min(axis=0), states.max(axis=0)
+    free = np.flatnonzero(high > low)
+    middle, half = (low + high) / 2, (high - low)[free] / 2
+    search = new_cma((states[first] - middle)[free] / half, WIDTH)
+    worst = math.inf, states[first]
+    for generation in range(GENERATIONS if len(free) else 1):
+        key = stream(seed, "worst start", first, generation)
+        noise = [normal(key, 2 * i) for i in range(CANDIDATES * len(free))]
+        candidates = np.clip(drawn(search, np.reshape(noise, (CANDIDATES, len(free)))), -1, 1)
+        tried = np.repeat(middle[None], CANDIDATES, axis=0)
+        tried[:, free] = np.clip(middle[free] + half * candidates, low[free], high[free])
+        totals = simulator.play_from(ruleset, simulator.starts_in(tried)).returns[0]
+        least = int(totals.argmin())
+        if totals[least] < worst[0]:
+            worst = float(totals[least]), tried[least]
+        search = updated(search, candidates, -totals)
+    return worst
+
+
+def _from_state(
+    simulator: TwinSimulator, ruleset: RuleSet, task: Task, total: float, state: Floats
+) -> WorstStart:
+    """Return a start in a state of an environment, with its episode."""
+    found = simulator.record_from(ruleset, simulator.starts_in(state[None]))[0]
+    return WorstStart("state", total, trace_of(found, ruleset, task, None, None, task.t_max))
+
+
+def _on_table(ruleset: RuleSet, task: TabularTask) -> WorstStarts:
+    """Return the initial states with the least exact values."""
+    values = table_values(task, policy_table(ruleset, task))[task.dynamics.starts]
+    order = np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")[:SHOWN]
+    starts = [int(task.initial_states[i]) for i in order]
+    found = tuple(
+        WorstStart("initial state", float(values[i]), trace(ruleset, task, start=start))
+        for i, start in zip(order, starts, strict=True)
+    )
+    count = plural(len(task.initial_states), "initial state")
+    return WorstStarts(task.name, found, (f"Expected returns are exact, and all of {count} were looked at.",))

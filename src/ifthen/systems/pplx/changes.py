@@ -1,0 +1,207 @@
+"""Small random changes of a list, in place: another number, test, action or order, or a rule that is new."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import kernel
+from ifthen.randomness import below, fold, uniform
+from ifthen.rules.arrays import Floats, Ints, Mask
+
+REACH = 0.5
+"""A number moves by at most this share of its spread."""
+MOST_TESTS = 3
+"""Fitting adds no test to a rule that has this many."""
+NO_TEST = -1
+"""Stands in place of a column behind the last test of a rule."""
+NOTHING = -1
+"""Stands for the number of a rule or term where none has changed."""
+TRIES = 5
+"""A test is drawn this many times if it would tell no points apart."""
+WORST_OF = 6
+"""A new rule matches the most costly one of this many random points."""
+
+
+class ListArrays(NamedTuple):
+    """A list as arrays that can be changed in place; the last rule has no tests."""
+
+    column: Ints
+    """`(rules, tests)`: the column that a test compares; −1 behind the last test of a rule."""
+    upper: Mask
+    """`(rules, tests)`: whether the value must be at most the threshold, rather than at least."""
+    threshold: Floats
+    """`(rules, tests)`."""
+    actions: NDArray[np.int32]
+    """`(rules,)`."""
+
+
+class FitPoints(NamedTuple):
+    """The points at which a list is fitted."""
+
+    values: Floats
+    """`(columns, n)`: of features, then of terms; those of terms change with their coefficients."""
+    costs: Floats
+    """`(n, actions)`: the cost of each action."""
+    spreads: Floats
+    """`(columns,)`: by how much each column varies; what does not vary is left alone."""
+    fixed: Mask
+    """`(terms,)`: the terms whose coefficients stay as they are."""
+
+
+@kernel
+def copy_rule(source: ListArrays, s: int, rules: ListArrays, r: int) -> None:
+    """Make rule r the same as rule s of a source."""
+    rules.column[r] = source.column[s]
+    rules.upper[r] = source.upper[s]
+    rules.threshold[r] = source.threshold[s]
+    rules.actions[r] = source.actions[s]
+
+
+@kernel
+def copy_rules(source: ListArrays, rules: ListArrays) -> None:
+    """Make all rules the same as those of a source."""
+    rules.column[:] = source.column
+    rules.upper[:] = source.upper
+    rules.threshold[:] = source.threshold
+    rules.actions[:] = source.actions
+
+
+@kernel
+def fill_term(terms: Floats, t: int, values: Floats) -> None:
+    """Write the values of a term behind those of the features."""
+    features = terms.shape[1]
+    values[features + t] = 0.0
+    for d in range(features):
+        if terms[t, d] != 0.0:
+            for i in range(values.shape[1]):
+                values[features + t, i] += terms[t, d] * values[d, i]
+
+
+@kernel
+def a_move(key: np.uint64) -> float:
+    """Return how far a number moves, in units of what it varies by: small moves are frequent."""
+    return REACH * math.exp(-4.0 * uniform(key, 0)) * (2.0 * uniform(key, 1) - 1.0)
+
+
+@kernel
+def draw_test(key: np.uint64, values: Floats, i: int, rules: ListArrays, r: int, t: int) -> bool:
+    """Make a test one that holds at point i and not at another; return whether one was found."""
+    for k in range(TRIES):
+        own = fold(key, k)
+        c, j = below(own, 0, values.shape[0]), below(own, 1, values.shape[1])
+        here, there = values[c, i], values[c, j]
+        if here != there:
+            rules.column[r, t] = c
+            rules.upper[r, t] = there > here
+            rules.threshold[r, t] = here + (0.1 + 0.8 * uniform(own, 2)) * (there - here)
+            return True
+    return False
+
+
+@kernel
+def move_number(
+    key: np.uint64, ground: FitPoints, rules: ListArrays, terms: Floats, r: int, m: int
+) -> tuple[int, int]:
+    """Move a threshold of rule r, which has m tests, or a coefficient of a term that it compares.
+
+    Return the first rule that is not as it was, or −1 for none, and the term that changed, or −1.
+    """
+    features, t = terms.shape[1], below(key, 0, m)
+    column, size = rules.column[r, t], a_move(fold(key, 1))
+    if column < features or ground.fixed[column - features] or uniform(key, 2) >= 0.4:
+        rules.threshold[r, t] += size * ground.spreads[column]
+        return r, NOTHING
+    row, d = column - features, below(key, 3, features)
+    before = terms[row, d]
+    if before == 0.0 or ground.spreads[d] == 0.0:
+        return NOTHING, NOTHING
+    terms[row, d] = before + size * ground.spreads[column] / ground.spreads[d]
+    if terms[row, d] == 0.0:
+        terms[row, d] = before
+        return NOTHING, NOTHING
+    fill_term(terms, row, ground.values)
+    for first in range(r):
+        for own in rules.column[first]:
+            if own == column:
+                return first, row
+    return r, row
+
+
+@kernel
+def replace_rule(
+    key: np.uint64, ground: FitPoints, deciders: Ints, old: ListArrays, rules: ListArrays, r: int
+) -> int:
+    """Replace rule r by one, at any place, that is right at a point where the list costs much.
+
+    Return the first rule that is not as it was, or −1 if nothing was found.
+    """
+    n, i, most = len(deciders), 0, -1.0
+    for k in range(WORST_OF):
+        j = below(fold(key, 0), k, n)
+        cost = ground.costs[j, old.actions[deciders[j]]]
+        if cost > most:
+            i, most = j, cost
+    place = below(key, 1, len(old.actions) - 1)
+    for q in range(r, place, -1):
+        copy_rule(old, q - 1, rules, q)
+    for q in range(r, place):
+        copy_rule(old, q + 1, rules, q)
+    rules.column[place] = NO_TEST
+    rules.actions[place] = ground.costs[i].argmin()
+    found = draw_test(fold(key, 2), ground.values, i, rules, place, 0)
+    if found and uniform(key, 3) < 0.5:
+        found = draw_test(fold(key, 4), ground.values, i, rules, place, 1)
+    return min(r, place) if found else NOTHING
+
+
+@kernel
+def change(
+    key: np.uint64,
+    ground: FitPoints,
+    deciders: Ints,
+    old: ListArrays,
+    rules: ListArrays,
+    terms: Floats,
+    numbers_only: bool,
+) -> tuple[int, int]:
+    """Change one thing of a list at random.
+
+    Return the first rule that is not as it was, or −1 for none, and the term that changed, or −1.
+    """
+    n, actions = ground.costs.shape
+    kind, own = (0.0 if numbers_only else uniform(key, 0)), fold(key, 1)
+    r, m = below(key, 2, len(old.actions) - 1), 0
+    while m < old.column.shape[1] and old.column[r, m] >= 0:
+        m += 1
+    first = r
+    if kind < 0.4:
+        return move_number(own, ground, rules, terms, r, m)
+    if kind < 0.52:
+        if not draw_test(own, ground.values, below(key, 3, n), rules, r, below(key, 4, m)):
+            first = NOTHING
+    elif kind < 0.6:
+        first = below(key, 3, len(old.actions))
+        rules.actions[first] = (old.actions[first] + 1 + below(key, 4, actions - 1)) % actions
+    elif kind < 0.68:
+        q = below(key, 3, len(old.actions) - 1)
+        copy_rule(old, q, rules, r)
+        copy_rule(old, r, rules, q)
+        first = min(q, r)
+    elif kind < 0.86:
+        first = replace_rule(own, ground, deciders, old, rules, r)
+    elif kind < 0.93:
+        if m >= MOST_TESTS or not draw_test(own, ground.values, below(key, 3, n), rules, r, m):
+            first = NOTHING
+    elif m < 2:
+        first = NOTHING
+    else:
+        for t in range(below(key, 3, m), m - 1):
+            rules.column[r, t] = old.column[r, t + 1]
+            rules.upper[r, t] = old.upper[r, t + 1]
+            rules.threshold[r, t] = old.threshold[r, t + 1]
+        rules.column[r, m - 1] = NO_TEST
+    return first, NOTHING

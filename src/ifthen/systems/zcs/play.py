@@ -1,0 +1,70 @@
+"""How ZCS plays and learns: in a table, in a compiled twin, and in an environment itself.
+
+Learning goes on up to a total of steps or problems; the last problem is finished.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ifthen.errors import TaskError
+from ifthen.randomness import below, fold
+from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.table_play import plan
+from ifthen.simulate.twin import TwinSimulator
+from ifthen.systems.zcs.population import EPISODES, STEPS, TIME, Learning
+from ifthen.systems.zcs.run import act, clip, is_too_low, run_table, run_twin, settle
+from ifthen.tasks.task import Task
+
+
+class Player(NamedTuple):
+    """What the simulator of a task calls to let a population learn."""
+
+    key: np.uint64
+    """The stream that everything random is drawn from."""
+
+    def in_table(self, simulator: TableSimulator, own: Learning, steps: int, episodes: int) -> None:
+        """Learn in a table."""
+        task = simulator.task
+        run_table(self.key, steps, episodes, task.dynamics, plan(task).cuts, own)
+
+    def in_twin(self, simulator: TwinSimulator, own: Learning, steps: int, episodes: int) -> None:
+        """Learn in a compiled twin."""
+        twin, pool = simulator.twin, simulator.task.pool
+        state, reward = np.empty((1, twin.state_size)), np.empty(1)
+        begin = simulator.starts(pool)
+        strange = run_twin(self.key, steps, episodes, twin.step, begin, state, reward, own)
+        if strange >= 0:
+            _check_reward(simulator.task, float(reward[0]), own)
+            simulator.refuse_number(own.seen, float(reward[0]), int(own.clock[TIME]), int(pool[strange]))
+
+    def in_lane(self, simulator: EnvSimulator, own: Learning, steps: int, episodes: int) -> None:
+        """Learn in the environment itself."""
+        while own.clock[EPISODES] < episodes and own.clock[STEPS] < steps:
+            self._play_episode(simulator, own)
+
+    def _play_episode(self, simulator: EnvSimulator, own: Learning) -> None:
+        """Learn from an episode in the environment itself."""
+        key, task, seen = self.key, simulator.task, own.seen
+        seed = int(task.pool[below(np.uint64(fold(key, 0)), int(own.clock[EPISODES]), len(task.pool))])
+        seen[0], over = simulator.begin_episode(seed), False
+        while not over:
+            clip(own)
+            seen[0], number, terminated, truncated = simulator.take_step(act(key, own))
+            _check_reward(task, number, own)
+            over = bool(terminated or truncated or own.clock[TIME] >= task.t_max)
+            settle(key, number, terminated, over, own)
+
+
+def _check_reward(task: Task, reward: float, own: Learning) -> None:
+    """Raise for a finite reward that is less than the least one known, which strengths cannot hold."""
+    if math.isfinite(reward) and is_too_low(reward, own):
+        raise TaskError(
+            f"{task.name} pays {reward:g} in a step, less than the least reward that is known "
+            f"({0.0 - own.settings.raised:g}). Strengths cannot be negative: give "
+            f"least_reward={reward:g}, or the least reward that a step can have."
+        )

@@ -1,0 +1,229 @@
+"""Disturbances between a policy and its environment: noisy, late and lost readings, late and held actions.
+
+They work on the row of features that rules see, and on the number of the action. They are pure functions of
+the reset seed and the step: the same episode meets the same disturbances whatever plays it, and another
+strength of noise meets the same draws. What they remember is one row of numbers, the memory. An environment
+that is stepped in Python keeps it beside itself (`ifthen.simulate.lanes`). A compiled twin has it before its
+own state: `disturbed_step` is the step of such a twin and calls the step of the twin inside, so that nothing
+of a task's rules is written twice.
+
+In every step the sensor measures (bias, noise, rounding of whole numbers), the reading travels (delay), and
+it may be lost (drop), in which case the last one is read again. Values beyond a feature's range count as its
+edge, as ever. Until the first action has travelled, the environment gets the first action.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
+from numba import types
+from numba.extending import intrinsic, overload
+
+from ifthen.checks import real_number, whole_number
+from ifthen.errors import TaskError, nearest
+from ifthen.jit import lean_kernel
+from ifthen.randomness import stream, uniform
+from ifthen.rules.arrays import Floats
+from ifthen.rules.feature import Feature
+from ifthen.tasks.twin import PROTOTYPE, Twin, twin_step
+
+MOST_STEPS = 1000
+"""The most steps that readings and actions may be late, or an action may be held."""
+
+
+class Disturbance(NamedTuple):
+    """One kind of disturbance."""
+
+    words: str
+    """What its strength is."""
+    high: float
+    """The largest strength."""
+    sweep: tuple[float, ...]
+    """The strengths that a sweep tries."""
+    off: int = 0
+    """The strength that changes nothing."""
+    is_whole: bool = False
+    """Whether strengths are whole numbers."""
+
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+"""The strengths that a sweep tries where they are shares."""
+STEPS = (1, 2, 3, 5, 8)
+"""The strengths that a sweep tries where they are numbers of steps."""
+DISTURBANCES: dict[str, Disturbance] = {
+    "noise": Disturbance("deviation of the noise, as a share of each feature's range", 10, SHARES),
+    "bias": Disturbance(
+        "a constant error with a sign drawn for each feature and episode, as a share of its range", 10, SHARES
+    ),
+    "delay": Disturbance("steps by which readings are late", MOST_STEPS, STEPS, is_whole=True),
+    "drop": Disturbance("chance that a reading is lost and the last one held", 1, (0.1, 0.2, 0.4, 0.6, 0.8)),
+    "action_delay": Disturbance("steps by which actions are late", MOST_STEPS, STEPS, is_whole=True),
+    "action_repeat": Disturbance("steps for which an action is held", MOST_STEPS, (2, 3, 4, 6, 8), 1, True),
+}
+"""Every disturbance by its name."""
+
+
+def checked_disturbances(given: Any) -> dict[str, float]:
+    """Return strengths by name, in the order of `DISTURBANCES` and without those that change nothing.
+
+    Raises:
+        TaskError: for a name or a strength that there is not.
+    """
+    if not isinstance(given, Mapping):
+        raise TaskError(f"disturbances must be strengths by name, such as {{'noise': 0.05}}, not {given!r}.")
+    for name in given:
+        if name not in DISTURBANCES:
+            raise TaskError(f"there is no disturbance {name!r}.{nearest(str(name), DISTURBANCES)}")
+    found: dict[str, float] = {}
+    for name, own in DISTURBANCES.items():
+        value = given.get(name, own.off)
+        if own.is_whole and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        check = whole_number if own.is_whole else real_number
+        strength = check(name, value, own.off, int(own.high), TaskError)
+        if strength != own.off:
+            found[name] = strength
+    return found
+
+
+def in_words(strengths: Mapping[str, float]) -> str:
+    """Return strengths as "noise 0.05, delay 2"; "" for none."""
+    return ", ".join(f"{name} {strength:g}" for name, strength in strengths.items())
+
+
+ADDRESS, KEY, TIME, COMMAND, FEATURES = range(5)
+"""Indices of the memory: the twin's address, the episode's stream, the step, the last action, the number of
+features."""
+NOISE, BIAS, DELAY, DROP, ACTION_DELAY, ACTION_REPEAT = range(5, 11)
+"""Indices of the memory: the strength of each disturbance."""
+HEAD = 11
+"""The size of the memory's head. Behind it: the features' widths, whether they are whole numbers, the reading
+that is held, the readings on their way, the actions on their way, and the state of a twin."""
+
+
+def first_memory(
+    strengths: Mapping[str, float],
+    features: Sequence[Feature],
+    seed: int,
+    address: int = 0,
+    state: Sequence[float] | Floats = (),
+) -> Floats:
+    """Return the memory at the beginning of an episode; `sense` makes its first reading.
+
+    Args:
+        strengths: of the disturbances, by name.
+        features: what is observed.
+        seed: the reset seed of the episode.
+        address: of the step of the twin inside, if there is one.
+        state: of that twin.
+    """
+    own = {name: strengths.get(name, each.off) for name, each in DISTURBANCES.items()}
+    key = int(stream(seed, "disturbance")) >> 11  # a whole number that a float holds exactly
+    head = [address, key, 0, 0, len(features), *own.values()]
+    places = (int(own["delay"]) + 2) * len(features) + int(own["action_delay"]) + 1
+    widths = [feature.high - feature.low for feature in features]
+    whole = [float(feature.is_integer) for feature in features]
+    return np.array([*head, *widths, *whole, *[0.0] * places, *state], dtype=np.float64)
+
+
+@lean_kernel
+def normal(key: np.uint64, at: int) -> float:
+    """Return a standard normal variate from the draws at `at` and `at` + 1 (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, at)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, at + 1))
+
+
+@lean_kernel
+def actions_at(memory: Any) -> int:
+    """Return where the actions on their way begin."""
+    return HEAD + (4 + int(memory[DELAY])) * int(memory[FEATURES])
+
+
+@lean_kernel
+def commanded(memory: Any, action: int) -> int:
+    """Return the action that the environment gets when the policy chooses `action`; a step begins."""
+    t, late, ring = int(memory[TIME]), int(memory[ACTION_DELAY]), actions_at(memory)
+    if t % int(memory[ACTION_REPEAT]) == 0:
+        memory[COMMAND] = float(action)
+    memory[ring + t % (late + 1)] = memory[COMMAND]
+    memory[TIME] = float(t + 1)
+    return int(memory[ring + max(t - late, 0) % (late + 1)])
+
+
+@lean_kernel
+def sense(memory: Any, point: Any) -> None:
+    """Replace what the environment shows by what the policy reads."""
+    t, d, late = int(memory[TIME]), int(memory[FEATURES]), int(memory[DELAY])
+    key, noise, bias = np.uint64(memory[KEY]), memory[NOISE], memory[BIAS]
+    held, ring = HEAD + 2 * d, HEAD + 3 * d
+    new, ready = ring + t % (late + 1) * d, ring + max(t - late, 0) % (late + 1) * d
+    drawn = d + t * (2 * d + 1)
+    lost = t > 0 and uniform(key, drawn) < memory[DROP]
+    for f in range(d):
+        value = point[f]
+        if bias > 0.0:
+            value += memory[HEAD + f] * (bias if uniform(key, f) < 0.5 else -bias)
+        if noise > 0.0:
+            value += memory[HEAD + f] * (noise * normal(key, drawn + 1 + 2 * f))
+        memory[new + f] = math.floor(value + 0.5) if memory[HEAD + d + f] > 0.0 else value
+        if not lost:
+            memory[held + f] = memory[ready + f]
+        point[f] = memory[held + f]
+
+
+@intrinsic
+def _call_behind(
+    typing: Any, address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any
+) -> Any:
+    """Call a step function with the state that stands `offset` numbers behind a pointer, in compiled code."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number, whole = ir.DoubleType().as_pointer(), ir.IntType(64)
+        function_type = ir.FunctionType(whole, [number, whole, number, number])
+        where, row, behind, chosen, seen, paid = arguments
+        function = builder.inttoptr(where, function_type.as_pointer())
+        return builder.call(function, [builder.gep(row, [behind]), chosen, seen, paid])
+
+    return types.int64(types.int64, memory, types.int64, types.int64, point, reward), generate
+
+
+def call_behind(address: int, memory: Any, offset: int, action: int, point: Any, reward: Any) -> int:
+    """Take a step in the state behind `memory[offset]` (used if nothing is compiled)."""
+    place = ctypes.addressof(memory.contents) + 8 * offset
+    state = ctypes.cast(place, ctypes.POINTER(ctypes.c_double))
+    return int(PROTOTYPE(address)(state, action, point, reward))
+
+
+@overload(call_behind)
+def _compiled_call_behind(
+    address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any
+) -> Any:
+    """Return the compiled form of `call_behind`."""
+
+    def compiled(address: Any, memory: Any, offset: Any, action: Any, point: Any, reward: Any) -> Any:
+        return _call_behind(  # type: ignore[call-arg]  # Numba adds the first one
+            address, memory, offset, action, point, reward
+        )
+
+    return compiled
+
+
+@twin_step
+def disturbed_step(state: Any, action: int, observation: Any, reward: Any) -> int:
+    """Take a step of the twin inside, by an action that may be late, and read what it shows."""
+    inner = actions_at(state) + int(state[ACTION_DELAY]) + 1
+    taken = commanded(state, action)
+    ended = call_behind(int(state[ADDRESS]), state, inner, taken, observation, reward)
+    sense(state, observation)
+    return ended
+
+
+def disturbed_twin(twin: Twin, strengths: Mapping[str, float], features: Sequence[Feature]) -> Twin:
+    """Return the twin wrapped with disturbances."""
+    size = len(first_memory(strengths, features, 0)) + twin.state_size
+    return Twin(f"{twin.name} with {in_words(strengths)}", size, disturbed_step)

@@ -1,0 +1,39 @@
+"""Requirements on the command line: in training, beside a run, and by the exit code of `verify`."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Runner
+
+
+def test_a_run_keeps_its_requirements_beside_its_policy(
+    ifthen: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small = ["--set", "idv_size=5", "--set", "pop_size=16", "--epochs", "2"]
+    task = ["PPL-DL", "FrozenLake-4-0"]
+    text = "never Right when x >= 1"
+    done = ifthen("train", *task, *small, "--out", "run", "--require", f"{text},return >= 2")
+    assert done.code == 0
+    assert f"✓ {text}: checked" in done.out
+    assert "✗ return >= 2: by the model" in done.out
+    folder = tmp_path / "run"
+    assert (folder / "requirements.txt").read_text().splitlines()[1:] == [text, "return >= 2"]
+    page = html.unescape((folder / "report.html").read_text())
+    assert f"--require '{text}'" in page
+    assert "your requirement: " + text in page
+    assert ifthen("verify", "run", "--quiet").code == 1
+    (folder / "requirements.txt").write_text(f"# only this\n{text}\n")
+    met = ifthen("verify", "run", "--quiet")
+    assert met.code == 0
+    assert f"✓ {text}" in met.out
+    assert ifthen("prune", "run", "--out", "short.json").code == 0
+    assert ifthen("verify", "short.json", "--task", "run", "--require-file", "run/requirements.txt").code == 0
+    refused = ifthen("train", *task, "--out", "no", "--require", "never Right,always Right when x = 1")
+    assert refused.code != 0
+    assert "contradict each other" in refused.err
+    assert not (tmp_path / "no").exists()

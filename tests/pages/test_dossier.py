@@ -1,0 +1,123 @@
+"""The dossier: five answers and all that was found, on one page."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from ifthen import PPLDL, DecisionList, Feature, dossier, env_task, frozen_lake, verify
+from ifthen.pages import pdf
+from ifthen.pages.dossier import Dossier, least_return
+from tests.browser import needs_browser, opened
+from tests.explanation.test_env_policies import GOOD, rules_of
+
+PARTS = (
+    *("Purpose and task", "The rules", "The front", "Requirements", "Performance", "How it behaves"),
+    *("Robustness", "Worst starts", "Where it comes from"),
+)
+NEVER = "never push left when pole angle >= 0.1"
+
+
+@cache
+def on_cart_pole() -> Dossier:
+    task = env_task("CartPole-v1", t_max=60)
+    rules = rules_of(GOOD)
+    return dossier(
+        rules, task, "Keeps <it> up.", [NEVER, "return >= 50 at 95 %"], quick=True, model="runs/pole"
+    )
+
+
+@cache
+def on_a_lake() -> Dossier:
+    task = frozen_lake(4, p_slip=0.1)
+    learner = PPLDL(task, seed=0, pop_size=20).learn(epochs=2)
+    return dossier(learner, require="complete")
+
+
+def text_of(page: str) -> str:
+    """Return what a reader sees of a page."""
+    plain = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", page, flags=re.S)
+    return " ".join(unescape(plain).split())
+
+
+@pytest.mark.parametrize("of", [on_cart_pole, on_a_lake])
+def test_a_page_begins_with_five_answers_and_has_all_parts(of: object) -> None:
+    found: Dossier = of()  # type: ignore[operator]  # one of the two functions
+    seen = text_of(found.to_html())
+    places = [seen.index(own.question) for own in found.answers]
+    assert places == sorted(places)
+    assert len(places) == 5
+    assert all(own.said for own in found.answers)
+    assert places[-1] < min(seen.index(f"{n}. {part}") for n, part in enumerate(PARTS, start=1))
+
+
+@pytest.mark.parametrize("of", [on_cart_pole, on_a_lake])
+def test_a_page_needs_nothing_else(of: object) -> None:
+    page = of().to_html()  # type: ignore[operator]  # one of the two functions
+    assert not re.search(r"<(script|link|img|iframe)\b|@import|url\((?!#)", page)
+
+
+def test_the_page_says_what_the_commands_say() -> None:
+    found = on_cart_pole()
+    seen = text_of(found.to_html())
+    assert found.stress is not None
+    for required in verify(found.ruleset, found.task, [NEVER]).requirements:
+        assert required.why in seen
+    for sweep in found.stress.sweeps:
+        for level in sweep.levels:
+            assert f"{sweep.name} {level.strength:g}" in seen
+    assert "ifthen verify runs/pole --require" in seen
+    assert "ifthen stress runs/pole --episodes 20 --require 'performance>=50'" in seen
+    assert "Keeps <it> up." in seen
+    assert "Left out, because --quick was asked for." in seen
+
+
+def test_requirements_that_are_not_met_are_in_the_first_answers() -> None:
+    found = on_cart_pole()
+    (broken,) = [each for each in found.verification.requirements if not each.passed]
+    assert broken.text == NEVER
+    said = found.answers[1].said
+    assert said[0].startswith(f"✗ NOT MET: {NEVER}: broken: at ")
+
+
+def test_a_table_has_exact_numbers_and_its_worst_start() -> None:
+    found = on_a_lake()
+    assert found.worst is not None
+    assert "Nothing was sampled." in found.answers[3].said[0]
+    assert found.worst.worst.name in found.answers[4].said[-2]
+
+
+def test_without_a_task_nothing_is_played_and_that_is_said() -> None:
+    rules = DecisionList([[[0, 3]], [[0, 7]]], [0, 1], [Feature("x", 0, 7)], ["a", "b"])
+    found = dossier(rules, require="never a when x >= 4")
+    seen = text_of(found.to_html())
+    assert seen.count("No task was given, so nothing was played.") == 4
+    assert f"✓ never a when x >= 4: {found.verification.requirements[0].why}" in seen
+    assert found.answers[2].said == ("Nothing was played, so this is not known.",)
+
+
+def test_what_is_required_of_returns_is_required_under_disturbances() -> None:
+    rules = rules_of(GOOD)
+    assert least_return(["complete", "return >= 400 at 99 %"], rules) == "performance>=400"
+    assert least_return(["performance >= 40"], rules) == "performance>=40"
+    assert least_return([NEVER, "return <= 4"], rules) == ""
+
+
+def test_without_chromium_there_is_no_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "NAMES", ("no-such-browser",))
+    assert not pdf.print_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
+    assert not (tmp_path / "page.pdf").exists()
+
+
+@needs_browser
+def test_the_page_fits_narrow_screens_and_prints(tmp_path: Path) -> None:
+    page = tmp_path / "dossier.html"
+    page.write_text(on_cart_pole().to_html(), encoding="utf-8")
+    with opened(page, width=390) as shown:
+        assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert pdf.print_pdf(page, tmp_path / "dossier.pdf")
+    assert (tmp_path / "dossier.pdf").read_bytes().startswith(b"%PDF")
