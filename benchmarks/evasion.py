@@ -2,6 +2,7 @@
 
     python benchmarks/evasion.py learn                  # published: from 31 % to about 82 %
     python benchmarks/evasion.py learn --trials 2 --systems SAMUEL-2 PPL-X
+    python benchmarks/evasion.py learn --systems SAMUEL-2 --set spec_level=0.25
     python benchmarks/evasion.py transfer               # trained and tested on three conditions
     python benchmarks/evasion.py ablation               # SAMUEL's version 2 without each of its operators
 
@@ -22,6 +23,7 @@ from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
 
 from ifthen import RuleSet, env_task, evaluate
 from ifthen.parallel import checked_threads
+from ifthen.runs.settings import parse_assignment
 from ifthen.systems.registry import system_by_name
 from ifthen.tasks.gym_task import EnvTask
 
@@ -73,13 +75,13 @@ def over_trials(trials: int, job: Any) -> NDArray[np.float64]:
         return np.array(list(pool.map(job, range(trials))), dtype=np.float64)
 
 
-def learn(trials: int, systems: list[str]) -> None:
-    """Print how often the policy of each system evades, variable starts."""
+def learn(trials: int, systems: list[str], given: dict[str, Any]) -> None:
+    """Print how often the policy of each system evades, variable starts; `given` parameters are for all."""
     rates: dict[str, NDArray[np.float64]] = {}
     for name in systems:
 
         def job(seed: int, name: str = name) -> tuple[float, float, int]:
-            ruleset, took = trained(name, "variable", seed)
+            ruleset, took = trained(name, "variable", seed, **given)
             return rate_of(ruleset, "variable"), took, len(ruleset)
 
         rate, took, rules = over_trials(trials, job).T
@@ -112,15 +114,20 @@ def transfer(trials: int, systems: list[str]) -> None:
 
 
 def ablation(trials: int) -> None:
-    """Print rates of version 2 without each of its operators."""
+    """Print rates of version 2 without each of its operators, and tests against the version with all."""
+    rates: dict[str, NDArray[np.float64]] = {}
     for operator in ("none", *OPERATORS):
         given = {} if operator == "none" else {operator: False if operator == "delete" else 0.0}
 
         def job(seed: int, given: dict[str, Any] = given) -> float:
             return rate_of(trained("SAMUEL-2", "variable", seed, **given)[0], "variable")
 
-        rate = over_trials(trials, job)
-        print(f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %", flush=True)
+        rates[operator] = rate = over_trials(trials, job)
+        p = mannwhitneyu(rate, rates["none"]).pvalue
+        print(
+            f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %, p = {p:.2g}",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -129,9 +136,10 @@ def main() -> None:
     parser.add_argument("what", choices=("learn", "transfer", "ablation"))
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--systems", nargs="+", choices=sorted(SYSTEMS))
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="with learn")
     own = parser.parse_args()
     if own.what == "learn":
-        learn(own.trials, own.systems or list(SYSTEMS))
+        learn(own.trials, own.systems or list(SYSTEMS), dict(parse_assignment(text) for text in own.set))
     elif own.what == "transfer":
         transfer(own.trials, own.systems or ["SAMUEL-2", "PPL-X"])
     else:

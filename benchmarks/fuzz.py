@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import io
 import json
 import os
@@ -257,16 +258,25 @@ class Sound:
         lake = {"desc": ["SF", "HG"], "p_slip": 0.2, "enumerations": 2, "t_max": 9, "name": "lake"}
         pole = {"environment": "CartPole-v1", "episodes": 2, "options": {"sutton_barto_reward": True}}
         small = {"idv_size": 3, "pop_size": 8}
-        kinds = {"PPL-DL": small, "PPL-ST": small, "XCSF": {"pop_limit": 30, "ga_per_epoch": 4}}
+        kinds: dict[str, dict[str, Any]] = {
+            "PPL-DL": small,
+            "PPL-ST": small,
+            "XCSF": {"pop_limit": 30, "ga_per_epoch": 4},
+            "XCS": {"pop_limit": 30, "ga_per_epoch": 4},
+            "ZCS": {"pop_limit": 30},
+            "SAMUEL": {"pop_size": 6, "most_rules": 4},
+            "PPL-X": {},
+        }
         self.models, self.json, self.text = [], [], []
         for name, parameters in kinds.items():
             for task in (
                 ifthen.frozen_lake(desc=["SF", "HG"], p_slip=0.2, t_max=9),
                 ifthen.env_task("CartPole-v1"),
             ):
-                more = {"ga_per_epoch": 4} if name == "XCSF" else {}
                 maker: Any = getattr(ifthen, name.replace("-", ""))
-                system = maker(task, threads=1, seed=1, **{**parameters, **more}).learn(epochs=1)
+                small_plan: dict[str, Any] = {"steps": 1_000, "require": "never 0 when pole angle >= 0.1"}
+                more = small_plan if name == "PPL-X" and task.name == "CartPole-v1" else {}
+                system = maker(task, threads=1, seed=1, **parameters, **more).learn(epochs=1)
                 system.save(folder / "model.zip")
                 self.models.append((folder / "model.zip").read_bytes())
                 self.json.append(json.loads(ifthen.export(system, "json")))
@@ -310,6 +320,10 @@ def read_model(sound: Sound, draw: random.Random, folder: Path) -> None:
     path = folder / "model.zip"
     path.write_bytes(changed_zip(draw.choice(sound.models), draw))
     system = ifthen.load(path, threads=1)
+    if draw.random() < 0.3:
+        system.predict([feature.low for feature in system.ruleset.observed_features])
+    if system.front is not None:
+        str(system.front)
     str(system.history)
     str(system.ruleset)
     system.save(folder / "again.zip")
@@ -391,6 +405,62 @@ def read_study(sound: Sound, draw: random.Random, folder: Path) -> None:
             str(results.ruleset(trial))
 
 
+REQUIRED = b"""# what the controller must keep
+never push left when pole angle >= 0.1 and pole velocity >= 0.5   # falls to the right
+always push right when pole angle > 0.15 or "cart position" < -2.2
+push left when pole angle in [-0.2, -0.1] implies cart velocity >= -1.5
+complete, rules<=5, performance>=475
+switches at most 5 per 100 steps
+return >= 400 at 95 %
+never reaches cart position >= 2.4
+"""
+TERMS = b"""tilt = pole angle + 0.18*pole velocity
+lean [m] = 2*cart position - 0.5*cart velocity
+pole angle - 3*cart position + pole velocity
+"""
+HEAD = """LET tilt = pole angle + 0.5*pole velocity
+IF tilt >= 0.1 THEN push right
+OTHERWISE push left"""
+
+
+@functools.cache
+def pole() -> tuple[Any, Any]:
+    """Return a task and rules for it, with a term."""
+    import ifthen
+
+    task = ifthen.env_task("CartPole-v1")
+    return task, ifthen.parse_rules(HEAD, task=task)
+
+
+def read_required(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Read a changed file of requirements; then each of them, and what it says of rules alone is decided."""
+    import ifthen
+    from ifthen.rules.text.constraint import constraints_in, is_about_rules
+    from ifthen.verification.requirements import check_requirements, read_requirements
+
+    path, (task, rules) = folder / "requirements.txt", pole()
+    path.write_bytes(changed_lines(REQUIRED, draw))
+    texts, sound_ones = read_requirements(path), []
+    for text in filter(is_about_rules, texts):
+        with contextlib.suppress(ifthen.IfthenError):  # the others are to be read all the same
+            constraints_in(text, task.features, task.action_names)
+            sound_ones.append(text)
+    str(ifthen.verify(rules, require=sound_ones))
+    check_requirements(texts, task)
+
+
+def read_terms(sound: Sound, draw: random.Random, folder: Path) -> None:
+    """Read changed sums of features, as --term gives them."""
+    import ifthen
+    from ifthen.rules.text.terms import terms_in
+
+    lines = changed_lines(TERMS, draw).decode(errors="replace").splitlines()
+    for line in lines[:20]:
+        with contextlib.suppress(ifthen.IfthenError):  # the others are to be read all the same
+            terms_in([line], pole()[0].features)
+    terms_in(lines, pole()[0].features)
+
+
 NEVER = random.Random(0)
 NEVER.random = lambda: 1.0  # type: ignore[method-assign]  # nothing odd comes of it
 KINDS: dict[str, Callable[[Sound, random.Random, Path], None]] = {
@@ -400,6 +470,8 @@ KINDS: dict[str, Callable[[Sound, random.Random, Path], None]] = {
     "run": read_run,
     "plan": read_plan,
     "study": read_study,
+    "requirements": read_required,
+    "terms": read_terms,
 }
 
 

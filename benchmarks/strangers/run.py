@@ -5,9 +5,13 @@
     python benchmarks/strangers/run.py --write docs/strangers.md
 
 For each environment: check, then train, prune, explain, verify, export and evaluate, with PPL-X and with
-PPL-DL, each as one command. PPL-X plays for about --seconds, but 10,000 steps at least, and learns as long as
-it takes. PPL-DL trains for about --seconds; where one of its epochs takes longer than a third of that,
-populations and training seeds are fewer. Scores are on test seeds, beside those of random actions.
+PPL-DL, each as one command. PPL-X and pruning play for about --seconds, but 3,000 steps at least. PPL-DL
+trains for about --seconds; where one of its epochs takes longer than a third of that, populations and
+training seeds are fewer. Scores are on test seeds (100 where that takes no longer than --seconds) beside
+those of random actions.
+
+What became of an environment is kept in results/strangers as soon as it is known. Those that went through, or
+were refused, are not run again with the same --seconds, unless they are named with --only.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,12 +30,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+RESULTS = HERE.parents[1] / "results" / "strangers"
 IFTHEN = Path(sys.executable).with_name("ifthen")
-LIMIT = 900
 
 
 class Result(NamedTuple):
-    """What became of one environment."""
+    """What became of one environment: a row of the table."""
 
     name: str
     features: str
@@ -48,56 +53,70 @@ class FailedError(Exception):
     """A command ended with an error."""
 
 
-def run(folder: Path, *arguments: str) -> str:
-    """Run a command of ifthen in a folder; return what it printed, or raise with its error."""
-    print("   ifthen", *arguments, flush=True)
-    try:
-        done = subprocess.run(
+class Commands:
+    """Runs commands of ifthen in a folder, for a limited time in all."""
+
+    def __init__(self, folder: Path, limit: float) -> None:
+        self.folder, self.limit, self.began = folder, limit, time.perf_counter()
+
+    def __call__(self, *arguments: str) -> str:
+        """Run a command; return what it printed, or raise with its error."""
+        print("   ifthen", *arguments, flush=True)
+        left = self.limit - (time.perf_counter() - self.began)
+        command = subprocess.Popen(
             [str(IFTHEN), *arguments],
-            cwd=folder,
+            cwd=self.folder,
             env={**os.environ, "COLUMNS": "2000"},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=LIMIT,
-            check=False,
+            start_new_session=True,  # so that its worker processes can be ended with it
         )
-    except subprocess.TimeoutExpired:
-        raise FailedError(f"{arguments[0]} took longer than {LIMIT} s") from None
-    if "Traceback" in done.stderr:
-        raise FailedError(f"{arguments[0]} had a traceback: {done.stderr.strip().splitlines()[-1]}")
-    if done.returncode not in (0, 1):  # 1: verify found something
-        lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines()
-        raise FailedError(" ".join(" ".join(lines).split()))
-    return done.stdout
+        try:
+            printed, errors = command.communicate(timeout=max(left, 1))
+        except subprocess.TimeoutExpired:
+            raise FailedError(
+                f"{arguments[0]} was stopped: the time limit of {self.limit:.0f} s was over"
+            ) from None
+        finally:
+            if command.poll() is None:
+                os.killpg(command.pid, signal.SIGKILL)
+                command.wait()
+        if "Traceback" in errors:
+            raise FailedError(f"{arguments[0]} had a traceback: {errors.strip().splitlines()[-1]}")
+        if command.returncode not in (0, 1):  # 1: verify found something
+            lines = [line for line in errors.splitlines() if "error:" in line] or errors.splitlines()
+            raise FailedError(" ".join(" ".join(lines).split()) or f"exit status {command.returncode}")
+        return printed
 
 
-def tried(name: str, folder: Path, seconds: float) -> Result:
+def tried(name: str, run: Commands, seconds: float) -> Result:
     """Take one environment through all commands."""
-    task = f"stranger_envs:Strangers/{name}-v0"
     try:
-        run(folder, "check", task, "--json", f"{name}.json")
+        run("check", task_of(name), "--json", f"{name}.json")
     except FailedError as problem:
-        outcome = f"refused: {str(problem).partition('error: ')[2] or problem}"
-        return Result._make([name, *[""] * 8, outcome])
-    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+        _, ours, reason = str(problem).partition("error: ")
+        return Result._make([name, *[""] * 8, f"refused: {reason}" if ours else f"FAILED: {problem}"])
+    found: dict[str, Any] = json.loads((run.folder / f"{name}.json").read_text())
     shape = str(len(found["features"])), str(len(found["actions"]))
     notes = "; ".join(note.partition(":")[0].rstrip(".") for note in found["notes"])
     chance = f"{found['mean_return']:.4g}"
     scores: list[str] = []
-    for system, how in (("PPL-X", plan_of(found, seconds)), ("PPL-DL", epochs_of(found, seconds))):
+    steps = str(int(max(3_000, min(200_000, seconds * found["steps_per_second"]))))
+    for system, how in (("PPL-X", ["--set", f"steps={steps}"]), ("PPL-DL", epochs_of(found, seconds))):
         began = time.perf_counter()
         try:
-            scores += through(system, how, name, folder)
+            scores += through(system, how, name, run, steps, seeds_of(found, seconds))
         except FailedError as problem:
             scores += [""] * (4 - len(scores))
-            return Result._make([name, *shape, notes, chance, *scores, f"FAILED: {problem}"])
+            return Result._make([name, *shape, notes, chance, *scores, f"FAILED: {system}: {problem}"])
         print(f"   {system}: {scores[-2]}, {time.perf_counter() - began:.0f} s", flush=True)
     return Result._make([name, *shape, notes, chance, *scores, "went through"])
 
 
-def plan_of(found: dict[str, Any], seconds: float) -> list[str]:
-    """Return the options of `train PPL-X` that make it play for about so many seconds."""
-    return ["--set", f"steps={int(max(10_000, min(3_000_000, seconds * found['steps_per_second'])))}"]
+def task_of(name: str) -> str:
+    """Return what the command line calls an environment."""
+    return f"stranger_envs:Strangers/{name}-v0"
 
 
 def epochs_of(found: dict[str, Any], seconds: float) -> list[str]:
@@ -109,18 +128,26 @@ def epochs_of(found: dict[str, Any], seconds: float) -> list[str]:
     return ["--epochs", str(int(min(100, max(3, seconds / max(epoch, 1e-9))))), *fewer]
 
 
-def through(system: str, how: list[str], name: str, folder: Path) -> tuple[str, str]:
+def seeds_of(found: dict[str, Any], seconds: float) -> tuple[str, str]:
+    """Return how many seeds to prune and to test on, at most 100, so that playing them takes few seconds."""
+    within = seconds * found["steps_per_second"] / found["most_steps"]
+    return str(int(max(10, min(100, within / 10)))), str(int(max(20, min(100, within))))
+
+
+def through(
+    system: str, how: list[str], name: str, run: Commands, steps: str, seeds: tuple[str, str]
+) -> tuple[str, str]:
     """Train a system in one environment, and take its rules through all commands; return score and rules."""
-    task, made = f"stranger_envs:Strangers/{name}-v0", f"{name}-{system}"
-    own, rules = ("--task", task), f"{name}-{system}.txt"
-    run(folder, "train", system, task, "--seed", "0", "--out", made, *how)
-    run(folder, "prune", made, *own, "--out", rules)
-    run(folder, "explain", rules, *own, "--out", f"{made}-explained")
-    run(folder, "verify", rules, *own)
-    run(folder, "export", rules, *own, "--to", "c", "--out", f"{made}.c")
-    run(folder, "evaluate", rules, *own, "--json", f"{made}-score.json")
-    score = json.loads((folder / f"{made}-score.json").read_text())
-    lines = (folder / rules).read_text().splitlines()
+    made = f"{name}-{system}"
+    own, rules = ("--task", task_of(name), "--task", made), f"{made}.txt"
+    run("train", system, task_of(name), "--seed", "0", "--out", made, *how)
+    run("prune", made, *own, "--steps", steps, "--episodes", seeds[0], "--out", rules)
+    run("explain", rules, *own, "--out", f"{made}-explained")
+    run("verify", rules, *own)
+    run("export", rules, *own, "--to", "c", "--out", f"{made}.c")
+    run("evaluate", rules, *own, "--episodes", seeds[1], "--json", f"{made}-score.json")
+    score = json.loads((run.folder / f"{made}-score.json").read_text())
+    lines = (run.folder / rules).read_text().splitlines()
     return in_words(score), str(sum(bool(re.match(r"\s*\d+\.", line)) for line in lines))
 
 
@@ -132,13 +159,30 @@ def in_words(score: dict[str, Any]) -> str:
     return f"{one['performance']:.4g} ({one['interval'][0]:.4g} to {one['interval'][1]:.4g})"
 
 
-def written(results: list[Result], before: str) -> str:
-    """Return a document with the results in its table; rows of other environments stay."""
+def kept(name: str, seconds: float) -> Result | None:
+    """Return what became of an environment, if it was run for so many seconds and needs no other try."""
+    file = RESULTS / f"{name}.json"
+    record = json.loads(file.read_text()) if file.is_file() else {}
+    asked = record.pop("seconds", None)
+    if asked != seconds or record["outcome"].startswith("FAILED"):
+        return None
+    return Result(**record)
+
+
+def keep(result: Result, seconds: float) -> None:
+    """Keep what became of an environment."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    record = {**result._asdict(), "seconds": seconds}
+    (RESULTS / f"{result.name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def written(results: list[Result], names: list[str], before: str) -> str:
+    """Return a document with the results in its table, in this order; rows of other environments stay."""
     start = before.index("| environment")
     lines = before[start:].partition("\n\n")[0].splitlines()
     rows = {line.split("|")[1].strip(): line for line in lines[2:]}
     rows |= {row.name: "| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in results}
-    return before[:start] + "\n".join([*lines[:2], *rows.values()]) + "\n"
+    return before[:start] + "\n".join([*lines[:2], *(rows[name] for name in names if name in rows)]) + "\n"
 
 
 def main() -> None:
@@ -146,24 +190,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="+", metavar="NAME")
-    parser.add_argument("--seconds", type=float, default=40.0, help="how long to train each")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run these, also if they were run before")
+    parser.add_argument("--seconds", type=float, default=30.0, help="how long to play in each training")
+    parser.add_argument("--limit", type=float, default=1500.0, help="the most seconds for an environment")
     parser.add_argument("--write", type=Path, help="a Markdown file whose table is replaced")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the running command is ended, too
     sys.path.insert(0, str(HERE))
     from stranger_envs import ENVIRONMENTS
 
     results = []
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        shutil.copy(HERE / "stranger_envs.py", folder)
-        for name in given.only or ENVIRONMENTS:
-            began = time.perf_counter()
-            print(name, flush=True)
-            results.append(tried(name, folder, given.seconds))
-            print(f"   {results[-1].outcome}, {time.perf_counter() - began:.0f} s", flush=True)
-            if given.write:
-                given.write.write_text(written(results, given.write.read_text()))
+    for name in given.only or ENVIRONMENTS:
+        began, result = time.perf_counter(), None if given.only else kept(name, given.seconds)
+        print(name if result is None else f"{name} was run before", flush=True)
+        if result is None:
+            with tempfile.TemporaryDirectory() as made:
+                shutil.copy(HERE / "stranger_envs.py", made)
+                result = tried(name, Commands(Path(made), given.limit), given.seconds)
+            keep(result, given.seconds)
+            print(f"   {result.outcome}, {time.perf_counter() - began:.0f} s", flush=True)
+        results.append(result)
+        if given.write:
+            given.write.write_text(written(results, list(ENVIRONMENTS), given.write.read_text()))
     for result in results:
         print(*result, sep=" · ")
     sys.exit(any(result.outcome.startswith("FAILED") for result in results))
