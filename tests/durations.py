@@ -2,7 +2,8 @@
 
     python -m pytest -n 0 -p tests.durations        twice: the first run compiles what is not compiled yet
 
-A test is slow where it takes more than half a second of processor time, processes that it starts included.
+A test is slow where one of its cases takes more than a quarter of a second of processor time, or all of them
+together more than a second, processes that they start included.
 Only files whose tests were run are updated, so that a folder can be measured alone.
 """
 
@@ -17,9 +18,10 @@ from pathlib import Path
 import pytest
 
 SLOW_TESTS = Path(__file__).with_name("slow.txt")
-SECONDS = 0.5
-took: dict[str, float] = defaultdict(float)
-"""Processor seconds of the slowest case of every test function that was run."""
+SECONDS_OF_A_CASE = 0.25
+SECONDS_OF_A_TEST = 1.0
+took: dict[str, list[float]] = defaultdict(list)
+"""Processor seconds of every case of every test function that was run."""
 
 
 def slow_tests() -> set[str]:
@@ -45,13 +47,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     try:
         return (yield)
     finally:
-        function = function_of(item.nodeid)
-        took[function] = max(took[function], processor_seconds() - began)
+        took[function_of(item.nodeid)].append(processor_seconds() - began)
+
+
+def is_slow(seconds: list[float]) -> bool:
+    """Return whether a test is slow, by the processor seconds of its cases."""
+    return max(seconds) > SECONDS_OF_A_CASE or sum(seconds) > SECONDS_OF_A_TEST
 
 
 def pytest_sessionfinish() -> None:
     """Write the list; what is said of files that were not run stays."""
     measured = {function.partition("::")[0] for function in took}
     kept = {function for function in slow_tests() if function.partition("::")[0] not in measured}
-    found = kept | {function for function, seconds in took.items() if seconds > SECONDS}
+    found = kept | {function for function, seconds in took.items() if is_slow(seconds)}
     SLOW_TESTS.write_text("".join(f"{function}\n" for function in sorted(found)), encoding="utf-8")

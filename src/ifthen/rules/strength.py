@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.errors import RuleError
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
@@ -139,7 +139,7 @@ class StrengthRules(RuleSet):
         return f"{payoff:.2f} ± {math.sqrt(float(self.variances[rule])):.2f}"
 
 
-@kernel
+@lean_kernel
 def prediction(learnt: Floats, r: int, x0: float, points: Floats, s: int, axes: tuple[int, ...]) -> float:
     """Return w·x for rule r at state s; `learnt` is that of one individual, as in all that follows."""
     total: float = learnt[r, 0] * x0

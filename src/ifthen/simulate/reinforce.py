@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import below, fold
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, chosen, is_inside
@@ -24,7 +24,7 @@ from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.tasks.twin import call_step
 
 
-@kernel
+@lean_kernel
 def fill_payoffs(length: int, rewards: Floats, gamma: float, paper_payoff: bool, out: Floats) -> None:
     """Write the payoff P of each of a trajectory's `length` steps.
 
@@ -39,7 +39,7 @@ def fill_payoffs(length: int, rewards: Floats, gamma: float, paper_payoff: bool,
         discount *= gamma
 
 
-@kernel
+@lean_kernel
 def learning_rate(x0: float, points: Floats, s: int, eta: float) -> float:
     """Return η/‖x‖² at point s."""
     norm = x0 * x0
@@ -48,7 +48,7 @@ def learning_rate(x0: float, points: Floats, s: int, eta: float) -> float:
     return eta / norm
 
 
-@kernel
+@lean_kernel
 def reinforce_rule(
     learnt: Floats,
     r: int,

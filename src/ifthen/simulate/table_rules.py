@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, fold
 from ifthen.rules.arrays import Floats, Ints
@@ -48,7 +48,7 @@ def _tables_with_terms(task: TabularTask, rules: RuleBatch, out: NDArray[np.int1
     return out
 
 
-@kernel
+@lean_kernel
 def first_action(masks: NDArray[np.uint64], s: int, actions: NDArray[np.int32]) -> int:
     """Return the action of the first rule in the match set of state s, −1 where it is empty."""
     for word in range(masks.shape[1]):
@@ -57,7 +57,7 @@ def first_action(masks: NDArray[np.uint64], s: int, actions: NDArray[np.int32]) 
     return NULL_ACTION
 
 
-@kernel
+@lean_kernel
 def strongest_action(
     masks: NDArray[np.uint64],
     s: int,
@@ -172,7 +172,7 @@ def new_workspace(rules: int, t_max: int, eta: float, x0: float, model: Dynamics
     )
 
 
-@kernel
+@lean_kernel
 def generate_trajectory(
     noise: np.uint64,
     rollout: int,
@@ -207,7 +207,7 @@ def generate_trajectory(
     return t
 
 
-@kernel
+@lean_kernel
 def reinforce_action_set(
     s: int, a: int, payoff: float, eta: float, x0: float, learnt: Floats, model: Dynamics, space: Workspace
 ) -> None:
