@@ -3,6 +3,7 @@
     python benchmarks/beside_sb3.py                                     # four environments, one seed
     python benchmarks/beside_sb3.py LunarLander-v3 --seeds 3
     python benchmarks/beside_sb3.py --module my_envs MyEnv-v0           # after importing my_envs
+    python benchmarks/beside_sb3.py Bird-v0 --learners PPO --steps 50000  # a shorter plan of PPL-X
 
 PPL-X goes through its plan first. PPO and DQN then get as many seconds. All are played on 100 test seeds:
 PPL-X's list after its plan, the others' policies at the end of that time, without random actions. The goal is
@@ -37,10 +38,11 @@ class Moment(NamedTuple):
     score: float
 
 
-def ppl_x(task: EnvTask, seed: int) -> tuple[list[Moment], float, str]:
+def ppl_x(task: EnvTask, seed: int, steps: int | None) -> tuple[list[Moment], float, str]:
     """Return how PPL-X's lists did on the way, their mean return on test seeds, and their size."""
-    ifthen.PPLX(task, seed=seed, threads=1, steps=2000).learn()  # compiles
-    system, moments, taken, own = ifthen.PPLX(task, seed=seed, threads=1), list[Moment](), 0.0, None
+    ifthen.PPLX("CartPole-v1", seed=seed, threads=1, steps=2000).learn()  # compiles
+    system, moments, taken = ifthen.PPLX(task, seed=seed, threads=1, steps=steps), list[Moment](), 0.0
+    own = None
     seeds = task.validation[:TRIED_ON]
     while own is None or system.epoch < system.default_epochs:
         began = time.process_time()
@@ -115,6 +117,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("environments", nargs="*", default=ENVIRONMENTS)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--learners", nargs="*", default=("PPO", "DQN"), choices=("PPO", "DQN", "A2C"))
+    parser.add_argument("--steps", type=int, help="the steps of PPL-X's plan, in place of its default")
     parser.add_argument("--module", help="a module that registers the environments")
     own = parser.parse_args()
     if own.module:
@@ -123,10 +127,10 @@ def main() -> None:
         task = ifthen.env_task(name)
         chance = random_return(name, task)
         for seed in range(own.seeds):
-            moments, got, size = ppl_x(task, seed)
+            moments, got, size = ppl_x(task, seed, own.steps)
             goal = chance + GOAL * (got - chance)
             print(line(f"{name} {seed} PPL-X", moments, got, goal, size), flush=True)
-            for kind in ("PPO", "DQN"):
+            for kind in own.learners:
                 others, score = baseline(kind, name, task, seed, moments[-1].seconds)
                 print(line(f"{name} {seed} {kind}", others, score, goal), flush=True)
 
