@@ -25,7 +25,7 @@ from ifthen.study.histories import COLUMNS
 from ifthen.study.plan import StudyPlan, Trial
 from ifthen.study.read import read_results
 from ifthen.study.run import run_study
-from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, Outcome, TrialFiles, _Callback, run_trial
+from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, AfterEpoch, Ended, Outcome, TrialFiles, run_trial
 from ifthen.systems.system import System
 from tests.study.studies import contents, small_plan
 from tests.systems.contract import SMALL
@@ -282,14 +282,14 @@ def wait_for(folder: Path, pattern: str, child: subprocess.Popen[bytes]) -> None
 
 def unhurried_job(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
     """Run a trial, a moment after each epoch."""
-    call = _Callback.__call__
+    call = AfterEpoch.__call__
 
-    def slow(callback: _Callback, learner: System) -> bool:
+    def slow(callback: AfterEpoch, learner: System) -> bool:
         time.sleep(0.1)
         return call(callback, learner)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Callback, "__call__", slow)
+        patch.setattr(AfterEpoch, "__call__", slow)
         return run_trial(folder, plan_json, trial)
 
 

@@ -25,21 +25,24 @@ def systems(
     - `ifthen systems --task CartPole-v1`
     """
     from ifthen.runs.settings import toml_value
+    from ifthen.systems.parameters import search_ranges
     from ifthen.systems.registry import SYSTEMS
 
     wanted = None if task is None else typed_task(task)
     for name, system in SYSTEMS.items():
         used = None if wanted is None else system(wanted).parameters.model_dump()
-        rows = []
+        rows, tried = [], search_ranges(system.Parameters)
         for parameter, default, meaning in system.list_parameters():
             said = "by task" if default is None else toml_value(default)
             own: list[str] = []
             if used is not None:
                 value = used[parameter]
                 own = ["none" if value is None else toml_value(value) + "*" * (value != default)]
-            rows.append((parameter, said, *own, meaning))
-        headings = ("parameter", "default", *([f"for {task}"] if wanted else []), "meaning")
-        print_table(TextTable(f"{name}: {system.summary}", headings, tuple(rows), ("",)))
+            search = str(tried[parameter]) if parameter in tried else ""
+            rows.append((parameter, said, *own, search, meaning))
+        headings = ("parameter", "default", *([f"for {task}"] if wanted else []), "tuning tries", "meaning")
+        table = TextTable(f"{name}: {system.summary}", headings, tuple(rows), ("",))
+        print_table(table.without_empty([""]))
     if wanted is not None:
         out.print(f"A * marks a value that suits {task} and is not the default.")
     out.print("Set one with --set NAME=VALUE, or under [parameters] in a --config file.")

@@ -123,8 +123,8 @@ def maker_of(folder: Path) -> dict[str, str] | None:
     return maker
 
 
-def sign(folder: Path) -> None:
-    """Write down the versions that a study is made by; raise where it was begun with others."""
+def sign(folder: Path, what: str = "study") -> None:
+    """Write down the versions that a study, or what else it is, is made by; raise if it has others."""
     theirs, now = maker_of(folder), maker_here()
     if theirs is None:
         write_text(folder / MADE_BY, json.dumps(now, indent=1) + "\n")
@@ -133,8 +133,8 @@ def sign(folder: Path) -> None:
         was, has = theirs.get(name, "not known"), now.get(name, "not known")
         if was != has:
             raise OutputError(
-                f"{folder} holds a study begun with {name} {was}, but here it is {has}. "
-                "Results must not mix: go on with what it was begun with, or run the study in another folder."
+                f"{folder} holds a {what} begun with {name} {was}, but here it is {has}. Results must not "
+                f"mix: go on with what it was begun with, or run the {what} in another folder."
             )
 
 
@@ -187,7 +187,9 @@ def _cell(plan: StudyPlan, system: str, task: str) -> str:
 
 def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bool:
     """Copy a finished trial; return whether there was one, of the same versions."""
-    system = saved_system(source.model, plan, trial) if source.finished else None
+    if not source.finished:
+        return False
+    system = saved_system(source.model, plan.make_system(trial), plan.epochs)
     if system is None or system.epoch < plan.epochs or model_file.read(source.model).versions != versions():
         return False
     files = TrialFiles(folder, trial)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ifthen.errors import EngineError, OutputError, ParameterError, nearest
 from ifthen.parallel import checked_threads
@@ -78,7 +78,7 @@ def run_study(
         waiting = unfinished(folder, plan)
         if waiting and not stop():
             with engine.crew(folder.absolute() / PLAN) as crew:
-                shift = _Shift(crew, folder, plan, waiting, job)
+                shift = Shift(crew, folder, Listed(waiting, plan.to_json()), job)
                 shift.work(told, stop, watch)
             shift.end()
     return not unfinished(folder, plan)
@@ -96,13 +96,46 @@ def _tidy(folder: Path, plan: StudyPlan) -> None:
             files.finish()
 
 
-class _Shift:
-    """What a crew does from its first trial to its last: only a few jobs are given to it at a time."""
+class Source(Protocol):
+    """Where a crew gets its trials from."""
 
-    def __init__(self, crew: Crew, folder: Path, plan: StudyPlan, waiting: list[Trial], job: Job) -> None:
-        self._crew, self._job, self._folder, self._plan = crew, job, folder.absolute(), plan.to_json()
-        self._waiting = deque(waiting)
-        self._jobs: dict[Future[Any], Trial] = {}
+    def left(self) -> bool:
+        """Return whether there are trials to give out, now or after others have ended."""
+
+    def take(self) -> tuple[Trial, str] | None:
+        """Return the next trial and its plan as JSON; None if it waits for others to end."""
+
+
+class Listed:
+    """Trials that are known from the beginning, all of one plan."""
+
+    def __init__(self, trials: Iterable[Trial], plan_json: str) -> None:
+        self._trials, self._plan = deque(trials), plan_json
+
+    def left(self) -> bool:
+        """Return whether there is any."""
+        return bool(self._trials)
+
+    def take(self) -> tuple[Trial, str] | None:
+        """Return the first of those that are left."""
+        return (self._trials.popleft(), self._plan) if self._trials else None
+
+
+class Shift:
+    """What a crew does from its first trial to its last: only a few jobs are given to it at a time.
+
+    Args:
+        crew: the processes.
+        folder: where trials leave their files.
+        source: where trials come from.
+        job: what a process does for a trial.
+    """
+
+    def __init__(self, crew: Crew, folder: Path, source: Source, job: Job) -> None:
+        self._crew, self._job, self._folder, self._source = crew, job, folder.absolute(), source
+        self._again: deque[tuple[Trial, str]] = deque()
+        """Trials whose process died."""
+        self._jobs: dict[Future[Any], tuple[Trial, str]] = {}
         self._deaths = 0
         self._stopping = False
         self._problem: OutputError | EngineError | None = None
@@ -111,7 +144,7 @@ class _Shift:
         """Run trials until all have ended, or a stop."""
         try:
             while self._goes_on():
-                watch(list(self._jobs.values()))
+                watch([trial for trial, _ in self._jobs.values()])
                 for trial, ended in self._ended():
                     write_log(self._folder, trial, ended)
                     told(trial, ended)
@@ -134,12 +167,17 @@ class _Shift:
         if self._stopping:
             return bool(self._jobs) and self._crew.places() > 0  # without workers no job would ever come back
         room = self._crew.places() - len(self._jobs)
-        while self._waiting and room > 0:
-            trial = self._waiting.popleft()
+        while room > 0 and (given := self._next()) is not None:
+            trial, plan = given
             plain = (trial.system, trial.task, trial.seed)
-            self._jobs[self._crew.submit(self._job, os.fspath(self._folder), self._plan, plain)] = trial
+            self._jobs[self._crew.submit(self._job, os.fspath(self._folder), plan, plain)] = given
             room -= 1
-        return bool(self._jobs or self._waiting)
+        return bool(self._jobs or self._again or self._source.left())
+
+    def _next(self) -> tuple[Trial, str] | None:
+        """Return a trial to run; those whose process died come after all others."""
+        given = self._source.take()
+        return self._again.popleft() if given is None and self._again else given
 
     def _ended(self) -> Iterator[tuple[Trial, Ended]]:
         """Wait a little; yield the trials that have ended. One whose process died is left for later."""
@@ -147,9 +185,9 @@ class _Shift:
             time.sleep(LOOK_EVERY)  # a cluster whose workers are gone may get others
         done, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
         for future in done:
-            trial = self._jobs.pop(future)
+            trial, plan = self._jobs.pop(future)
             try:
-                ended = self._crew.result(future) or self._after_death(trial)
+                ended = self._crew.result(future) or self._after_death(trial, plan)
             except (OutputError, EngineError) as problem:
                 self._problem = self._problem or problem
                 self._stop()
@@ -159,7 +197,7 @@ class _Shift:
                 if ended != NOT_BEGUN:
                     yield trial, ended
 
-    def _after_death(self, trial: Trial) -> Ended | None:
+    def _after_death(self, trial: Trial, plan: str) -> Ended | None:
         """Return how a trial ended whose process died, or None where it is tried again, after the others.
 
         Raises where processes die in a row before they begin a trial: others would not do better.
@@ -173,7 +211,7 @@ class _Shift:
         self._deaths = 0 if files.begun else self._deaths + 1
         if self._deaths == ATTEMPTS:
             raise EngineError("processes die before they begin a trial: is there memory for so many?")
-        self._waiting.append(trial)
+        self._again.append((trial, plan))
         return None
 
     def _stop(self) -> None:

@@ -25,6 +25,7 @@ from ifthen.runs.folder import identity, with_task
 from ifthen.store import remove_half_written, write_text
 from ifthen.study.histories import pruned_rules, write_history
 from ifthen.study.plan import StudyPlan, Trial
+from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
 
@@ -44,6 +45,8 @@ class Ended(NamedTuple):
     processor_seconds: float = 0.0
 
 
+Run = Callable[["TrialFiles", Callable[[], bool]], tuple[Outcome, str]]
+"""What a trial does, given its files and a function that says whether to stop."""
 NOT_BEGUN = Ended("stopped", "before it began")
 
 
@@ -107,7 +110,20 @@ def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended
 
     Its arguments and results are plain, so that any process on any machine with the same folder can do it.
     """
-    own, root = Trial(*trial), Path(folder)
+    own = Trial(*trial)
+    return attempt(
+        Path(folder), own, lambda files, stop: _run(files, StudyPlan.from_json(plan_json), own, stop)
+    )
+
+
+def attempt(root: Path, own: Trial, run: Run) -> Ended:
+    """Run a trial that leaves its files in a folder, or what is left of it; return how that ended.
+
+    Args:
+        root: the folder.
+        own: the trial.
+        run: what the trial does with its files. Whether to stop is for it to ask now and then.
+    """
     files = TrialFiles(root, own)
     if files.finished:
         return Ended("finished", "was finished already")
@@ -118,7 +134,7 @@ def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended
         if files.begun >= ATTEMPTS:
             return files.give_up()
         files.begin()
-        outcome, line = _run_or_fail(files, plan_json, own, (root / STOP).exists)
+        outcome, line = _run_or_fail(files, run, (root / STOP).exists)
     except OSError as problem:  # the disk's failure, not the trial's
         with contextlib.suppress(OSError):
             if files.finished:
@@ -138,12 +154,10 @@ def _explained(problem: OSError, trial: Trial) -> OutputError:
     )
 
 
-def _run_or_fail(
-    files: TrialFiles, plan_json: str, trial: Trial, stop: Callable[[], bool]
-) -> tuple[Outcome, str]:
+def _run_or_fail(files: TrialFiles, run: Run, stop: Callable[[], bool]) -> tuple[Outcome, str]:
     """Run a trial; record why it failed where it does, unless it is the files that fail."""
     try:
-        return _run(files, StudyPlan.from_json(plan_json), trial, stop)
+        return run(files, stop)
     except OSError:
         raise
     except Exception as problem:  # whatever it is, the other trials go on
@@ -152,7 +166,7 @@ def _run_or_fail(
         return "failed", why.strip().splitlines()[-1]
 
 
-class _Callback:
+class AfterEpoch:
     """Says after each epoch whether to go on; now and then saves where the trial stands."""
 
     def __init__(self, files: TrialFiles, stop: Callable[[], bool], checkpoint_seconds: float) -> None:
@@ -160,6 +174,7 @@ class _Callback:
         self.saved = self.written = time.monotonic()
 
     def __call__(self, learner: System) -> bool:
+        """Save where it pays; return whether to go on."""
         now = time.monotonic()
         if now - self.saved >= self.checkpoint_seconds:
             learner.save(self.files.checkpoint)
@@ -173,11 +188,12 @@ class _Callback:
 
 def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
     """Train as far as there is no stop; write what a finished trial has."""
-    found = saved_system(files.checkpoint, plan, trial)
-    system = found or plan.make_system(trial)
+    fresh = plan.make_system(trial)
+    found = saved_system(files.checkpoint, fresh, plan.epochs)
+    system = found or fresh
     note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
     done = system.epoch if system.started else 0
-    system.learn(epochs=plan.epochs - done, callback=_Callback(files, stop, plan.checkpoint_seconds))
+    system.learn(epochs=plan.epochs - done, callback=AfterEpoch(files, stop, plan.checkpoint_seconds))
     if system.epoch < plan.epochs:
         system.save(files.checkpoint)
         files.attempts.unlink(missing_ok=True)  # stopping is no failed attempt
@@ -204,12 +220,17 @@ def write_results(files: TrialFiles, plan: StudyPlan, system: System, trial: Tri
     files.finish()
 
 
-def saved_system(path: Path, plan: StudyPlan, trial: Trial) -> System | None:
-    """Return a trial's system from a file; None where there is none, or one that is not this trial's."""
+def saved_system(path: Path, fresh: System, epochs: int = EPOCH_LIMIT) -> System | None:
+    """Return the system in a file; None where there is none, or one that `fresh` would never become.
+
+    Args:
+        path: the file.
+        fresh: the system that has not learnt yet.
+        epochs: the most epochs that it may have learnt.
+    """
     try:
         system = load(path, threads=1)
     except ModelFileError:
         return None
-    fresh = plan.make_system(trial)
     same = identity(system) == identity(fresh)
-    return with_task(system, fresh.task, path) if same and system.epoch <= plan.epochs else None
+    return with_task(system, fresh.task, path) if same and system.epoch <= epochs else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -13,25 +15,79 @@ from ifthen.environments.make import env_task
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.tasks.task import Noise
 
+SEARCH = "search"
+"""Where a parameter's field keeps what tuning tries."""
 MOST_TOLD = 10
 """An error names at most this many wrong parameters."""
 OF_TASKS = frozenset(signature(env_task).parameters)
 """Settings of tasks that users often give to a system by mistake."""
 
 
-def between(default: Any, low: float, high: float, meaning: str) -> Any:
-    """Declare a parameter from `low` to `high`, both included."""
-    return Field(default=default, ge=low, le=high, description=meaning)
+@dataclass(frozen=True)
+class Search:
+    """The values of a parameter that `ifthen tune` tries: a range, or a few choices.
+
+    Args:
+        low: the least value.
+        high: the largest value.
+        log: whether small values are tried as finely as large ones, on a logarithmic scale.
+        multiple: a whole number that all values of an integer range are multiples of.
+        choices: the values, in place of a range.
+    """
+
+    low: float = 0
+    high: float = 0
+    log: bool = False
+    multiple: int = 1
+    choices: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        if self.choices:
+            return ", ".join(json.dumps(choice).strip('"') for choice in self.choices)
+        return f"{self.low:g}..{self.high:g}" + (" (log)" if self.log else "")
 
 
-def above(default: Any, low: float, high: float, meaning: str) -> Any:
-    """Declare a parameter above `low`, up to `high`."""
-    return Field(default=default, gt=low, le=high, description=meaning)
+def linear(low: float, high: float) -> Search:
+    """Search a range evenly."""
+    return Search(low, high)
 
 
-def setting(default: Any, meaning: str) -> Any:
-    """Declare a parameter whose type says all it can be."""
-    return Field(default=default, description=meaning)
+def logarithmic(low: float, high: float, multiple: int = 1) -> Search:
+    """Search a range on a logarithmic scale."""
+    return Search(low, high, log=True, multiple=multiple)
+
+
+def either(*choices: Any) -> Search:
+    """Search a few values."""
+    return Search(choices=choices)
+
+
+def between(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
+    """Declare a parameter from `low` to `high`, both included; `search` is what tuning tries."""
+    return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_kept(search))
+
+
+def above(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
+    """Declare a parameter above `low`, up to `high`; `search` is what tuning tries."""
+    return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_kept(search))
+
+
+def setting(default: Any, meaning: str, search: Search | None = None) -> Any:
+    """Declare a parameter whose type says all it can be; `search` is what tuning tries."""
+    return Field(default=default, description=meaning, json_schema_extra=_kept(search))
+
+
+def _kept(search: Search | None) -> Any:
+    return None if search is None else {SEARCH: search}
+
+
+def search_ranges(kind: type[Parameters]) -> dict[str, Search]:
+    """Return what tuning tries by default, by the names of the parameters that have such values."""
+    extras = {name: field.json_schema_extra for name, field in kind.model_fields.items()}
+    found = {
+        name: extra[SEARCH] for name, extra in extras.items() if isinstance(extra, dict) and SEARCH in extra
+    }
+    return {name: search for name, search in found.items() if isinstance(search, Search)}
 
 
 class Parameters(BaseModel):

@@ -22,7 +22,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.simulate.simulator import Budget
-from ifthen.systems.parameters import Parameters, above, between, setting
+from ifthen.systems.parameters import Parameters, above, between, either, linear, logarithmic, setting
 from ifthen.tasks.task import Task
 
 ROUNDS_PER_SLICE = 64
@@ -34,26 +34,41 @@ class PittsburghParameters(Parameters):
     """Parameters of both PPL systems; the defaults are the paper's."""
 
     idv_size: int | None = between(
-        None, 1, 10_000, "Rules per ruleset; what suits the task where not given (paper: 7, 21, 42)."
+        None,
+        1,
+        10_000,
+        "Rules per ruleset; what suits the task where not given (paper: 7, 21, 42).",
+        logarithmic(4, 48),
     )
     pop_size: int | None = between(
-        None, 2, 1_000_000, "Rulesets in the population, even; 16 times idv_size where not given."
+        None,
+        2,
+        1_000_000,
+        "Rulesets in the population, even; 16 times idv_size where not given.",
+        logarithmic(40, 800, multiple=2),
     )
-    tourn_size: int = between(3, 1, 1000, "Individuals drawn per selection tournament.")
-    p_cross: float = between(0.7, 0, 1, "Probability that two parents are crossed.")
-    p_swap: float = between(0.5, 0, 1, "Probability that a unit is swapped in crossover.")
-    p_mut: float = between(0.01, 0, 1, "Probability that an allele mutates.")
+    tourn_size: int = between(3, 1, 1000, "Individuals drawn per selection tournament.", linear(2, 10))
+    p_cross: float = between(0.7, 0, 1, "Probability that two parents are crossed.", linear(0, 1))
+    p_swap: float = between(0.5, 0, 1, "Probability that a unit is swapped in crossover.", linear(0.05, 0.5))
+    p_mut: float = between(0.01, 0, 1, "Probability that an allele mutates.", logarithmic(0.002, 0.3))
     p_any: float = between(
         0.0,
         0,
         1,
         "Probability that a new or mutated bound is put at the edge of its feature's range, which "
         "leaves that side open (paper: 0).",
+        linear(0, 0.9),
     )
     sigma: float = above(
-        0.1, 0, 10, "Deviation of a mutation of a real feature's bound, as a share of the feature's range."
+        0.1,
+        0,
+        10,
+        "Deviation of a mutation of a real feature's bound, as a share of the feature's range.",
+        logarithmic(0.01, 1),
     )
-    elites: int = between(0, 0, 1_000_000, "Fittest rulesets that are taken over as they are (paper: 0).")
+    elites: int = between(
+        0, 0, 1_000_000, "Fittest rulesets that are taken over as they are (paper: 0).", linear(0, 10)
+    )
     windows: int = between(
         1,
         1,
@@ -70,7 +85,9 @@ class PittsburghParameters(Parameters):
         10, 1, 10_000_000, "Generations after which first_episodes doubles, until all of z is played."
     )
     racing: bool = setting(
-        False, "In environments: after 1/8, 1/4 and 1/2 of the episodes only the better half plays on."
+        False,
+        "In environments: after 1/8, 1/4 and 1/2 of the episodes only the better half plays on.",
+        either(False, True),
     )
     fitness: Literal["sampled", "exact"] = setting(
         "sampled", "Performance on z with common random numbers, or exact policy evaluation."

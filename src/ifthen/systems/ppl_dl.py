@@ -19,7 +19,7 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.learning import Goal
-from ifthen.systems.parameters import setting
+from ifthen.systems.parameters import either, setting
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
     Population,
@@ -44,6 +44,7 @@ class PPLDLParameters(PittsburghParameters):
     otherwise: bool = setting(
         False,
         "The last rule matches everywhere and only its action evolves, so that every state has an action.",
+        either(False, True),
     )
 
 

@@ -24,7 +24,7 @@ from ifthen.rules.strength import StrengthRules
 from ifthen.simulate.simulator import Reinforcement
 from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, refuse
-from ifthen.systems.parameters import above, between, setting
+from ifthen.systems.parameters import above, between, linear, logarithmic, setting
 from ifthen.systems.pittsburgh import (
     PittsburghParameters,
     Population,
@@ -45,9 +45,13 @@ class PPLSTParameters(PittsburghParameters):
     """Parameters of PPL-ST; the defaults are the paper's."""
 
     num_reinf_rollouts: int = between(
-        10, 0, 100_000, "Rollouts that reinforce each ruleset before its fitness is measured."
+        10,
+        0,
+        100_000,
+        "Rollouts that reinforce each ruleset before its fitness is measured.",
+        linear(2, 40),
     )
-    eta: float = above(0.1, 0, 1, "Learning rate η of predictions and variances.")
+    eta: float = above(0.1, 0, 1, "Learning rate η of predictions and variances.", logarithmic(0.01, 0.5))
     x0: float = above(10.0, 0, 1e6, "Constant put before the state in the linear prediction.")
     payoff: Literal["return", "paper"] = setting(
         "return",

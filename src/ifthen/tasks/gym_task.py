@@ -307,6 +307,10 @@ class EnvTask(Task):
         """Return seeds among which the worst starts are looked for, `(n,)`: from 8,000,000."""
         return self._seeds(8, n)
 
+    def comparing_seeds(self, n: int = 100) -> Ints:
+        """Return seeds on which tuning compares the best settings it found, `(n,)`: from 9,000,000."""
+        return self._seeds(9, n)
+
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.
 

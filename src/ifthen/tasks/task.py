@@ -124,6 +124,10 @@ class Task(Shown, ABC):
         """Return held-out reset seeds to measure a finished policy on, `(n,)`; None where that is exact."""
         return None
 
+    def comparing_seeds(self, n: int = 100) -> Ints | None:
+        """Return reset seeds to compare tuned settings on, `(n,)`; None where z is played."""
+        return None
+
     def pruning_seeds(self, n: int = 100) -> Ints | None:
         """Return reset seeds to shorten rules on, n of them for this alone; None where nothing is played."""
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from ifthen.systems.parameters import Parameters, above, between, setting
+from ifthen.systems.parameters import Parameters, above, between, linear, logarithmic, setting
 
 BY_VERSION: Mapping[str, tuple[Any, Any]] = {
     "most_rules": (32, 256),
@@ -29,7 +29,7 @@ OPERATORS = ("mutation", "creep", "specialize", "generalize", "cover", "avoid", 
 
 def rate(default: float | None, meaning: str) -> Any:
     """Declare the relative rate of an operator; 0 switches it off."""
-    return between(default, 0, 1000, meaning)
+    return between(default, 0, 1000, meaning, linear(0, 3))
 
 
 class SAMUELParameters(Parameters):
@@ -40,7 +40,7 @@ class SAMUELParameters(Parameters):
         "1 for the system of 1990 (as its author approximated it), 2 for that of 1991 to 1997. It sets the "
         "defaults of several parameters.",
     )
-    pop_size: int = between(100, 2, 100_000, "Plans in the population, even.")
+    pop_size: int = between(100, 2, 100_000, "Plans in the population, even.", logarithmic(20, 400, 2))
     most_rules: int | None = between(
         None, 1, 10_000, "The most rules of a plan; 256 in version 2, 32 in version 1 (our guess)."
     )
@@ -54,7 +54,9 @@ class SAMUELParameters(Parameters):
         "The power that bids are raised to: 0 for equal odds, 1 for odds by strength (version 1), 10 for the "
         "highest bids only (version 2).",
     )
-    learning_rate: float = above(0.01, 0, 1, "How far a rule moves towards the payoff of an episode.")
+    learning_rate: float = above(
+        0.01, 0, 1, "How far a rule moves towards the payoff of an episode.", logarithmic(0.002, 0.2)
+    )
     caution: float | None = between(
         None,
         0,
@@ -77,7 +79,9 @@ class SAMUELParameters(Parameters):
         100_000,
         "Episodes to find out which rules act together. Crossover keeps the rules of the best one together.",
     )
-    fitness_episodes: int = between(20, 1, 100_000, "Episodes that a plan's fitness is measured in.")
+    fitness_episodes: int = between(
+        20, 1, 100_000, "Episodes that a plan's fitness is measured in.", logarithmic(5, 80)
+    )
     retest_every: int = between(5, 1, 1_000_000, "Generations between two tests of the best plans.")
     retest_share: float = above(0.2, 0, 1, "The share of plans that are tested again, the best ones.")
     retest_episodes: int = between(100, 1, 100_000, "Episodes of such a test. Its best plan is handed out.")
@@ -87,15 +91,20 @@ class SAMUELParameters(Parameters):
     baseline_deviations: float = between(
         1.0, 0, 100, "The baseline's target is this many standard deviations below the mean fitness."
     )
-    p_cross: float = between(1.0, 0, 1, "Probability that two parents are crossed.")
+    p_cross: float = between(1.0, 0, 1, "Probability that two parents are crossed.", linear(0, 1))
     p_mut: float | None = between(
         None,
         0,
         1,
         "Probability that a value of a rule mutates in place: 0.01 in version 1 (recalled), 0 in version 2.",
+        linear(0, 0.1),
     )
     new_rules: int = between(
-        2, 0, 1000, "Operators drawn for each plan in a generation, in proportion to their rates."
+        2,
+        0,
+        1000,
+        "Operators drawn for each plan in a generation, in proportion to their rates.",
+        linear(0, 10),
     )
     mutation: float | None = rate(None, "Rate of MUTATION: a value becomes any other; 0 in version 1.")
     creep: float | None = rate(None, "Rate of CREEP: an end of an interval moves a step; 0 in version 1.")

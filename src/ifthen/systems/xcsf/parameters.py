@@ -14,7 +14,7 @@ from ifthen.errors import ParameterError
 from ifthen.evolve.alleles import decimal_scales
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import lows_and_highs
-from ifthen.systems.parameters import Parameters, between, setting
+from ifthen.systems.parameters import Parameters, between, linear, logarithmic, setting
 from ifthen.systems.xcsf.population import Bounds
 from ifthen.tasks.task import Task
 
@@ -33,6 +33,7 @@ class XCSFParameters(Parameters):
         MOST,
         "N: most microclassifiers in the population; what suits the task where not given (paper: 700, "
         "2100, 4200).",
+        logarithmic(400, 6400),
     )
     ga_per_epoch: int | None = between(
         None,
@@ -41,20 +42,30 @@ class XCSFParameters(Parameters):
         "GA invocations that make an epoch; as many as a PPL generation's breeding rounds where not "
         "given (paper: 56, 168, 336), 1000 in environments.",
     )
-    alpha: float = between(0.1, 1e-6, 1, "α: accuracy of a rule whose error is ε0.")
-    beta: float = between(0.1, 1e-6, 1, "β: learning rate of error, action-set size and fitness.")
+    alpha: float = between(0.1, 1e-6, 1, "α: accuracy of a rule whose error is ε0.", logarithmic(0.01, 1))
+    beta: float = between(
+        0.1, 1e-6, 1, "β: learning rate of error, action-set size and fitness.", logarithmic(0.02, 0.5)
+    )
     beta_epsilon: float = between(0.05, 1e-6, 1, "β_ε: learning rate of a niche's least error μ.")
-    epsilon_0: float = between(0.01, 1e-12, 1000000000.0, "ε0: error below which a rule counts as accurate.")
-    nu: int = between(5, 1, 50, "ν: power by which accuracy falls with error.")
-    theta_ga: int = between(50, 0, 10**9, "θ_GA: steps between two GA invocations in an action set.")
+    epsilon_0: float = between(
+        0.01,
+        1e-12,
+        1000000000.0,
+        "ε0: error below which a rule counts as accurate.",
+        logarithmic(0.0001, 10),
+    )
+    nu: int = between(5, 1, 50, "ν: power by which accuracy falls with error.", linear(1, 10))
+    theta_ga: int = between(
+        50, 0, 10**9, "θ_GA: steps between two GA invocations in an action set.", logarithmic(10, 200)
+    )
     theta_del: int = between(50, 0, 10**9, "θ_del: experience after which unfit rules are deleted first.")
     theta_sub: int = between(50, 0, 10**9, "θ_sub: experience that a rule needs to subsume others.")
     delta: float = between(0.1, 0, 1, "δ: share of the mean fitness below which a rule is unfit.")
     selection: Literal["tournament", "roulette"] = setting("tournament", "How the GA selects parents.")
     tau: float = between(0.5, 0.01, 1, "τ: probability that a microclassifier enters a tournament.")
-    chi: float = between(0.8, 0, 1, "χ: probability that two parents are crossed.")
+    chi: float = between(0.8, 0, 1, "χ: probability that two parents are crossed.", linear(0, 1))
     p_swap: float = between(0.5, 0, 1, "Probability that an allele is swapped in crossover.")
-    mu: float = between(0.04, 0, 1, "μ: probability that an allele mutates.")
+    mu: float = between(0.04, 0, 1, "μ: probability that an allele mutates.", logarithmic(0.005, 0.2))
     m0: int | None = between(
         None,
         1,
@@ -62,7 +73,11 @@ class XCSFParameters(Parameters):
         "Furthest that mutation moves a bound of an integer feature; a quarter of its values if not given.",
     )
     m0_share: float = between(
-        0.25, 1e-6, 1, "Furthest that mutation moves a bound of a real feature, as a share of its range."
+        0.25,
+        1e-6,
+        1,
+        "Furthest that mutation moves a bound of a real feature, as a share of its range.",
+        logarithmic(0.02, 1),
     )
     r0: int | None = between(
         None,
@@ -71,7 +86,11 @@ class XCSFParameters(Parameters):
         "Furthest that covering reaches each side in an integer feature; half of its values if not given.",
     )
     r0_share: float = between(
-        0.5, 0, 1, "Furthest that covering reaches each side in a real feature, as a share of its range."
+        0.5,
+        0,
+        1,
+        "Furthest that covering reaches each side in a real feature, as a share of its range.",
+        linear(0.05, 1),
     )
     p_hash: float | None = between(
         None,
@@ -133,7 +152,7 @@ class XCSFParameters(Parameters):
         "discount. Performance is measured with the task's.",
     )
     p_explore: float = between(0.5, 0.001, 1, "Probability that an episode explores (and runs the GA).")
-    epsilon: float = between(0.5, 0, 1, "ε: probability of a random action while exploring.")
+    epsilon: float = between(0.5, 0, 1, "ε: probability of a random action while exploring.", linear(0.05, 1))
     teletransport: bool = setting(
         False,
         "Start training episodes in any state, not only in initial ones (in the paper's tasks these "
