@@ -44,6 +44,7 @@ LAYERS = [
     {"pages"},
     {"runs"},
     {"study"},
+    {"tuning"},
     {"cli"},
 ]
 # SciPy's bootstrap takes a NumPy generator, made from a seed. An epoch of PPL-X in an environment has one of

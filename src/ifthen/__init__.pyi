@@ -88,6 +88,8 @@ from ifthen.tasks.table import TabularTask as TabularTask
 from ifthen.tasks.task import Task as Task
 from ifthen.tasks.twin import Twin as Twin
 from ifthen.tasks.twin import twin_step as twin_step
+from ifthen.tuning.result import TuneResult as TuneResult
+from ifthen.tuning.tune import tune as tune
 from ifthen.verification import Verification as Verification
 from ifthen.verification import verify as verify
 

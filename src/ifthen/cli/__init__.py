@@ -36,6 +36,7 @@ from ifthen.cli.systems import systems
 from ifthen.cli.tasks import tasks
 from ifthen.cli.terminal import err, out
 from ifthen.cli.train import train
+from ifthen.cli.tune import tune
 from ifthen.cli.verify import verify
 from ifthen.cli.watch import watch
 from ifthen.errors import IfthenError, IfthenWarning
@@ -69,7 +70,7 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(check, train, distil, resume, evaluate, show, watch),
+    *(check, train, tune, distil, resume, evaluate, show, watch),
     *(explain, verify, stress, front, report, diff, prune, shortest, export),
     *(tasks, systems, doctor),
 )

@@ -90,12 +90,7 @@ class RunSettings(BaseModel):
         """Return the settings as a TOML text that `read_settings` understands."""
         unsaid = {"epochs"} if self.steps is not None else set()
         unsaid |= set() if self.require else {"require"}
-        plain = self.model_dump(exclude_none=True, exclude=unsaid)
-        tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
-        lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
-        for name, table in tables.items():
-            lines += ["", f"[{name}]", *(_toml_line(key, value) for key, value in table.items())]
-        return "\n".join(lines) + "\n"
+        return toml_text(self.model_dump(exclude_none=True, exclude=unsaid))
 
 
 class _TaskAlone(BaseModel):
@@ -132,6 +127,15 @@ def changed_task(task: Task, changes: Mapping[str, Any], name: str = "") -> Task
 def toml_value(value: object) -> str:
     """Return a parameter's value as `--set` takes it."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def toml_text(plain: Mapping[str, Any]) -> str:
+    """Return plain settings as a TOML text that `read_settings` understands; tables stand last."""
+    tables = {name: value for name, value in plain.items() if isinstance(value, dict)}
+    lines = [_toml_line(name, value) for name, value in plain.items() if name not in tables]
+    for name, table in tables.items():
+        lines += ["", f"[{name}]", *(_toml_line(key, value) for key, value in table.items())]
+    return "\n".join(lines) + "\n"
 
 
 def _toml_line(name: str, value: object) -> str:

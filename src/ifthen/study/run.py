@@ -78,7 +78,7 @@ def run_study(
         waiting = unfinished(folder, plan)
         if waiting and not stop():
             with engine.crew(folder.absolute() / PLAN) as crew:
-                shift = Shift(crew, folder, Listed(waiting, plan.to_json()), job)
+                shift = Shift(crew, folder, Listed((trial, plan.to_json()) for trial in waiting), job)
                 shift.work(told, stop, watch)
             shift.end()
     return not unfinished(folder, plan)
@@ -107,10 +107,10 @@ class Source(Protocol):
 
 
 class Listed:
-    """Trials that are known from the beginning, all of one plan."""
+    """Trials that are known from the beginning, each with its plan as JSON."""
 
-    def __init__(self, trials: Iterable[Trial], plan_json: str) -> None:
-        self._trials, self._plan = deque(trials), plan_json
+    def __init__(self, trials: Iterable[tuple[Trial, str]]) -> None:
+        self._trials = deque(trials)
 
     def left(self) -> bool:
         """Return whether there is any."""
@@ -118,7 +118,7 @@ class Listed:
 
     def take(self) -> tuple[Trial, str] | None:
         """Return the first of those that are left."""
-        return (self._trials.popleft(), self._plan) if self._trials else None
+        return self._trials.popleft() if self._trials else None
 
 
 class Shift:

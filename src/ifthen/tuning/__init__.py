@@ -1,0 +1,1 @@
+"""Tuning: the search for parameters of a system that suit a task."""

@@ -1,0 +1,143 @@
+"""Figures of a tuning: scores in order, learning curves, importance, and a slice for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, WIDTH, bare, line_at
+from ifthen.runs.settings import toml_value
+from ifthen.tuning.propose import Tried
+from ifthen.tuning.result import TuneResult
+from ifthen.tuning.space import Dimension
+
+COLUMNS = 4
+"""Slices side by side."""
+SHOWN = 0.9
+"""The share of scores that figures show at least: a few very bad ones would hide the others."""
+POINT: dict[str, Any] = {"markersize": 3.2, "linestyle": "none", "marker": "o"}
+
+
+def history_figure(found: TuneResult) -> Figure:
+    """Draw scores in the order in which settings were tried, and the best so far."""
+    figure = Figure(figsize=(WIDTH / 2, 2.6), layout="constrained")
+    axes, ended = figure.subplots(), _finished(found)
+    numbers, scores = [one.number for one in ended], [one.score or 0.0 for one in ended]
+    pruned = [one for one in found.tried if one.state == "pruned" and one.curve]
+    lasts = [one.curve[max(one.curve)] for one in pruned]
+    axes.plot([one.number for one in pruned], lasts, color=GREY, label="pruned, at its end", **_hollow())
+    axes.plot(numbers, scores, color=BLUE, label="finished", **POINT)
+    axes.step(
+        numbers, np.maximum.accumulate(scores), where="post", color=ORANGE, linewidth=1, label="best so far"
+    )
+    _limit(axes, scores, lasts)
+    axes.set_xlabel("trial", fontsize=MEDIUM)
+    axes.set_ylabel("score in the search", fontsize=MEDIUM)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
+    bare(axes)
+    return figure
+
+
+def curves_figure(found: TuneResult) -> Figure:
+    """Draw the learning curves of all that was tried; the chosen one and the defaults stand out."""
+    figure = Figure(figsize=(WIDTH / 2, 2.6), layout="constrained")
+    axes = figure.subplots()
+    special = {
+        0: (GREY, "defaults"),
+        found.chosen: (ORANGE, "defaults, chosen" if not found.chosen else "chosen"),
+    }
+    for one in found.tried:
+        if one.curve:
+            colour, label = special.get(one.number, (BLUE, ""))
+            wide, faint = (2.0, 1.0) if label else (0.6, 0.5)
+            style: dict[str, Any] = {"color": colour, "linewidth": wide, "alpha": faint}
+            style |= {"label": label, "zorder": 3} if label else {}
+            axes.plot([100 * share for share in one.curve], list(one.curve.values()), **style)
+    _limit(axes, [one.score or 0.0 for one in _finished(found)], [])
+    axes.set_xlabel("% of the training", fontsize=MEDIUM)
+    axes.set_ylabel("performance", fontsize=MEDIUM)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
+    bare(axes)
+    return figure
+
+
+def importance_figure(found: TuneResult) -> Figure | None:
+    """Draw how much each parameter matters; None where that is not known."""
+    shares = found.importance
+    if not shares:
+        return None
+    figure = Figure(figsize=(WIDTH / 2, 0.5 + 0.19 * len(shares)), layout="constrained")
+    axes, names = figure.subplots(), list(reversed(shares))
+    axes.barh(names, [100 * shares[name] for name in names], color=BLUE, height=0.65)
+    axes.set_xlabel("importance, %", fontsize=MEDIUM)
+    bare(axes)
+    return figure
+
+
+def slices_figure(found: TuneResult) -> Figure:
+    """Draw scores against the values of each parameter."""
+    names = sorted(found.space, key=lambda name: -found.importance.get(name, 0.0))
+    rows = -(-len(names) // COLUMNS)
+    figure = Figure(figsize=(1.4 * WIDTH, 2.1 * rows), layout="constrained")
+    panels = figure.subplots(rows, COLUMNS, squeeze=False).flatten()
+    ended = _finished(found)
+    for axes, name in zip(panels, names, strict=False):
+        _slice(axes, found.space[name], [one.parameters[name] for one in ended], ended, found, name)
+    for axes in panels[len(names) :]:
+        axes.set_visible(False)
+    for row in range(rows):
+        panels[row * COLUMNS].set_ylabel("score", fontsize=MEDIUM)
+    return figure
+
+
+def _slice(
+    axes: Axes, own: Dimension, values: Sequence[object], ended: Sequence[Tried], found: TuneResult, name: str
+) -> None:
+    """Draw one parameter."""
+    places, scores = _places(own, values), [one.score or 0.0 for one in ended]
+    axes.plot(places, scores, color=BLUE, alpha=0.7, **POINT)
+    (best,) = _places(own, [found.best[name]])
+    axes.axvline(best, color=ORANGE, linewidth=1)
+    default = next((one for one in ended if one.number == 0), None)
+    if default is not None:
+        line_at(axes, default.score or 0.0, "defaults")
+    if own.search.choices:
+        axes.set_xticks(range(len(own.search.choices)), [toml_value(choice) for choice in own.search.choices])
+        axes.set_xlim(-0.6, len(own.search.choices) - 0.4)
+    elif own.search.log:
+        axes.set_xscale("log")
+    _limit(axes, scores, [])
+    axes.set_title(name, fontsize=MEDIUM, loc="left", parse_math=False)
+    bare(axes)
+
+
+def _places(own: Dimension, values: Sequence[object]) -> list[float]:
+    """Return where values stand on the axis: choices side by side, numbers as they are."""
+    if own.search.choices:
+        return [
+            float(own.search.choices.index(value)) if value in own.search.choices else -0.5
+            for value in values
+        ]
+    return [float(value) if isinstance(value, int | float) else float("nan") for value in values]
+
+
+def _limit(axes: Axes, scores: Sequence[float], others: Sequence[float]) -> None:
+    """Leave very bad scores out of the picture."""
+    if scores:
+        low, high = float(np.quantile(scores, 1 - SHOWN)), max([*scores, *others])
+        room = 0.08 * (high - low) or 0.5
+        axes.set_ylim(low - room, high + room)
+
+
+def _hollow() -> dict[str, Any]:
+    return {**POINT, "markerfacecolor": "none", "markeredgewidth": 0.7}
+
+
+def _finished(found: TuneResult) -> list[Tried]:
+    return [one for one in found.tried if one.state == "finished" and one.score is not None]

@@ -1,0 +1,137 @@
+"""Which settings to try next: proposals of Optuna's TPE, as a function of what was tried.
+
+Optuna has no memory here: its study is made anew from what was tried for every proposal. So a proposal
+depends on the seed, its number and the trials before alone, and a tuning that was killed goes on as if it
+had not been.
+
+Bergstra, Bardenet, Bengio and Kégl, "Algorithms for hyper-parameter optimization", 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ifthen.errors import EngineError
+from ifthen.randomness import stream
+from ifthen.tuning.pruning import SHARES, Curve
+from ifthen.tuning.space import Dimension, Space
+
+State = Literal["finished", "pruned", "failed", "running"]
+RANDOM = 10
+"""The first proposals are random."""
+LEAST_FOR_IMPORTANCE = 4
+"""Importance needs this many finished trials."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Settings that were tried, or are being tried."""
+
+    number: int
+    parameters: Mapping[str, Any]
+    state: State
+    score: float | None = None
+    curve: Curve = field(default_factory=dict)
+    steps: int = 0
+    rules: int = 0
+
+
+def proposal(space: Space, tried: Sequence[Tried], seed: int, number: int) -> dict[str, Any]:
+    """Return the settings to try next.
+
+    Args:
+        space: what is searched.
+        tried: what was tried before, and what is being tried now.
+        seed: the tuning's.
+        number: of the proposal.
+    """
+    optuna = _optuna()
+    sampler = optuna.samplers.TPESampler(
+        n_startup_trials=RANDOM,
+        multivariate=True,
+        constant_liar=True,
+        seed=int(stream(seed, "propose", number)) % 2**32,
+    )
+    asked = optuna_study(space, tried, sampler).ask(_distributions(space)).params
+    return {name: _from_optuna(space[name], asked[name]) for name in space}
+
+
+def importance(space: Space, tried: Sequence[Tried]) -> dict[str, float]:
+    """Return how much each parameter matters, most important first; shares add up to 1.
+
+    By PED-ANOVA (Watanabe, Bansal and Hutter 2023), on trials that were not pruned. Nothing where too few
+    have finished, or all score the same.
+    """
+    optuna = _optuna()
+    finished = [one for one in tried if one.state == "finished"]
+    if len(finished) < LEAST_FOR_IMPORTANCE or len({one.score for one in finished}) == 1:
+        return {}
+    evaluator = optuna.importance.PedAnovaImportanceEvaluator()
+    found = optuna.importance.get_param_importances(optuna_study(space, finished), evaluator=evaluator)
+    return {str(name): float(share) for name, share in found.items()}
+
+
+def optuna_study(space: Space, tried: Sequence[Tried], sampler: Any = None) -> Any:
+    """Return an Optuna study, in memory, with what was tried; settings outside of the space are left out."""
+    optuna = _optuna()
+    states = optuna.trial.TrialState
+    kinds = {"finished": states.COMPLETE, "pruned": states.PRUNED, "running": states.RUNNING}
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for one in tried:
+        if one.state != "failed" and inside(space, one.parameters):
+            trial = optuna.trial.create_trial(
+                state=kinds[one.state],
+                params={name: _to_optuna(space[name], one.parameters[name]) for name in space},
+                distributions=_distributions(space),
+                value=one.score if one.state == "finished" else None,
+                intermediate_values={SHARES.index(share): value for share, value in one.curve.items()},
+                user_attrs={"number": one.number},
+            )
+            study.add_trial(trial)
+    return study
+
+
+def inside(space: Space, parameters: Mapping[str, Any]) -> bool:
+    """Return whether settings give every searched parameter a value of the space."""
+    return all(name in parameters and own.has(parameters[name]) for name, own in space.items())
+
+
+def _distributions(space: Space) -> dict[str, Any]:
+    return {name: _distribution(own) for name, own in space.items()}
+
+
+def _distribution(own: Dimension) -> Any:
+    kinds, search = _optuna().distributions, own.search
+    if search.choices:
+        return kinds.CategoricalDistribution(search.choices)
+    if own.whole:
+        first, last = -(-int(search.low) // search.multiple), int(search.high) // search.multiple
+        return kinds.IntDistribution(first, last, log=search.log)
+    return kinds.FloatDistribution(search.low, search.high, log=search.log)
+
+
+def _to_optuna(own: Dimension, value: Any) -> Any:
+    return value // own.search.multiple if own.whole and not own.search.choices else value
+
+
+def _from_optuna(own: Dimension, value: Any) -> Any:
+    return value * own.search.multiple if own.whole and not own.search.choices else own.readable(value)
+
+
+def check_optuna() -> None:
+    """Raise where Optuna is not installed."""
+    _optuna()
+
+
+def _optuna() -> Any:
+    """Return the package `optuna`, which is slow to import and not always there."""
+    try:
+        import optuna
+    except ImportError:
+        raise EngineError(
+            "tuning needs the package optuna: pip install optuna, or install ifthen with its extra 'tune'."
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
