@@ -50,8 +50,9 @@ WAYS_TO_START: list[tuple[Any, str]] = [
     (os, "fork"),
     (os, "posix_spawn"),
 ]
-# `ifthen("study", "run", …)` runs a study in the test's own process, and so does a training of several seeds.
-STUDY_COMMANDS = ({"study", "run"}, {"train", "--seeds"})
+# `ifthen("study", "run", …)` runs a study in the test's own process, and so do a training of several seeds
+# and a tuning.
+STUDY_COMMANDS = ({"study", "run"}, {"train", "--seeds"}, {"tune", "--trials"})
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:

@@ -36,7 +36,8 @@ class _Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.bars.stop()
+        if out.is_terminal:
+            self.bars.stop()
 
     def told(self, phase: Phase, trial: Trial, how: Ended) -> None:
         """Count a training that has ended; say how, where it failed or there is no bar."""

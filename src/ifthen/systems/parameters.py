@@ -83,11 +83,8 @@ def _kept(search: Search | None) -> Any:
 
 def search_ranges(kind: type[Parameters]) -> dict[str, Search]:
     """Return what tuning tries by default, by the names of the parameters that have such values."""
-    extras = {name: field.json_schema_extra for name, field in kind.model_fields.items()}
-    found = {
-        name: extra[SEARCH] for name, extra in extras.items() if isinstance(extra, dict) and SEARCH in extra
-    }
-    return {name: search for name, search in found.items() if isinstance(search, Search)}
+    extras: dict[str, Any] = {name: field.json_schema_extra for name, field in kind.model_fields.items()}
+    return {name: extra[SEARCH] for name, extra in extras.items() if extra and SEARCH in extra}
 
 
 class Parameters(BaseModel):

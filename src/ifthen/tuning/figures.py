@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, WIDTH, bare, line_at
 from ifthen.runs.settings import toml_value
@@ -39,7 +39,7 @@ def history_figure(found: TuneResult) -> Figure:
     axes.set_xlabel("trial", fontsize=MEDIUM)
     axes.set_ylabel("score in the search", fontsize=MEDIUM)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
     bare(axes)
     return figure
 
@@ -62,7 +62,7 @@ def curves_figure(found: TuneResult) -> Figure:
     _limit(axes, [one.score or 0.0 for one in _finished(found)], [])
     axes.set_xlabel("% of the training", fontsize=MEDIUM)
     axes.set_ylabel("performance", fontsize=MEDIUM)
-    axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     bare(axes)
     return figure
 
@@ -110,8 +110,13 @@ def _slice(
     if own.search.choices:
         axes.set_xticks(range(len(own.search.choices)), [toml_value(choice) for choice in own.search.choices])
         axes.set_xlim(-0.6, len(own.search.choices) - 0.4)
-    elif own.search.log:
+    else:
+        axes.set_xlim(own.search.low, own.search.high)
+    if own.search.log:
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     _limit(axes, scores, [])
     axes.set_title(name, fontsize=MEDIUM, loc="left", parse_math=False)
     bare(axes)
@@ -136,7 +141,7 @@ def _limit(axes: Axes, scores: Sequence[float], others: Sequence[float]) -> None
 
 
 def _hollow() -> dict[str, Any]:
-    return {**POINT, "markerfacecolor": "none", "markeredgewidth": 0.7}
+    return {**POINT, "markerfacecolor": "none", "markeredgewidth": 0.9, "markeredgecolor": "0.45"}
 
 
 def _finished(found: TuneResult) -> list[Tried]:

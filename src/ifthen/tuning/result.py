@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ifthen.digits import duration, in_units, mean_in_words, percent, plural
+from ifthen.digits import duration, in_units, interval_in_words, mean_in_words, percent, plural
 from ifthen.notebook import Part, Shown
 from ifthen.runs.settings import RunSettings, toml_value
 from ifthen.study.statistics import Comparison, compare, summarise
@@ -152,14 +152,15 @@ class TuneResult(Shown):
         rows = tuple(
             (
                 "defaults" if number == 0 else f"tuned (trial {number})",
-                _mean(own),
+                in_units(statistics.fmean(own)),
+                interval_in_words(summarise(own).mean_interval, statistics.fmean(own)) or "–",
                 *(in_units(value) for value in (min(own), max(own))),
                 str(len(own)),
             )
             for number, own in self.finals.items()
             if own
         )
-        headings = ("settings", "mean", "least", "largest", "trainings")
+        headings = ("settings", "mean", "95 % interval", "least", "largest", "trainings")
         return TextTable("Final scores, on test seeds or exact", headings, rows, (self.verdict,))
 
     def shown_parts(self) -> list[Part]:
