@@ -12,13 +12,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, WIDTH, bare, line_at
 from ifthen.runs.settings import toml_value
+from ifthen.systems.parameters import Search
 from ifthen.tuning.propose import Tried
 from ifthen.tuning.result import TuneResult
 from ifthen.tuning.space import Dimension
 
 COLUMNS = 4
 """Slices side by side."""
-SHOWN = 0.9
+SHOWN = 0.75
 """The share of scores that figures show at least: a few very bad ones would hide the others."""
 POINT: dict[str, Any] = {"markersize": 3.2, "linestyle": "none", "marker": "o"}
 
@@ -111,7 +112,7 @@ def _slice(
         axes.set_xticks(range(len(own.search.choices)), [toml_value(choice) for choice in own.search.choices])
         axes.set_xlim(-0.6, len(own.search.choices) - 0.4)
     else:
-        axes.set_xlim(own.search.low, own.search.high)
+        axes.set_xlim(*_padded(own.search))
     if own.search.log:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
@@ -130,6 +131,15 @@ def _places(own: Dimension, values: Sequence[object]) -> list[float]:
             for value in values
         ]
     return [float(value) if isinstance(value, int | float) else float("nan") for value in values]
+
+
+def _padded(search: Search) -> tuple[float, float]:
+    """Return the ends of a range with a little room beside them."""
+    if search.log:
+        room = (search.high / search.low) ** 0.04
+        return search.low / room, search.high * room
+    room = 0.04 * (search.high - search.low)
+    return search.low - room, search.high + room
 
 
 def _limit(axes: Axes, scores: Sequence[float], others: Sequence[float]) -> None:
