@@ -26,6 +26,8 @@ from ifthen.explanation.measures import BestActionMap as BestActionMap
 from ifthen.explanation.measures import best_action_map as best_action_map
 from ifthen.explanation.pictures.write import write_pictures as write_pictures
 from ifthen.explanation.policy_diff import PolicyDiff as PolicyDiff
+from ifthen.explanation.read import from_function as from_function
+from ifthen.explanation.read import from_tree as from_tree
 from ifthen.explanation.read import parse_rules as parse_rules
 from ifthen.explanation.read import read_ruleset as read_ruleset
 from ifthen.explanation.reading import Reading as Reading

@@ -25,8 +25,9 @@ Model = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="The folder of a finished run (its pruned rules, where it has any), a model file, or rules in a "
-        ".json, .txt or .md file.",
+        help="The folder of a finished run (its pruned rules, where it has any), a model file, rules in a "
+        ".json, .txt or .md file, a .py, .c or .dmn file that ifthen export wrote, or policy.py:function, an "
+        "if/else function of your own, which is read and never run.",
     ),
 ]
 Packages = Annotated[
@@ -158,7 +159,7 @@ def read_policy(
         tests: the most comparisons of that list.
     """
     from ifthen.environments.rebind import fitted
-    from ifthen.explanation.read import SUFFIXES, read_ruleset
+    from ifthen.explanation.read import is_rules_file, read_ruleset
     from ifthen.runs.folder import FILES, MODEL, PRUNED_RULESET
     from ifthen.runs.settings import changed_task, parse_assignment
     from ifthen.simulate.simulator import checked_ruleset
@@ -167,7 +168,7 @@ def read_policy(
     new = dict(parse_assignment(text, "--task-set") for text in changes or [])
     wanted = wanted_task(task)
     point = None if rules is None and tests is None else front_of(path).at(rules, tests)
-    if path.suffix.lower() in SUFFIXES and not path.is_dir():
+    if is_rules_file(path):
         beside = path.parent / MODEL
         if not wanted.of_run and path.name in FILES and beside.exists():  # a run's rules: it has the task
             wanted = wanted._replace(task=kept_task(read(beside).task, wanted, path.parent))
@@ -227,10 +228,9 @@ def load_model(path: Path) -> System:
 
 def front_of(path: Path) -> Front:
     """Return the front of a model, or raise where there is none."""
-    from ifthen.explanation.read import SUFFIXES
+    from ifthen.explanation.read import is_rules_file
 
-    is_rules = path.suffix.lower() in SUFFIXES and not path.is_dir()
-    front = None if is_rules else load_model(path).front
+    front = None if is_rules_file(path) else load_model(path).front
     if front is None:
         raise ParameterError(
             f"{path} holds one ruleset. --front, --rules and --tests choose from several: give the run or "

@@ -130,13 +130,13 @@ def _front(
 
 def _origin(model: Path) -> list[tuple[str, str]]:
     """Return where a policy comes from, in rows of a name and a text."""
-    from ifthen.explanation.read import SUFFIXES
+    from ifthen.explanation.read import is_rules_file, rules_file
     from ifthen.runs.folder import MODEL, PRUNED_RULESET, START, RunFolder
     from ifthen.runs.report import command_of
     from ifthen.store import sha256_of
 
-    if model.suffix.lower() in SUFFIXES and not model.is_dir():
-        return [("rules", str(model)), ("SHA-256 of the file", sha256_of(model))]
+    if is_rules_file(model):
+        return [("rules", str(model)), ("SHA-256 of the file", sha256_of(rules_file(model)))]
     learner, rows = load_model(model), []
     own = model / MODEL if model.is_dir() else model
     last = learner.now.records[-1]

@@ -1,55 +1,158 @@
-"""Rulesets from files, and from text that people write (`ifthen.rules.text`).
+"""Rulesets from files, from text that people write, and from trees and programs of others.
 
-Nothing that is read is ever executed, and sizes are bounded.
+Text is read by `ifthen.rules.text`, code by `ifthen.rules.programs`. Nothing that is read is ever executed or
+imported, and sizes are bounded.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ifthen.environments.make import task_by_name
+from ifthen.environments.make import TaskLike, as_task, task_by_name
 from ifthen.environments.registry import known_names
-from ifthen.errors import RuleError, TaskError, nearest
+from ifthen.errors import RuleError, TaskError, nearest, warn
 from ifthen.rules.feature import Feature
+from ifthen.rules.programs.c_code import rules_in_c
+from ifthen.rules.programs.dmn import rules_in_dmn
+from ifthen.rules.programs.exported import exported_function, rules_in_python
+from ifthen.rules.programs.python_code import chosen_function, parsed, rules_of_function
+from ifthen.rules.programs.tree import rules_of_tree
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.document import TEXT_LIMIT, RulesText
 from ifthen.store import JSON_LIMIT, parse_json
 from ifthen.tasks.task import Task
 
 TABLE = re.compile(r"^\| *# *\|", re.MULTILINE)
-SUFFIXES = (".json", ".txt", ".md")
+SUFFIXES = (".json", ".txt", ".md", ".py", ".c", ".dmn")
+CODE_LIMIT = 2**20
+"""Python code has at most this many bytes."""
+
+
+def is_rules_file(path: str | Path) -> bool:
+    """Return whether a path names a file of rules, or a function in one: "policy.py:act"."""
+    file = _parted(path)[0]
+    return file.suffix.lower() in SUFFIXES and not file.is_dir()
+
+
+def rules_file(path: str | Path) -> Path:
+    """Return the file of a path that may name a function in it."""
+    return _parted(path)[0]
+
+
+def _parted(path: str | Path) -> tuple[Path, str | None]:
+    """Return the file and the function that a path names."""
+    file, colon, function = str(path).rpartition(":")
+    return (Path(file), function) if colon and file.lower().endswith(".py") else (Path(path), None)
 
 
 def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, str | None]:
     """Return the ruleset in a file, and the name of the task that the file says it is for, if any.
 
+    Code is read as text, never run. What cannot be read exactly is refused; a warning says where sums are
+    rounded in another way.
+
     Args:
-        path: `.json`, as `to_dict` gives it, or `.txt` or `.md`, as `rules_text` and people write it.
-        task: gives features and actions where the text says none; without it, the task that the text names,
+        path: `.json`, as `to_dict` gives it; `.txt` or `.md`, as `rules_text` and people write it; `.py`,
+            `.c` or `.dmn`, as `ifthen export` writes it; or a function of one's own, "policy.py:act".
+        task: gives features and actions where the file says none; without it, the task that a text names,
             if it is one of the paper's or of Gymnasium's.
     """
-    file = Path(path)
-    if file.suffix.lower() not in SUFFIXES:
+    file, function = _parted(path)
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
         raise RuleError(f"rules are read from files that end with {', '.join(SUFFIXES)}, not {file.name!r}.")
-    text = _file_text(file, JSON_LIMIT if file.suffix.lower() == ".json" else TEXT_LIMIT)
+    text = _file_text(file, {".json": JSON_LIMIT, ".py": CODE_LIMIT}.get(suffix, TEXT_LIMIT))
+    features = None if task is None else task.features
     try:
-        if file.suffix.lower() == ".json":
+        if suffix == ".json":
             data = _json(text)
             named = data.get("task") if isinstance(data, dict) else None
             return RuleSet.from_dict(data), named if isinstance(named, str) else None
-        if TABLE.search(text):
-            raise RuleError(
-                "this is a table to look at; rules are read from lines such as 'IF x <= 3 THEN Left'."
-            )
-        read = RulesText(text)
-        features = None if task is None or read.features else task.features
-        actions = None if task is None or read.actions else task.action_names
-        return read.ruleset(features, actions, None, known_task), read.task
+        if suffix == ".py":
+            return _rules_in_python(text, function, task), None
+        if suffix in (".c", ".dmn"):
+            return (rules_in_c if suffix == ".c" else rules_in_dmn)(text, features), None
+        return _rules_in_text(text, task)
     except (RuleError, OverflowError) as problem:
         raise RuleError(f"{path}: {problem}") from None
+
+
+def _rules_in_text(text: str, task: Task | None) -> tuple[RuleSet, str | None]:
+    """Return the rules that people wrote, and the name of the task in the head."""
+    if TABLE.search(text):
+        raise RuleError(
+            "this is a table to look at; rules are read from lines such as 'IF x <= 3 THEN Left'."
+        )
+    read = RulesText(text)
+    features = None if task is None or read.features else task.features
+    actions = None if task is None or read.actions else task.action_names
+    return read.ruleset(features, actions, None, known_task), read.task
+
+
+def _rules_in_python(text: str, name: str | None, task: Task | None) -> RuleSet:
+    """Return the rules of a function: one that `ifthen export` wrote, or one of the user's."""
+    module = parsed(text)
+    own = exported_function(text, module)
+    if own is not None and name in (None, own.name):
+        return rules_in_python(text, module, own, None if task is None else task.features)
+    function = chosen_function(module, name)
+    if task is None:
+        raise RuleError("the features and actions are not known: give the task, as in --task CartPole-v1.")
+    rules, notes = rules_of_function(module, function, task.features, task.action_names)
+    for note in notes:
+        warn(note)
+    return rules
+
+
+def from_function(function: Any, task: TaskLike) -> RuleSet:
+    """Return the decision list of a Python function, read from its source and never called.
+
+    It may compare its arguments or parts of an observation (`obs[0]`), and sums of them, with numbers, join
+    comparisons by `and`, `or` and `not`, and return numbers or names of actions. A file is read in the same
+    way: `read_ruleset("policy.py:act", task)`.
+
+    Args:
+        function: the function, or its source. Names from outside of the function are not known.
+        task: gives features and actions: a task, or an environment or its id.
+    """
+    try:
+        text = function if isinstance(function, str) else inspect.getsource(function)
+    except (OSError, TypeError) as problem:
+        raise RuleError(f"the source of {function!r} cannot be found: {problem}.") from None
+    if len(text) > CODE_LIMIT:
+        raise RuleError(f"the source has {len(text):,} characters; at most {CODE_LIMIT:,} are read.")
+    own = as_task(task)
+    module = parsed(textwrap.dedent(text))
+    rules, notes = rules_of_function(module, chosen_function(module, None), own.features, own.action_names)
+    for note in notes:
+        warn(note)
+    return rules
+
+
+def from_tree(
+    tree: Any, features: TaskLike | Sequence[Feature], action_names: Sequence[str] | None = None
+) -> RuleSet:
+    """Return the decision list of a fitted decision tree of scikit-learn.
+
+    Both choose the same for float32 observations, to which scikit-learn rounds others first.
+
+    Args:
+        tree: a `DecisionTreeClassifier` whose classes are actions, by number or name, or a
+            `DecisionTreeRegressor` with one output per action, of which the largest is taken.
+        features: what the columns of its training data are, in order: features, or the task that has them.
+        action_names: one name per action, where no task is given.
+    """
+    if isinstance(features, Sequence) and not isinstance(features, str):
+        if not all(isinstance(feature, Feature) for feature in features) or not action_names:
+            raise RuleError("give features and action_names, or a task that has both.")
+        return rules_of_tree(tree, tuple(features), tuple(action_names))
+    task = as_task(features)
+    return rules_of_tree(tree, task.features, tuple(action_names or task.action_names))
 
 
 def parse_rules(

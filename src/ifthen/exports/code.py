@@ -210,7 +210,10 @@ def to_python(ruleset: RuleSet, task: Task | None = None) -> str:
         for d, (f, n) in enumerate(zip(ruleset.observed_features, observed, strict=True))
         if f.clips and d not in code.idle
     ]
-    sums = [f"{n} = {code.sum(term)}" for n, term in zip(names[len(observed) :], ruleset.terms, strict=True)]
+    sums = [
+        f"{n} = {code.sum(term)}  # {one_line(term.name)}"
+        for n, term in zip(names[len(observed) :], ruleset.terms, strict=True)
+    ]
     return rendered(
         "policy.py.j2",
         about=(title(ruleset, task), EXACT, *ranges_in_words(ruleset)),

@@ -17,7 +17,15 @@ from decimal import Decimal
 import numpy as np
 
 from ifthen.digits import plural
-from ifthen.exports.parts import decision_list, equivalent, identifiers, rendered, shown_columns, title
+from ifthen.exports.parts import (
+    decision_list,
+    equivalent,
+    identifiers,
+    range_in_words,
+    rendered,
+    shown_columns,
+    title,
+)
 from ifthen.exports.tree import decision_tree
 from ifthen.rules.boxes.space import Interval
 from ifthen.rules.feature import Feature
@@ -92,6 +100,8 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
     if rules.terms:
         about += ". Engines add terms in decimal numbers: equal but for rounding at the ends of intervals"
     actions = [_feel_text(name) for name in rules.action_names]
+    others = len(names) - sum(d < len(names) for d in columns)
+    about += f"; and {plural(others, 'other feature')} that no rule tests" if others else ""
     return rendered(
         "policy.dmn.j2",
         namespace=NAMESPACE,
@@ -102,11 +112,13 @@ def _document(rules: RuleSet, policy: str, rows: list[Row], order: Sequence[int]
             {
                 "expression": expression,
                 "label": _xml_text(f"{f.name} [{f.unit}]" if f.unit else f.name),
+                "about": _xml_text((f.unit and f"unit: {f.unit}") if f.is_term else range_in_words(f)),
                 "allowed": "" if f.clips else f"[{_feel_number(f.low)}..{_feel_number(f.high)}]",
             }
             for f, expression in ((rules.features[d], expressions[d]) for d in columns)
         ],
         outputs=", ".join(actions[a] for a in order),
+        actions=", ".join(actions),
         rows=[
             ([_unary_test(rules.features[d], box[d]) for d in columns], actions[action])
             for box, action in rows

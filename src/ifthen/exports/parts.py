@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from ifthen.digits import plural, worth_showing
 from ifthen.errors import RuleError
-from ifthen.rules.feature import number_in_words
+from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import decision_list_of
 from ifthen.simulate.scope import where_in_words
@@ -79,20 +79,20 @@ def ranges_in_words(ruleset: RuleSet, place: str = "") -> list[str]:
     """
     observed = ruleset.observed_features
     shown = set(worth_showing((f.name for f in observed), ruleset.tested))
-    lines = [
-        place.format(d)
-        + one_line(
-            f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
-            + ("" if f.is_integer else ", real")
-            + (f", {f.unit}" if f.unit else "")
-            + (", cyclic" if f.cyclic else "")
-            + ("; beyond, as at the nearer end" if f.clips else "")
-        )
-        for d, f in enumerate(observed)
-        if f.name in shown
-    ]
+    lines = [place.format(d) + range_in_words(f) for d, f in enumerate(observed) if f.name in shown]
     others = len(observed) - len(lines)
     return [*lines, f"and {plural(others, 'other feature')} that no rule tests"] if others else lines
+
+
+def range_in_words(f: Feature) -> str:
+    """Return one line on a feature: its name, its range and its unit. `ifthen.read_ruleset` reads it back."""
+    return one_line(
+        f"{f.name}: {number_in_words(f.low)} to {number_in_words(f.high)}"
+        + ("" if f.is_integer else ", real")
+        + (f", {f.unit}" if f.unit else "")
+        + (", cyclic" if f.cyclic else "")
+        + ("; beyond, as at the nearer end" if f.clips else "")
+    )
 
 
 def shown_columns(ruleset: RuleSet) -> list[int]:

@@ -18,7 +18,7 @@ from ifthen.checks import whole_number
 from ifthen.digits import in_units, interval_in_words, plural
 from ifthen.environments.make import TaskLike, as_task
 from ifthen.errors import ParameterError
-from ifthen.explanation.read import SUFFIXES, read_ruleset
+from ifthen.explanation.read import is_rules_file, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
@@ -201,7 +201,7 @@ def distil(
     """
     own = as_task(task)
     episodes = whole_number("episodes", episodes, 1, MOST_EPISODES)
-    if isinstance(teacher, (str, Path)) and Path(teacher).suffix.lower() in SUFFIXES:
+    if isinstance(teacher, (str, Path)) and is_rules_file(teacher):
         teacher = read_ruleset(teacher, own)[0]
     options = {"rules": rules, "tests": tests, "steps": steps, "terms": terms, "imitate": not tune}
     system = PPLX(own, teacher=teacher, seed=seed, threads=checked_threads(threads), **cast(Any, options))

@@ -1,0 +1,333 @@
+"""A policy as a Python function, read from its source: comparisons, and, or, not, if, elif, else, return.
+
+The code is parsed, never run. What it compares are numbers, features and their sums; `abs`, `min`, `max` and
+`clip` are understood, and so are names for values. What else stands in it is refused with its line.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ifthen.errors import RuleError, listed, nearest
+from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.feature import Feature
+from ifthen.rules.programs.axes import Axes
+from ifthen.rules.programs.choices import Choice, Node, choice, decision_list, mapped
+from ifthen.rules.programs.condition import FALSE, TRUE, Condition, Joined, Test
+from ifthen.rules.programs.expressions import Expressions, Items, Names, Observation, refuse
+from ifthen.rules.programs.values import Sum, number
+
+Function = ast.FunctionDef
+IGNORED = (ast.Pass, ast.Import, ast.ImportFrom)
+"""Statements that do not matter: what a module would give is known by its name."""
+
+
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of a text, or raise naming the line."""
+    try:
+        return ast.parse(text)
+    except SyntaxError as problem:
+        raise RuleError(f"line {problem.lineno}: this is not Python: {problem.msg}.") from None
+    except (ValueError, RecursionError, MemoryError) as problem:
+        raise RuleError(
+            f"this is not Python that can be read: {str(problem) or 'nested too deeply'}."
+        ) from None
+
+
+def functions_in(module: ast.Module) -> dict[str, Function]:
+    """Return the functions of a module and the methods of its classes, by name."""
+    found: dict[str, Function] = {}
+    for node in module.body:
+        if isinstance(node, Function):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            methods = (own for own in node.body if isinstance(own, Function))
+            found |= {f"{node.name}.{own.name}": own for own in methods}
+    return found
+
+
+def chosen_function(module: ast.Module, name: str | None) -> Function:
+    """Return the function of a name, or the only one, or raise."""
+    found = functions_in(module)
+    if name is None and len(found) == 1:
+        return next(iter(found.values()))
+    if name is None:
+        some = listed(list(found)) or "none"
+        raise RuleError(f"say which function is the policy, as in policy.py:act. There are: {some}.")
+    if name not in found:
+        raise RuleError(f"there is no function {name[:60]!r}.{nearest(name[:60], found)}")
+    return found[name]
+
+
+def rules_of_function(
+    module: ast.Module,
+    function: Function,
+    features: Sequence[Feature],
+    action_names: Sequence[str],
+    terms: Mapping[int, str] | None = None,
+) -> tuple[DecisionList, list[str]]:
+    """Return the decision list of a function, and notes on what differs between the two.
+
+    Args:
+        module: where the function stands: its numbers that have names are known.
+        function: the policy, of an observation or of one argument for each feature.
+        features: the features that are observed.
+        action_names: one name per action; the function returns their numbers or names.
+        terms: what to call the sum that is given a name in a line; after their variables where None.
+    """
+    axes = Axes(features)
+    reader = _Reader(Expressions(axes), tuple(action_names), terms)
+    try:
+        names = {**reader.constants(module), **reader.arguments(function)}
+        node = reader.block(tuple(function.body), None, names)
+        return decision_list(node, axes, reader.action_names), list(axes.notes)
+    except RecursionError:
+        raise RuleError("this code is nested too deeply to be read as rules.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The statements that follow a block: those after its `if`, and what follows these."""
+
+    block: tuple[ast.stmt, ...]
+    after: Rest | None
+
+
+class _Reader:
+    """Follows the paths through a function."""
+
+    def __init__(
+        self, expressions: Expressions, action_names: tuple[str, ...], terms: Mapping[int, str] | None
+    ) -> None:
+        self.expressions, self.action_names, self.terms = expressions, action_names, terms
+        self._known: dict[Any, Node] = {}
+        self._rests: dict[Any, Rest] = {}
+
+    def constants(self, module: ast.Module) -> dict[str, Any]:
+        """Return the numbers and texts that a module gives names to, once each."""
+        found: dict[str, Any] = {}
+        again: set[str] = set()
+        for node in module.body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = {own.id for target in targets for own in ast.walk(target) if isinstance(own, ast.Name)}
+            again |= names & set(found)
+            try:
+                if isinstance(node, ast.Assign):
+                    self._assign(node, node.targets, node.value, found, found.update)
+            except RuleError:  # it may not matter
+                again |= names
+        return {name: value for name, value in found.items() if name not in again}
+
+    def arguments(self, function: Function) -> dict[str, Any]:
+        """Return what the arguments of a function stand for."""
+        own = function.args
+        if own.vararg or own.kwarg or own.kwonlyargs:
+            refuse(function, "the function must have plain arguments, without * and **.")
+        names = [argument.arg for argument in (*own.posonlyargs, *own.args)]
+        whole = _taken_apart(function) & set(names)
+        features = self.expressions.axes.observed
+        if not whole and len(names) == len(features):
+            return {name: self.expressions.feature(d) for d, name in enumerate(names)}
+        if not whole and len(names) == 1:
+            return {names[0]: Observation()}
+        if len(whole) != 1:
+            told = listed([feature.name for feature in features])
+            refuse(
+                function,
+                f"the function must have one argument that holds all features, as in obs[0], or one for each "
+                f"of the {len(features)} ({told}), not {len(names)}: {listed(names) or 'none'}.",
+            )
+        return {next(iter(whole)): Observation()}
+
+    def block(self, block: tuple[ast.stmt, ...], rest: Rest | None, names: Names) -> Node:
+        """Return the choices that statements make, and those after them where they come to an end."""
+        known = dict(names)
+        before: list[tuple[Condition, Node]] = []
+        key = (block, rest, tuple(known.items())) if rest is not None else None
+        if key is not None and key in self._known:
+            return self._known[key]
+        node = self._followed(list(block), rest, known, before)
+        for condition, yes in reversed(before):
+            node = choice(condition, yes, node)
+        if key is not None:
+            self._known[key] = node
+        return node
+
+    def _followed(
+        self,
+        left: list[ast.stmt],
+        rest: Rest | None,
+        names: dict[str, Any],
+        before: list[tuple[Condition, Node]],
+    ) -> Node:
+        """Return what statements end in; `if`s whose statements all return go to `before`."""
+        left.reverse()
+        while True:
+            while not left:
+                if rest is None:
+                    return None
+                left, rest = list(reversed(rest.block)), rest.after
+            statement = left.pop()
+            self.expressions.step(statement)
+            if isinstance(statement, ast.Return):
+                return self._returned(statement, names)
+            if isinstance(statement, ast.If):
+                condition = self.expressions.condition(statement.test, names)
+                if condition not in (TRUE, FALSE) and not _returns(statement.body):
+                    return self._split(condition, statement, tuple(reversed(left)), rest, names)
+                if condition != FALSE:
+                    yes = self.block(tuple(statement.body), self._rest(tuple(reversed(left)), rest), names)
+                    if condition == TRUE:
+                        return yes
+                    before.append((condition, yes))
+                left += reversed(statement.orelse)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                made = self._assigned(statement, names)
+                if made is not None:
+                    return self._each(made, tuple(reversed(left)), rest, names, statement)
+            elif not isinstance(statement, IGNORED) and not _is_text(statement):
+                kind = type(statement).__name__.lower()
+                refuse(statement, f"{kind!r} cannot be read as rules: expected if, a name = …, or return.")
+
+    def _rest(self, block: tuple[ast.stmt, ...], after: Rest | None) -> Rest | None:
+        """Return statements that follow, the same object for the same ones."""
+        return self._rests.setdefault((block, after), Rest(block, after)) if block else after
+
+    def _split(
+        self,
+        condition: Condition,
+        statement: ast.If,
+        left: tuple[ast.stmt, ...],
+        rest: Rest | None,
+        names: Names,
+    ) -> Node:
+        """Return a choice where what follows an `if` depends on it."""
+        after = self._rest(left, rest)
+        yes = self.block(tuple(statement.body), after, names)
+        return choice(condition, yes, self.block(tuple(statement.orelse), after, names))
+
+    def _each(
+        self,
+        made: list[tuple[str, Node]],
+        left: tuple[ast.stmt, ...],
+        rest: Rest | None,
+        names: Names,
+        statement: ast.stmt,
+    ) -> Node:
+        """Return what follows an assignment of values that depend on conditions."""
+        (name, found), *others = made
+
+        def with_leaf(leaf: Any) -> Node:
+            self.expressions.step(statement)
+            known = {**names, name: leaf}
+            return (
+                self._each(others, left, rest, known, statement) if others else self.block(left, rest, known)
+            )
+
+        return mapped(found, with_leaf)
+
+    def _assigned(self, statement: ast.stmt, names: dict[str, Any]) -> list[tuple[str, Node]] | None:
+        """Give names to values; return those that depend on conditions, None where there are none."""
+        made: dict[str, Node] = {}
+        if isinstance(statement, ast.AugAssign):
+            old = ast.copy_location(ast.Name("?", ast.Load()), statement)
+            if isinstance(statement.target, ast.Name):
+                old.id = statement.target.id
+            whole = ast.copy_location(ast.BinOp(old, statement.op, statement.value), statement)
+            self._assign(statement, [statement.target], whole, names, made.update)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            self._assign(statement, [statement.target], statement.value, names, made.update)
+        elif isinstance(statement, ast.Assign):
+            self._assign(statement, statement.targets, statement.value, names, made.update)
+        plain = {name: value for name, value in made.items() if not isinstance(value, Choice)}
+        names.update(plain)
+        return [(name, value) for name, value in made.items() if name not in plain] or None
+
+    def _assign(
+        self,
+        statement: ast.stmt,
+        targets: Sequence[ast.expr],
+        value: ast.expr,
+        names: Names,
+        put: Callable[[dict[str, Node]], Any],
+    ) -> None:
+        """Give the names of an assignment to what stands on its right."""
+        found = self.expressions.read(value, names)
+        for target in targets:
+            if isinstance(target, ast.Name):
+                self._call_sum(target, found)
+                put({target.id: found})
+                continue
+            if not isinstance(target, ast.Tuple | ast.List) or not isinstance(found, Items | Observation):
+                refuse(statement, "expected one name, or names for all parts, to the left of =.")
+            size = len(found) if isinstance(found, Items) else len(self.expressions.axes.observed)
+            own = [each.id for each in target.elts if isinstance(each, ast.Name)]
+            if len(own) != len(target.elts) or len(own) != size:
+                refuse(statement, f"expected {size} names to the left of =, not {len(target.elts)}.")
+            parts = found if isinstance(found, Items) else map(self.expressions.feature, range(size))
+            put(dict(zip(own, parts, strict=True)))
+
+    def _call_sum(self, target: ast.Name, found: Node) -> None:
+        """Remember what a sum is called, for the term that it may become."""
+        if isinstance(found, Sum) and len(found.parts) > 1:
+            name = (
+                target.id.replace("_", " ").strip() if self.terms is None else self.terms.get(target.lineno)
+            )
+            if name:
+                self.expressions.axes.names.setdefault(found.parts, set()).add(name)
+
+    def _returned(self, statement: ast.Return, names: Names) -> Node:
+        """Return the actions that a statement returns, by number; None for no action."""
+        if statement.value is None:
+            return None
+        return mapped(
+            self.expressions.read(statement.value, names), lambda leaf: self._action(statement, leaf)
+        )
+
+    def _action(self, statement: ast.Return, leaf: Any) -> Node:
+        if leaf is None:
+            return None
+        if isinstance(leaf, Test | Joined):
+            yes, no = (self._action(statement, number(value)) for value in (1.0, 0.0))
+            return choice(leaf, yes, no)
+        told = f"the actions are 0 to {len(self.action_names) - 1} ({listed(self.action_names)})"
+        if isinstance(leaf, str):
+            if leaf not in self.action_names:
+                refuse(statement, f"unknown action {leaf[:60]!r}.{nearest(leaf[:60], self.action_names)}")
+            return self.action_names.index(leaf)
+        if not isinstance(leaf, Sum) or not leaf.is_number:
+            refuse(statement, f"a feature or sum is returned here: {told}.")
+        if leaf.constant not in range(len(self.action_names)):
+            refuse(statement, f"{leaf.constant:g} is no action: {told}.")
+        return int(leaf.constant)
+
+
+def _taken_apart(function: Function) -> set[str]:
+    """Return the names that a function takes parts of: obs[0], or x, y = obs."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            found.add(node.value.id)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple | ast.List):
+            found |= {node.value.id} if isinstance(node.value, ast.Name) else set()
+    return found
+
+
+def _returns(block: Sequence[ast.stmt]) -> bool:
+    """Return whether statements return on every path."""
+    while block:
+        last = block[-1]
+        if isinstance(last, ast.Return):
+            return True
+        if not isinstance(last, ast.If) or not _returns(last.body):
+            return False
+        block = last.orelse
+    return False
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """Return whether a statement is a text that stands alone, such as a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
