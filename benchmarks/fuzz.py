@@ -105,6 +105,20 @@ ODD: list[Any] = [
     ),
     *({str(i): i for i in range(5_000)}, [{"name": "a"}] * 200, ["a", "a"]),
 ]
+FUNCTION = b"""LEFT, RIGHT = 0, 1
+def act(obs):
+    x, v, theta, omega = obs
+    lean = theta + 0.22 * omega
+    speed = abs(v) if x > 0 else max(v, -v, 0.1)
+    if not (lean > 0.01 or -0.5 < x <= 0.5) and speed < 1:
+        out = RIGHT
+    elif lean < -0.1:
+        return "push left"
+    else:
+        out = LEFT
+    if omega >= 2: out = 1 - out
+    return out
+"""
 TOML = [
     *(
         "nan",
@@ -286,6 +300,11 @@ class Sound:
             "IF cart position - 2*cart velocity in [-0.3, 0.2] THEN push left\nOTHERWISE push right",
             task=ifthen.env_task("CartPole-v1"),
         )
+        self.code = {
+            suffix: [ifthen.export(rules, format).encode() for rules in (with_terms, pole()[1])]
+            for suffix, format in ((".py", "python"), (".c", "c"), (".dmn", "dmn"))
+        }
+        self.code[".py"] += [FUNCTION] * 3
         self.json += [with_terms.to_dict()] * 3
         self.text += [ifthen.export(with_terms, "text").encode()] * 3
         self.run = {"system": "PPL-DL", "task": lake, "epochs": 3, "parameters": small, "seed": 4}
@@ -338,9 +357,11 @@ def read_rules(sound: Sound, draw: random.Random, folder: Path, suffix: str) -> 
     if suffix == ".json":
         data = draw.choice(sound.json)
         path.write_bytes(changed_text(json.dumps(data).encode(), data, draw, json.dumps))
-    else:
+    elif suffix == ".txt":
         path.write_bytes(changed_lines(draw.choice(sound.text), draw))
-    rules = ifthen.read_ruleset(path)
+    else:
+        path.write_bytes(changed_lines(draw.choice(sound.code[suffix]), draw))
+    rules = ifthen.read_ruleset(path, None if suffix in (".json", ".txt") else pole()[0])
     ifthen.export(rules[0] if isinstance(rules, tuple) else rules, "text")
 
 
@@ -467,6 +488,9 @@ KINDS: dict[str, Callable[[Sound, random.Random, Path], None]] = {
     "model": read_model,
     "rules-json": lambda sound, draw, folder: read_rules(sound, draw, folder, ".json"),
     "rules-text": lambda sound, draw, folder: read_rules(sound, draw, folder, ".txt"),
+    "rules-python": lambda sound, draw, folder: read_rules(sound, draw, folder, ".py"),
+    "rules-c": lambda sound, draw, folder: read_rules(sound, draw, folder, ".c"),
+    "rules-dmn": lambda sound, draw, folder: read_rules(sound, draw, folder, ".dmn"),
     "run": read_run,
     "plan": read_plan,
     "study": read_study,

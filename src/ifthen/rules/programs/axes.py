@@ -139,8 +139,8 @@ class Axes:
     def _widened(self, d: int, feature: Feature) -> Feature:
         """Return a feature whose range has values on both sides of all numbers it is compared with."""
         ends = [end for end in self._ends.get(d, ()) if math.isfinite(end)]
-        if not ends or not feature.clips:
-            return feature
+        if not ends or not feature.clips or (feature.is_integer and feature.width <= 2):
+            return feature  # nothing is beyond a yes or no
         low, high = feature.low, feature.high
         least, most = min(ends), max(ends)
         if feature.is_integer:

@@ -141,7 +141,10 @@ class Expressions:
         refuse(node, f"{_shown(node)} cannot be read: of attributes, only math.pi can.")
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Node:
-        whole, place = self.read(node.value, names), self.read(node.slice, names)
+        whole = self.read(node.value, names)
+        if isinstance(node.slice, ast.Slice) and isinstance(whole, Observation):
+            return self._part(node, node.slice)
+        place = self.read(node.slice, names)
         fits = isinstance(place, Sum) and place.is_number and place.constant == int(place.constant)
         if not fits or not isinstance(whole, Observation | Items):
             refuse(node, f"{_shown(node)} cannot be read: expected a whole number, as in obs[0].")
@@ -151,6 +154,14 @@ class Expressions:
             told = listed([f.name for f in self.axes.observed])
             refuse(node, f"{_shown(node)} is beyond the {size} features ({told}).")
         return self.feature(d % size) if isinstance(whole, Observation) else whole[d]
+
+    def _part(self, node: ast.Subscript, part: ast.Slice) -> Items:
+        """Return the features from one place to another: obs[2:4]."""
+        ends = [getattr(end, "value", None) for end in (part.lower, part.upper)]
+        given = [end for end in (part.lower, part.upper, part.step) if end is not None]
+        if part.step is not None or not all(isinstance(getattr(end, "value", None), int) for end in given):
+            refuse(node, f"{_shown(node)} cannot be read: expected whole numbers, as in obs[2:4].")
+        return Items(map(self.feature, range(len(self.axes.observed))[slice(*ends)]))
 
     def feature(self, d: int) -> Sum:
         """Return a feature as it is observed."""
@@ -256,7 +267,7 @@ class Expressions:
             left[0], names, lambda value: self._extreme(left[1:], (*found, value), largest, names)
         )
 
-    def _whole(self, node: ast.Call, value: Any) -> Value:
+    def _whole(self, node: ast.Call, value: Any) -> Any:
         """Return what int() makes of a value."""
         if isinstance(value, Sum) and value.is_number:
             return number(float(math.trunc(value.constant)))

@@ -1,0 +1,197 @@
+"""Writes docs/leaderboard.md: published policies that people can read, replayed beside ours on test seeds.
+
+    python benchmarks/leaderboard.py        a few minutes; LunarLander needs pip install "ifthen[box2d]"
+
+Published policies are functions in benchmarks/published. Each is read as rules (`ifthen.read_ruleset`) and
+played; those that multiply features are no rules, and are played as functions. Features have ranges twenty
+times as wide as usual, so that no sum is clipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import json
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ifthen import EnvTask, IfthenWarning, RuleError, RuleSet, env_task, evaluate, read_ruleset
+from ifthen.digits import plural
+from ifthen.environments.rebind import fitted
+from ifthen.runs.distil import evaluation
+from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.simulator import Evaluation
+from ifthen.store import write_text
+
+ROOT = Path(__file__).parents[1]
+PUBLISHED, RESULTS, PAGE = (
+    ROOT / "benchmarks" / "published",
+    ROOT / "results",
+    ROOT / "docs" / "leaderboard.md",
+)
+WIDER = 20.0
+HEAD = """# Leaderboard
+
+Published policies that people can read, beside ours. Each published policy is an if/else function in
+[`benchmarks/published`](../benchmarks/published), with the rules and numbers of its source. ifthen reads it
+[as rules](files.md#trees-and-programs) without running it, and plays it on the same test seeds as ours. A
+policy that multiplies features is no list of rules: it is played as a function.
+
+*Tests* are comparisons, as `ruleset.tests` counts them. Returns are means over test seeds with a 95 %
+interval. Published scores were measured by their authors, on other seeds and often on earlier versions of the
+environment. Nothing was learnt or selected on the test seeds. `python benchmarks/leaderboard.py` makes this
+page.
+"""
+
+
+class Entry(NamedTuple):
+    """A published policy."""
+
+    function: str
+    by: str
+    score: str
+
+
+class Board(NamedTuple):
+    """The policies of one environment."""
+
+    file: str
+    episodes: int
+    study: str
+    entries: tuple[Entry, ...]
+
+
+BOARDS = {
+    "CartPole-v1": Board(
+        "cart_pole",
+        1_000,
+        "pplx-control",
+        (
+            Entry("angle", "Géron 2019", "41.67 (by Xu 2021)"),
+            Entry("angular_velocity", "Xu 2021", "about 200"),
+            Entry("angle_then_velocity", "Xu 2021", "500"),
+            Entry("two_thresholds", "Nichol 2017", "none given"),
+        ),
+    ),
+    "MountainCar-v0": Board(
+        "mountain_car", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2019", "-102.61"),)
+    ),
+    "Acrobot-v1": Board("acrobot", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2019", "none found"),)),
+    "LunarLander-v3": Board(
+        "lunar_lander",
+        100,
+        "pplx-lunar",
+        (
+            Entry("heuristic", "Klimov, in Gymnasium", "none given"),
+            Entry("closed_form", "Xiao 2019", "none found"),
+        ),
+    ),
+}
+
+
+def wide(name: str) -> EnvTask:
+    """Return the task of an environment, with wider ranges for all real features."""
+    task = env_task(name)
+    features = []
+    for feature in task.features:
+        reach = WIDER * max(abs(feature.low), abs(feature.high))
+        features.append(feature if feature.is_integer else replace(feature, low=-reach, high=reach))
+    return env_task(name, features=features)
+
+
+def played(function: Callable[[Any], int], task: EnvTask, seeds: Any) -> Evaluation:
+    """Return how well a function does."""
+
+    def act(points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return np.array([int(function(point)) for point in points])
+
+    return evaluation(task, environment_simulator(task).record(act, seeds), seeds)
+
+
+def score(found: Evaluation) -> str:
+    """Return a mean return and its 95 % interval."""
+    low, high = found.interval or (math.nan, math.nan)
+    same = f"{low:.1f}" == f"{high:.1f}"
+    return f"{found.performance:.1f}" + ("" if same else f" ({low:.1f} to {high:.1f})")
+
+
+def function_of(board: Board, name: str) -> Callable[[Any], int]:
+    """Return a published function, from this repository's own file."""
+    spec = importlib.util.spec_from_file_location(board.file, PUBLISHED / f"{board.file}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Callable[[Any], int] = getattr(module, name)
+    return found
+
+
+def size_of(rules: RuleSet) -> str:
+    """Return how long a list is."""
+    return f"{plural(len(rules), 'rule')}, {plural(rules.tests, 'test')}"
+
+
+def row(entry: Entry, board: Board, task: EnvTask, seeds: Any) -> str:
+    """Return the row of a published policy."""
+    called = score(played(function_of(board, entry.function), task, seeds))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IfthenWarning)  # sums are not clipped here, and rounding shows
+            rules = read_ruleset(f"{PUBLISHED / board.file}.py:{entry.function}", task)[0]
+    except RuleError as problem:
+        print(f"{entry.function}: {problem}")
+        size, told = "no rules: it multiplies features", called
+    else:
+        size, told = size_of(rules), score(evaluate(*reversed(fitted(task, rules)), seeds=seeds))
+        told += "" if told == called else f"; as a function {called}"
+    source = f"[`{entry.function}`](../benchmarks/published/{board.file}.py)"
+    return f"| {source}, {entry.by} | {size} | {entry.score} | {told} |"
+
+
+def ours(name: str, board: Board, seeds: Any) -> list[str]:
+    """Return the rows of our policies: that of the gallery, and the one that PPL-X found with seed 0."""
+    task, rows = env_task(name), []
+    gallery = read_ruleset(RESULTS / "gallery" / f"{name}.json")[0]
+    packed = RESULTS / board.study / "rulesets" / "PPL-X" / f"{name}.json.gz"
+    with gzip.open(packed, "rt", encoding="utf-8") as lines:
+        trials = {each["seed"]: each for each in map(json.loads, lines)}
+    taught = RuleSet.from_dict(trials[0].get("pruned") or trials[0]["ruleset"])
+    told = (
+        ("ours: [the gallery's](gallery.md)", gallery),
+        (f"ours: PPL-X, seed 0 of `results/{board.study}`", taught),
+    )
+    for words, rules in told:
+        own, fitting = fitted(task, rules)
+        assert isinstance(own, EnvTask)
+        rows.append(f"| {words} | {size_of(rules)} | | {score(evaluate(fitting, own, seeds=seeds))} |")
+    return rows
+
+
+def section(name: str, board: Board) -> str:
+    """Return the section of an environment."""
+    task = wide(name)
+    seeds = task.test_seeds(board.episodes)
+    rows = [row(entry, board, task, seeds) for entry in board.entries] + ours(name, board, seeds)
+    head = (
+        f"| policy | size | score as published | return on {board.episodes:,} test seeds |\n|---|---|---|---|"
+    )
+    return f"## {name}\n" + "\n".join([head, *rows]) + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    sections = []
+    for name, board in BOARDS.items():
+        print(name)
+        sections.append(section(name, board))
+    write_text(PAGE, "\n".join([HEAD, *sections]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Published policies for Acrobot. The rules and numbers are those of the source that each one names."""
+
+
+def closed_form(obs):
+    """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, Acrobot-v1_ClosedForm."""
+    cos_1, sin_1, cos_2, sin_2, _, speed_2 = obs
+    if speed_2 < -0.3:
+        return 0
+    if speed_2 > 0.3:
+        return 2
+    return 0 if sin_2 + cos_1 * sin_2 + cos_2 * sin_1 > 0 else 2
