@@ -300,8 +300,9 @@ class Sound:
             "IF cart position - 2*cart velocity in [-0.3, 0.2] THEN push left\nOTHERWISE push right",
             task=ifthen.env_task("CartPole-v1"),
         )
+        plain = ifthen.parse_rules(HEAD, task=ifthen.env_task("CartPole-v1"))
         self.code = {
-            suffix: [ifthen.export(rules, format).encode() for rules in (with_terms, pole()[1])]
+            suffix: [ifthen.export(rules, format).encode() for rules in (with_terms, plain)]
             for suffix, format in ((".py", "python"), (".c", "c"), (".dmn", "dmn"))
         }
         self.code[".py"] += [FUNCTION] * 3

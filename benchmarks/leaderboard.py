@@ -148,7 +148,8 @@ def row(entry: Entry, board: Board, task: EnvTask, seeds: Any) -> str:
         print(f"{entry.function}: {problem}")
         size, told = "no rules: it multiplies features", called
     else:
-        size, told = size_of(rules), score(evaluate(*reversed(fitted(task, rules)), seeds=seeds))
+        own, fitting = fitted(task, rules)
+        size, told = size_of(rules), score(evaluate(fitting, own, seeds=seeds))
         told += "" if told == called else f"; as a function {called}"
     source = f"[`{entry.function}`](../benchmarks/published/{board.file}.py)"
     return f"| {source}, {entry.by} | {size} | {entry.score} | {told} |"

@@ -1,7 +1,9 @@
 """Published policies for Acrobot. The rules and numbers are those of the source that each one names."""
 
+from typing import Any
 
-def closed_form(obs):
+
+def closed_form(obs: Any) -> int:
     """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, Acrobot-v1_ClosedForm."""
     cos_1, sin_1, cos_2, sin_2, _, speed_2 = obs
     if speed_2 < -0.3:

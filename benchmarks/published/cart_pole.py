@@ -1,17 +1,19 @@
 """Published policies for CartPole. The rules and numbers are those of the sources that each one names."""
 
+from typing import Any
 
-def angle(obs):
+
+def angle(obs: Any) -> int:
     """A. Géron, Hands-On Machine Learning with Scikit-Learn, Keras and TensorFlow, chapter 18."""
     return 0 if obs[2] < 0 else 1
 
 
-def angular_velocity(obs):
+def angular_velocity(obs: Any) -> int:
     """J. Xu, How to Beat the CartPole Game in 5 Lines, Towards Data Science 2021."""
     return 0 if obs[3] < 0 else 1
 
 
-def angle_then_velocity(obs):
+def angle_then_velocity(obs: Any) -> int:
     """J. Xu, How to Beat the CartPole Game in 5 Lines, Towards Data Science 2021."""
     theta, omega = obs[2:4]
     if abs(theta) < 0.03:
@@ -19,7 +21,7 @@ def angle_then_velocity(obs):
     return 0 if theta < 0 else 1
 
 
-def two_thresholds(obs):
+def two_thresholds(obs: Any) -> int:
     """A. Nichol, CartPole Decision Tree, gist.github.com/unixpickle/fc9229b28d79cd1a8e64ad29c98cd50f."""
     if obs[2] < -0.012419 or obs[3] < -0.091290:
         return 0

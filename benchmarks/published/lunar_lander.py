@@ -1,9 +1,11 @@
 """Published policies for LunarLander. The rules and numbers are those of the source that each one names."""
 
+from typing import Any
+
 import numpy as np
 
 
-def heuristic(obs):
+def heuristic(obs: Any) -> int:
     """O. Klimov, the heuristic in gymnasium.envs.box2d.lunar_lander."""
     x, y, x_speed, y_speed, tilt, turn, leg_1, leg_2 = obs
     if leg_1 or leg_2:
@@ -19,7 +21,7 @@ def heuristic(obs):
     return 1 if angle_todo > 0.05 else 0
 
 
-def closed_form(obs):
+def closed_form(obs: Any) -> int:
     """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, LunarLander-v2_ClosedForm."""
     x, y, x_speed, y_speed, tilt, turn, leg_1, leg_2 = obs
     if leg_1 or leg_2:

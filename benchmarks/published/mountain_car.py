@@ -1,7 +1,9 @@
 """Published policies for MountainCar. The rules and numbers are those of the source that each one names."""
 
+from typing import Any
 
-def closed_form(obs):
+
+def closed_form(obs: Any) -> int:
     """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, MountainCar-v0_ClosedForm."""
     position, velocity = obs
     least = min(-0.09 * (position + 0.25) ** 2 + 0.03, 0.3 * (position + 0.9) ** 4 - 0.008)
