@@ -6,13 +6,22 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OPTIONAL := .venv-optional
 STRANGERS := .venv-strangers
 
-.PHONY: demo quick slow test test-optional strangers fuzz lint pictures clean
+.PHONY: demo docs reference quick slow test test-optional strangers fuzz lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
 
 quick: $(VENV)/installed-dev  ## the tests that start no process, no browser and no study: under a minute
 	IFTHEN_TEST_PROFILE=few $(BIN)/python -m pytest -n auto -m "not slow"
+
+docs: $(VENV)/installed-docs  ## the documentation site, in site/; it needs no network, and warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+reference: $(VENV)/installed-dev  ## the pages made from the code, and what the tutorials print: under two minutes
+	$(BIN)/python docs/api.py
+	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/diagrams.py
+	$(BIN)/python docs/notebooks.py
 
 slow:  ## measure the tests; those that take long are listed in tests/slow.txt and left out by make quick
 	$(BIN)/python -m pytest -n 0 -p tests.durations
@@ -64,6 +73,10 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable .
 	touch $@
 
+$(VENV)/installed-docs: $(VENV)/installed
+	$(PIP) --editable '.[docs]'
+	touch $@
+
 $(VENV)/installed-dev: $(VENV)/installed
 	$(PIP) --editable '.[dev]'
 	touch $@
@@ -83,4 +96,4 @@ $(STRANGERS)/installed: pyproject.toml constraints.txt benchmarks/strangers/requ
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) runs site .mypy_cache .ruff_cache .pytest_cache .hypothesis

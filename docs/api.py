@@ -41,10 +41,9 @@ OF_SYSTEMS = (
 def page() -> str:
     """Return the page."""
     sections: dict[str, list[str]] = {group: [] for group in GROUPS}
-    for name in sorted(ifthen.__all__, key=str.lower):
-        own = getattr(ifthen, name)
-        group = next((group for group, takes in GROUPS.items() if takes(own)), None)
-        if group is not None:
+    for group, names in public_names().items():
+        for name in names:
+            own = getattr(ifthen, name)
             called = f"`{name}`" if group in ("Errors", "Results") else f"`{name}({arguments(own)})`"
             sections[group].append(f"| {called} | {sentence(own)} |")
     head = "| name | what it is |\n|---|---|\n"
@@ -55,6 +54,17 @@ def page() -> str:
     ]
     parts = [f"## {group}\n{head}" + "\n".join(rows) + "\n" for group, rows in sections.items()]
     return "\n".join([HEAD, *parts])
+
+
+def public_names() -> dict[str, dict[str, str]]:
+    """Return the public names of each section, with the modules that hold them."""
+    homes: dict[str, str] = vars(ifthen)["_HOME"]
+    found: dict[str, dict[str, str]] = {group: {} for group in GROUPS}
+    for name in sorted(homes, key=str.lower):
+        group = next((group for group, takes in GROUPS.items() if takes(getattr(ifthen, name))), None)
+        if group is not None:
+            found[group][name] = homes[name]
+    return found
 
 
 def arguments(own: Any) -> str:

@@ -46,6 +46,7 @@ LAYERS = [
     {"study"},
     {"tuning"},
     {"cli"},
+    {"__main__"},
 ]
 # SciPy's bootstrap takes a NumPy generator, made from a seed. An epoch of PPL-X in an environment has one of
 # its own, made from the stream of its seed and its number, so that nothing goes on to the next epoch.

@@ -44,7 +44,6 @@ from ifthen.text_table import harmless
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
