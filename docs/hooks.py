@@ -20,6 +20,7 @@ PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 PLAYED = tuple(sorted(path.stem for path in (ROOT / "results" / "gallery").glob("*.json")))
 """Policies of the gallery: each gets its explain page."""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
+PICTURE = re.compile(r'src="(?!https?:)([^"]+)"')
 BLOCK = re.compile(r"^\s*([-*] |\d+\. |\|)")
 
 
@@ -47,6 +48,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     source = page.file.src_uri
     text = with_blank_lines(with_links(markdown, source)).replace("<details>", "<details markdown>")
     text = re.sub(r"<!-- page (\S+) -->", lambda found: alive(found[1]), text)
+    notebook = source.removesuffix(".md") + ".ipynb"
+    if files.get_file_from_path(notebook) is not None:
+        link = f"\\1\n[This page as a notebook]({Path(notebook).name}){{ .md-button }}\n"
+        text = re.sub(r"\A(# .*\n)", link, text)
+    if source == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
     if source == "gallery.md":
         text = re.sub(r"^## (.+)$", lambda found: found[0] + play(found[1], files), text, flags=re.MULTILINE)
     return text
@@ -103,7 +110,8 @@ def linked_files() -> set[str]:
     found = {
         target
         for document in DOCS.glob("**/*.md")
-        for target in (leads_to(link[1], document.parent) for link in LINK.finditer(document.read_text()))
+        for pattern in (LINK, PICTURE)
+        for target in (leads_to(link[1], document.parent) for link in pattern.finditer(document.read_text()))
     }
     return {path for path in found if path is not None and (ROOT / path).is_file() and path not in PAGES}
 
@@ -137,7 +145,11 @@ def with_links(text: str, source: str) -> str:
             return f"]({up}index.md)"
         return f"]({up}{in_site(outside)}{anchor})" if outside and (ROOT / outside).is_file() else "](.)"
 
-    return re.sub(r"\[([^\[\]]*)\]\(\.\)", r"\1", LINK.sub(moved, text))
+    def shown(picture: re.Match[str]) -> str:
+        outside = leads_to(picture[1], folder)
+        return f'src="{up}{in_site(outside)}"' if outside else picture[0]
+
+    return PICTURE.sub(shown, re.sub(r"\[([^\[\]]*)\]\(\.\)", r"\1", LINK.sub(moved, text)))
 
 
 def with_blank_lines(text: str) -> str:

@@ -25,7 +25,8 @@ def blocks(document: str, language: str) -> list[str]:
 def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "results").symlink_to(ROOT / "results")
     monkeypatch.chdir(tmp_path)
-    documents = ("README.md", "docs/guide.md", "docs/explain.md", "docs/twins.md")
+    pages = ("guide", "explain", "twins", "start", "howto")
+    documents = ("README.md", *(f"docs/{page}.md" for page in pages))
     code = [block for document in documents for block in blocks(document, "python")]
     assert len(code) >= 4
     names: dict[str, object] = {}
@@ -56,6 +57,12 @@ def test_the_reference_lists_the_public_names_as_they_are() -> None:
     assert (ROOT / "docs" / "api.md").read_text() == written, "run 'python docs/api.py'"
 
 
+@pytest.mark.parametrize("name", ["commands.md", "parameters.md"])
+def test_the_pages_of_commands_and_parameters_say_what_the_code_says(name: str) -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["PAGES"][name]
+    assert (ROOT / "docs" / name).read_text() == page(), "run 'python docs/reference.py'"
+
+
 def test_the_citation_names_the_version() -> None:
     assert f"version: {ifthen.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
@@ -71,7 +78,7 @@ def test_every_relative_link_leads_somewhere() -> None:
             assert path.exists(), f"{document.name}: {path}"
 
 
-DOCUMENTS = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
 
 
 def exists(dotted: str) -> bool:
@@ -106,6 +113,7 @@ def test_every_source_file_in_the_documents_exists() -> None:
         "simulate/gpu_table.py",
         "exports/my_format.py",
         "heating.py",
+        "battery.py",
     }
     assert len(paths) > 30
     roots = (ROOT, ROOT / "src" / "ifthen")
@@ -115,12 +123,20 @@ def test_every_source_file_in_the_documents_exists() -> None:
 
 def test_every_picture_is_shown_by_a_document() -> None:
     text = "".join(document.read_text() for document in DOCUMENTS)
-    pictures = [path.name for path in (ROOT / "docs" / "images").iterdir()]
+    pictures = [path.name for path in ROOT.glob("docs/**/images/*")]
     assert [name for name in pictures if f"images/{name}" not in text] == []
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "CONTRIBUTING.md", *(f"docs/{page}.md" for page in ("guide", "explain", "defend"))]
+    "name",
+    [
+        *("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"),
+        *(
+            f"docs/{page}.md"
+            for page in ("guide", "explain", "defend", "index", "start", "howto", "systems", "faq")
+        ),
+        *(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/tutorials/*.md")),
+    ],
 )
 def test_prose_is_wrapped(name: str) -> None:
     text = re.sub(r"```.*?```", "", (ROOT / name).read_text(), flags=re.DOTALL)

@@ -1,0 +1,72 @@
+"""What the documents type at a shell exists, and the how-tos that train nothing run as they stand."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from ifthen import cli
+from tests.commands import Runner
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+LONG = ({"train"}, {"distil"}, {"resume"}, {"study", "run"}, {"--dossier"}, {"--install-completion"})
+"""Commands that train, play for long, or change the user's shell: other tests run them, or none should."""
+
+
+def typed(document: Path) -> list[list[str]]:
+    """Return the words of every command `ifthen …` in the shell blocks of a document."""
+    blocks = re.findall(r"```sh\n(.*?)```", document.read_text(), re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("ifthen ")]
+
+
+def options() -> dict[str, set[str]]:
+    """Return the options of every command, as its page lists them."""
+    page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["commands_page"]()
+    sections = re.findall(r"^## ifthen (.+?)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    return {name: set(re.findall(r"`(--[\w-]+)`", text)) for name, text in sections}
+
+
+def test_commands_and_options_in_the_documents_exist() -> None:
+    known = {**options(), "--install-completion": {"--install-completion"}}
+    seen = 0
+    for document in DOCUMENTS:
+        for words in typed(document):
+            name = " ".join(words[:2]) if words[0] == "study" else words[0]
+            assert name in known, f"{document.name}: ifthen {name}"
+            used = {word.partition("=")[0] for word in words if word.startswith("--")}
+            assert used <= known[name], f"{document.name}: ifthen {shlex.join(words)}"
+            seen += 1
+    assert seen > 80
+
+
+@pytest.mark.parametrize("name", ["train", "explain", "study run"])
+def test_the_page_of_a_command_lists_the_options_of_its_help(name: str) -> None:
+    said = CliRunner().invoke(cli.app, [*name.split(), "--help"]).output
+    listed = set(re.findall(r"^. (--[\w-]+)", said, re.MULTILINE)) - {"--help"}
+    assert listed <= options()[name] <= set(re.findall(r"--[\w-]+", said))
+
+
+def test_how_tos_that_train_nothing_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ifthen = Runner(monkeypatch, capsys)
+    assert ifthen("train", "PPL-X", "CartPole-v1", "--set", "steps=1000", "--out", "runs/pole").code == 0
+    shutil.copytree("runs/pole", "runs/three")
+    ran = 0
+    for words in typed(ROOT / "docs" / "howto.md"):
+        if any(set(words) >= long for long in LONG):
+            continue
+        done = ifthen(*words)
+        assert done.code in (0, 1), done.err  # 1: a requirement is not met
+        assert done.out
+        ran += 1
+    assert ran >= 10
