@@ -17,8 +17,8 @@ import ifthen
 PAGE = Path(__file__).with_name("api.md")
 HEAD = """# Reference
 Functions are named like the commands. This page lists what `import ifthen` gives; `help(ifthen.evaluate)`,
-or an editor, says what each argument means. The parameters of systems are listed by `ifthen systems`. Written
-by `python docs/api.py`.
+or an editor, says what each argument means. The parameters of systems are [on a page of their
+own](parameters.md). Written by `python docs/api.py`.
 """
 GROUPS = {
     "Systems": lambda own: isinstance(own, type) and issubclass(own, ifthen.System),

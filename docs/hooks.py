@@ -54,9 +54,18 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         text = re.sub(r"\A(# .*\n)", link, text)
     if source == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
+    if source == "api.md":
+        text = re.sub(r"^\| `(\w+)([^`]*)`", with_reference, text, flags=re.MULTILINE)
     if source == "gallery.md":
         text = re.sub(r"^## (.+)$", lambda found: found[0] + play(found[1], files), text, flags=re.MULTILINE)
     return text
+
+
+def with_reference(row: re.Match[str]) -> str:
+    """Return the first cell of a row of names, linked to what docstrings say of the name."""
+    homes = {name: home for names in script("api").public_names().values() for name, home in names.items()}
+    name, rest = row.groups()
+    return f"| [`{name}`][{homes[name]}.{name}]`{rest}`".removesuffix("``") if name in homes else row[0]
 
 
 def alive(name: str) -> str:
@@ -99,10 +108,27 @@ def group_page(group: str) -> str:
 
 def group_text(group: str, names: dict[str, str]) -> str:
     """Return the page of a group of Python names: mkdocstrings fills it from docstrings."""
-    more = (
-        "\nTheir parameters are [on a page of their own](../parameters.md).\n" if group == "Systems" else ""
-    )
-    return f"# {group}\n{more}\n" + "\n\n".join(f"::: {home}.{name}" for name, home in names.items()) + "\n"
+    if group == "Systems":
+        return systems_text(names)
+    return f"# {group}\n\n" + "\n\n".join(f"::: {home}.{name}" for name, home in names.items()) + "\n"
+
+
+def systems_text(names: dict[str, str]) -> str:
+    """Return the page of systems: what all have stands once, and parameters have a page of their own."""
+    api = script("api")
+    members = ", ".join(name for name in api.OF_SYSTEMS if hasattr(api.ifthen.System, name))
+    parts = [
+        "# Systems\n\nEvery system takes what `System` takes, and [parameters](../parameters.md) of its own.",
+        f"::: {names['System']}.System\n    options:\n      members: [{members}]",
+    ]
+    for name, home in names.items():
+        if name != "System":
+            parts.append(
+                f"::: {home}.{name}\n    options: {{members: false, show_docstring_parameters: false}}"
+            )
+            anchor = getattr(api.ifthen, name).name.lower()
+            parts.append(f"[Parameters](../parameters.md#{anchor}) · [How it works](../systems.md)")
+    return "\n\n".join(parts) + "\n"
 
 
 def linked_files() -> set[str]:
