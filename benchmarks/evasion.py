@@ -3,18 +3,21 @@
     python benchmarks/evasion.py learn                  # published: from 31 % to about 82 %
     python benchmarks/evasion.py learn --trials 2 --systems SAMUEL-2 PPL-X
     python benchmarks/evasion.py learn --systems SAMUEL-2 --set spec_level=0.25
+    python benchmarks/evasion.py learn --out rates.csv  # a line for each trial; those of other systems stay
     python benchmarks/evasion.py transfer               # trained and tested on three conditions
     python benchmarks/evasion.py ablation               # SAMUEL's version 2 without each of its operators
 
 Every system gets about as many episodes as SAMUEL takes in 50 generations of 100 plans. Rates are of 1,000
-episodes on test seeds, by the policy that is handed out.
+episodes on test seeds, by the policy that is handed out. Tests are Mann and Whitney's.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,9 +78,9 @@ def over_trials(trials: int, job: Any) -> NDArray[np.float64]:
         return np.array(list(pool.map(job, range(trials))), dtype=np.float64)
 
 
-def learn(trials: int, systems: list[str], given: dict[str, Any]) -> None:
+def learn(trials: int, systems: list[str], given: dict[str, Any], out: Path | None) -> None:
     """Print how often the policy of each system evades, variable starts; `given` parameters are for all."""
-    rates: dict[str, NDArray[np.float64]] = {}
+    rates = read_rates(out)
     for name in systems:
 
         def job(seed: int, name: str = name) -> tuple[float, float, int]:
@@ -88,12 +91,33 @@ def learn(trials: int, systems: list[str], given: dict[str, Any]) -> None:
         rates[name] = rate
         print(
             f"{name:9} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %  ({rate.min():.0f} to "
-            f"{rate.max():.0f}), {rules.mean():6.1f} rules, {np.median(took):5.1f} s",
+            f"{rate.max():.0f}), {rules.mean():6.1f} rules, {np.median(took):5.1f} s, {trials} trials",
             flush=True,
         )
-    if {"SAMUEL-1", "SAMUEL-2"} <= rates.keys():
-        p = mannwhitneyu(rates["SAMUEL-2"], rates["SAMUEL-1"], alternative="greater").pvalue
-        print(f"SAMUEL-2 above SAMUEL-1: p = {p:.2g} (Mann and Whitney)")
+        write_rates(out, rates)
+    for name in [own for own in rates if own != "SAMUEL-2" and "SAMUEL-2" in rates]:
+        above = mannwhitneyu(rates["SAMUEL-2"], rates[name], alternative="greater").pvalue
+        either = mannwhitneyu(rates["SAMUEL-2"], rates[name]).pvalue
+        print(f"SAMUEL-2 above {name}: p = {above:.2g}; other than {name}: p = {either:.2g}")
+
+
+def read_rates(path: Path | None) -> dict[str, NDArray[np.float64]]:
+    """Return the rates of every system in a file, by seed; none where there is no file."""
+    if path is None or not path.exists():
+        return {}
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = dict.fromkeys(row["system"] for row in rows)
+    return {name: np.array([float(r["evaded"]) for r in rows if r["system"] == name]) for name in names}
+
+
+def write_rates(path: Path | None, rates: dict[str, NDArray[np.float64]]) -> None:
+    """Write the rates of every system, a line for each trial."""
+    if path is None:
+        return
+    rows = [[name, seed, f"{r:.1f}"] for name, own in rates.items() for seed, r in enumerate(own.tolist())]
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([["system", "seed", "evaded"], *rows])
 
 
 def transfer(trials: int, systems: list[str]) -> None:
@@ -137,9 +161,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--systems", nargs="+", choices=sorted(SYSTEMS))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="with learn")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="with learn: all rates as CSV")
     own = parser.parse_args()
     if own.what == "learn":
-        learn(own.trials, own.systems or list(SYSTEMS), dict(parse_assignment(text) for text in own.set))
+        given = dict(parse_assignment(text) for text in own.set)
+        learn(own.trials, own.systems or list(SYSTEMS), given, own.out)
     elif own.what == "transfer":
         transfer(own.trials, own.systems or ["SAMUEL-2", "PPL-X"])
     else:

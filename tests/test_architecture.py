@@ -151,7 +151,9 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "simulate.bids": {
         "find_match_set": naive_samuel.match_set,
-        "auction": naive_samuel.winner,
+        "put_odds": naive_samuel.winner,
+        "drawn_action": naive_samuel.winner,
+        "mark_active": naive_samuel.played,
         "act": naive_samuel.played,
         "credit": naive_samuel.credited,
         "finish": naive_samuel.kept,

@@ -16,7 +16,7 @@ from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH as STRONGEST
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.feature import Feature
-from ifthen.simulate.bids import Bidding, Bids, auction, bid_on_table, find_match_set
+from ifthen.simulate.bids import Bidding, Bids, act, bid_on_table, find_match_set
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
@@ -196,7 +196,8 @@ def test_partial_matches_count_only_where_no_rule_matches_in_full() -> None:
 def shares_of(rules: Intervals, how: Bidding, n: int = 4000) -> list[float]:
     """Return how often each of three actions is chosen by evenly spread draws."""
     members = np.arange(rules.actions.shape[1])
-    found = [auction(rules, 0, members, len(members), how, (i + 0.5) / n, np.empty(3)) for i in range(n)]
+    scratch = np.empty(3), np.zeros(len(members), dtype=np.bool_)
+    found = [act(rules, 0, members, len(members), how, (i + 0.5) / n, *scratch) for i in range(n)]
     return [found.count(action) / n for action in range(3)]
 
 

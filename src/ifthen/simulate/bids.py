@@ -111,52 +111,65 @@ def find_match_set(rules: Intervals, i: int, points: Floats, lane: int, out: Int
 
 
 @kernel
-def auction(
-    rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, u: float, bids: Floats
-) -> int:
-    """Return the action that the first `count` members of plan i choose by u in [0, 1).
+def put_odds(rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, out: Floats) -> None:
+    """Write the odds of all actions `(actions,)` that follow from the bids of plan i's first `count` members.
 
-    `bids` is scratch, `(actions,)`. Bids below 0 count as 0; where no bid is above 0, all have equal odds.
+    Bids below 0 count as 0; where no bid is above 0, all have equal odds.
     """
-    bids[:] = -math.inf
+    out[:] = -math.inf
     top = -math.inf
     for j in range(count):
         a, strength = rules.actions[i, members[j]], rules.learnt[i, members[j], STRENGTH]
-        bids[a] = max(bids[a], strength)
+        out[a] = max(out[a], strength)
         top = max(top, strength)
-    total, last = 0.0, -1
-    for a in range(len(bids)):
-        if bids[a] == top and lesson.greedy:
-            return a
-        if bids[a] == -math.inf:
-            bids[a] = 0.0
+    won = False
+    for a in range(len(out)):
+        if lesson.greedy:
+            wins = out[a] == top and not won
+            out[a], won = 1.0 if wins else 0.0, won or wins
+        elif out[a] == -math.inf:
+            out[a] = 0.0
         elif lesson.power >= TOP_ONLY:
-            bids[a] = 1.0 if bids[a] == top else 0.0
+            out[a] = 1.0 if out[a] == top else 0.0
         else:
-            bids[a] = (max(bids[a], 0.0) / top) ** lesson.power if top > 0.0 else 1.0
-        if bids[a] > 0.0:
-            total += bids[a]
+            out[a] = (max(out[a], 0.0) / top) ** lesson.power if top > 0.0 else 1.0
+
+
+@kernel
+def drawn_action(odds: Floats, u: float) -> int:
+    """Return the action that u in [0, 1) draws by odds `(actions,)`; −1 where all of them are 0."""
+    total, last = 0.0, -1
+    for a in range(len(odds)):
+        if odds[a] > 0.0:
+            total += odds[a]
             last = a
     left = u * total
     for a in range(last):
-        left -= bids[a]
+        left -= odds[a]
         if left < 0.0:
             return a
     return last
 
 
 @kernel
+def mark_active(rules: Intervals, i: int, members: Ints, count: int, action: int, active: Mask) -> None:
+    """Mark in `active` the rules of a match set of plan i that proposed an action."""
+    for j in range(count):
+        if rules.actions[i, members[j]] == action:
+            active[members[j]] = True
+
+
+@kernel
 def act(
-    rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, u: float, bids: Floats, active: Mask
+    rules: Intervals, i: int, members: Ints, count: int, lesson: Bidding, u: float, odds: Floats, active: Mask
 ) -> int:
     """Return the action that a match set of plan i chooses, and mark in `active` the rules that proposed it.
 
-    −1 stands for a plan without any rule.
+    −1 stands for a plan without any rule. `odds` is scratch, `(actions,)`.
     """
-    a = auction(rules, i, members, count, lesson, u, bids)
-    for j in range(count):
-        if rules.actions[i, members[j]] == a:
-            active[members[j]] = True
+    put_odds(rules, i, members, count, lesson, odds)
+    a = drawn_action(odds, u)
+    mark_active(rules, i, members, count, a, active)
     return a
 
 
@@ -212,14 +225,22 @@ def bid_on_table(
     t_max: int,
     out: Bids,
 ) -> None:
-    """Play the episodes of plans `first` to `last − 1` in a table; match sets are found once per state."""
+    """Play the episodes of plans `first` to `last − 1` in a table.
+
+    Match sets are found once per state. Rules learn between episodes, so that odds follow once per state and
+    episode, and only once per state where they do not learn. Rules become active once per state and action.
+    """
     n_states, n_actions, _ = model.next_state.shape
-    members, bids = np.empty((n_states, rules.actions.shape[1]), dtype=np.int64), np.empty(n_actions)
-    counts = np.empty(n_states, dtype=np.int64)
+    members, odds = (
+        np.empty((n_states, rules.actions.shape[1]), dtype=np.int64),
+        np.empty((n_states, n_actions)),
+    )
+    counts, valid_in = np.empty(n_states, dtype=np.int64), np.empty(n_states, dtype=np.int64)
+    marked_in = np.empty((n_states, n_actions), dtype=np.int64)
     points, actions = np.empty((t_max, model.points.shape[1])), np.empty(t_max, dtype=np.int64)
     rewards = np.empty(t_max)
     for i in range(first, last):
-        counts[:] = -1
+        counts[:], valid_in[:], marked_in[:] = -1, -1, -1
         for episode in range(lesson.episodes):
             noise, active = fold(lesson.key, episode), out.active[i, episode]
             choices = fold(noise, i)
@@ -228,9 +249,15 @@ def bid_on_table(
             while t < t_max and s >= 0:
                 if counts[s] < 0:
                     counts[s] = find_match_set(rules, i, model.points, s, members[s])
-                a = act(rules, i, members[s], counts[s], lesson, uniform(choices, t), bids, active)
+                if valid_in[s] < 0 or (lesson.rate > 0.0 and valid_in[s] != episode):
+                    put_odds(rules, i, members[s], counts[s], lesson, odds[s])
+                    valid_in[s] = episode
+                a = drawn_action(odds[s], uniform(choices, t))
                 if a < 0:
                     break
+                if marked_in[s, a] != episode:
+                    mark_active(rules, i, members[s], counts[s], a, active)
+                    marked_in[s, a] = episode
                 points[t], actions[t] = model.points[s], a
                 k = outcome(noise, cuts, t + 1)
                 rewards[t] = model.reward[s, a, k]
@@ -260,7 +287,7 @@ def bid_on_twin(
     state, now = np.empty((1, starts.states.shape[1])), np.empty((1, features))
     reward, members = np.empty(1), np.empty(rules.actions.shape[1], dtype=np.int64)
     points, actions = np.empty((starts.t_max, features)), np.empty(starts.t_max, dtype=np.int64)
-    rewards, bids = np.empty(starts.t_max), np.empty(n_actions)
+    rewards, odds = np.empty(starts.t_max), np.empty(n_actions)
     for i in range(first, last):
         for episode in range(lesson.episodes):
             noise, active = fold(lesson.key, episode), out.active[i, episode]
@@ -270,7 +297,7 @@ def bid_on_twin(
             t, ended = 0, False
             while t < starts.t_max and not ended:
                 count = find_match_set(rules, i, now, 0, members)
-                a = act(rules, i, members, count, lesson, uniform(choices, t), bids, active)
+                a = act(rules, i, members, count, lesson, uniform(choices, t), odds, active)
                 if a < 0:
                     break
                 points[t], actions[t] = now[0], a
@@ -302,7 +329,7 @@ def bid_lanes(
     `steps`, `(n,)`, counts the steps that each plan has made in this episode, whose rules are marked in
     `active`, `(n, episodes, rules)`.
     """
-    members, bids = np.empty(rules.actions.shape[1], dtype=np.int64), np.empty(n_actions)
+    members, odds = np.empty(rules.actions.shape[1], dtype=np.int64), np.empty(n_actions)
     noise = fold(lesson.key, episode)
     for lane in range(len(plans)):
         i = plans[lane]
@@ -310,5 +337,5 @@ def bid_lanes(
         if i >= 0:
             u = uniform(fold(noise, i), steps[i])
             count = find_match_set(rules, i, points, lane, members)
-            out[lane] = act(rules, i, members, count, lesson, u, bids, active[i, episode])
+            out[lane] = act(rules, i, members, count, lesson, u, odds, active[i, episode])
             steps[i] += 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ifthen import DecisionList, env_task, frozen_lake
 from ifthen.randomness import stream
 from ifthen.rules.batch import Intervals
-from ifthen.simulate.bids import Bidding, auction, find_match_set
+from ifthen.simulate.bids import Bidding, act, find_match_set
 from ifthen.systems.samuel.breeding import (
     aged,
     contained,
@@ -149,11 +149,12 @@ GREEDY = Bidding(KEY, 1, 1.0, True, 0.0, 1.0, 1.0, 0.0, 1.0, 0)
 def chosen_by_bids(plan: Plan, task: Task, points: Any) -> list[int]:
     """Return the actions that the highest bids choose at points."""
     rules = Intervals.of(Arrays.of([plan], task.features).batch, task.features)
-    members, bids = np.empty(len(plan.actions), dtype=np.int64), np.empty(task.n_actions)
+    members, odds = np.empty(len(plan.actions), dtype=np.int64), np.empty(task.n_actions)
+    active = np.zeros(len(plan.actions), dtype=np.bool_)
     found = []
     for lane in range(len(points)):
         count = find_match_set(rules, 0, points, lane, members)
-        found.append(auction(rules, 0, members, count, GREEDY, 0.0, bids))
+        found.append(act(rules, 0, members, count, GREEDY, 0.0, odds, active))
     return found
 
 
