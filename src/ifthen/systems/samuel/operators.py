@@ -45,7 +45,9 @@ class Trace(NamedTuple):
         """Return the trace of a plan, from `(episodes, trace, features)`, `(episodes, trace)` and payoffs."""
         numbers, places = np.nonzero(taken >= 0)
         points, actions = readings[numbers, places], taken[numbers, places]
-        scores = inside(plan.bounds, points[:, None]).sum(axis=2)
+        scores = np.zeros((len(points), len(plan.actions)), dtype=np.int64)
+        for d in range(points.shape[1]):  # many times as fast as a sum over the last, short axis
+            scores += inside(plan.bounds[:, d], points[:, d, None])
         chosen = (scores == scores.max(axis=1, keepdims=True)) & (plan.actions == actions[:, None])
         full = chosen & (scores == plan.bounds.shape[1])
         return cls(points, actions, numbers, payoffs, full, chosen & ~full)
