@@ -6,6 +6,7 @@
     python benchmarks/evasion.py learn --out rates.csv  # a line for each trial; those of other systems stay
     python benchmarks/evasion.py transfer               # trained and tested on three conditions
     python benchmarks/evasion.py ablation               # SAMUEL's version 2 without each of its operators
+    python benchmarks/evasion.py ablation --without merge --out rates.csv    # against the rates there
 
 Every system gets about as many episodes as SAMUEL takes in 50 generations of 100 plans. Rates are of 1,000
 episodes on test seeds, by the policy that is handed out. Tests are Mann and Whitney's.
@@ -137,19 +138,23 @@ def transfer(trials: int, systems: list[str]) -> None:
             )
 
 
-def ablation(trials: int) -> None:
-    """Print rates of version 2 without each of its operators, and tests against the version with all."""
-    rates: dict[str, NDArray[np.float64]] = {}
-    for operator in ("none", *OPERATORS):
+def ablation(trials: int, without: list[str], out: Path | None) -> None:
+    """Print rates of version 2 without each of some operators, and tests against the version with all.
+
+    That version's rates come from the file `out` where it has them.
+    """
+    whole = read_rates(out).get("SAMUEL-2")
+    for operator in (*(() if whole is not None else ("none",)), *without):
         given = {} if operator == "none" else {operator: False if operator == "delete" else 0.0}
 
         def job(seed: int, given: dict[str, Any] = given) -> float:
             return rate_of(trained("SAMUEL-2", "variable", seed, **given)[0], "variable")
 
-        rates[operator] = rate = over_trials(trials, job)
-        p = mannwhitneyu(rate, rates["none"]).pvalue
+        rate = over_trials(trials, job)
+        whole = rate if whole is None else whole
         print(
-            f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %, p = {p:.2g}",
+            f"without {operator:10} {rate.mean():5.1f} ± {rate.std(ddof=trials > 1):4.1f} %, "
+            f"p = {mannwhitneyu(rate, whole).pvalue:.2g} ({trials} against {len(whole)} trials)",
             flush=True,
         )
 
@@ -161,7 +166,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--systems", nargs="+", choices=sorted(SYSTEMS))
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="with learn")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="with learn: all rates as CSV")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="all rates as CSV: learn writes them")
+    parser.add_argument("--without", nargs="+", choices=OPERATORS, default=OPERATORS, help="with ablation")
     own = parser.parse_args()
     if own.what == "learn":
         given = dict(parse_assignment(text) for text in own.set)
@@ -169,7 +175,7 @@ def main() -> None:
     elif own.what == "transfer":
         transfer(own.trials, own.systems or ["SAMUEL-2", "PPL-X"])
     else:
-        ablation(own.trials)
+        ablation(own.trials, list(own.without), own.out)
 
 
 if __name__ == "__main__":
