@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from ifthen.environments.copies import source_of
+from ifthen.environments.make import IN_MODULE, as_task
 from ifthen.environments.registry import known_by_id
-from ifthen.errors import TaskError
+from ifthen.errors import TaskError, warn
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask, Option
@@ -48,6 +49,30 @@ def renewed(task: Task, name: str) -> Task:
     return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
 
 
+def policy_and_its_task(policy: Any, given: Any) -> tuple[Any, Task]:
+    """Return a policy and the task to play it in, whose features and actions are the same.
+
+    A task is played as it is. An environment of one's own keeps all settings of the task that a system of it
+    was trained in. In other environments, names and ranges come from the rules (see `fitted`).
+
+    Args:
+        policy: a ruleset, a trained system, or anything else, for which the task stays as it is.
+        given: a task, its name, an environment, or a function that makes one.
+    """
+    if isinstance(given, Task):
+        return policy, given
+    found, own = as_task(given), getattr(policy, "task", None)
+    if isinstance(found, EnvTask) and isinstance(own, EnvTask):
+        by_code = not found.environment or (isinstance(given, str) and IN_MODULE.fullmatch(given))
+        if by_code and own.origin.get("environment") == found.origin.get("environment"):
+            return policy, played_in(own, given)
+    ruleset = getattr(policy, "ruleset", policy)
+    if not isinstance(ruleset, RuleSet):
+        return policy, found
+    task, fitting = fitted(found, ruleset)
+    return fitting if policy is ruleset else policy, task
+
+
 def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     """Return a task and rules for it whose features and actions are the same.
 
@@ -74,6 +99,30 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     told = [feature.to_dict() for feature in (*features, *ruleset.terms)]
     data = {**ruleset.to_dict(), "features": told}
     return task.replaced(features=features, action_names=ruleset.action_names), RuleSet.from_dict(data)
+
+
+def named_as_in(task: Task, policy: Any) -> Any:
+    """Return rules with the names and units of a task, in the order of features and actions, and say so.
+
+    What differs in more than names, or has the same names in another order, stays as it is.
+    """
+    rules = getattr(policy, "ruleset", policy)
+    if not isinstance(rules, RuleSet) or len(rules.action_names) != task.n_actions:
+        return policy
+    own, others = (
+        [replace(feature, name="x", unit="") for feature in each]
+        for each in (rules.observed_features, task.features)
+    )
+    if own != others:
+        return policy
+    old = [*(feature.name for feature in rules.observed_features), *rules.action_names]
+    new = [*(feature.name for feature in task.features), *task.action_names]
+    changed = {before: now for before, now in zip(old, new, strict=True) if before != now}
+    if not changed or set(changed) & set(new):
+        return policy
+    pairs = ", ".join(f"{before} is {now}" for before, now in changed.items())
+    warn(f"the policies have other names, and are compared in the order of features and actions: {pairs}.")
+    return rules.renamed(task.features, task.action_names)
 
 
 def _spaces_in_words(flat: FlatSpace) -> str:

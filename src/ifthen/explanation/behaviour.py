@@ -23,7 +23,7 @@ from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.environment import EnvSimulator
-from ifthen.simulate.evaluate import shared_simulator, task_of
+from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.scope import choose_at, tabular
 from ifthen.simulate.simulator import LEVEL, checked_ruleset, t_margin
 from ifthen.simulate.table import policy_table
@@ -146,7 +146,7 @@ def behaviour(policy: Any, task: Any = None, episodes: int = 100, threads: int |
         episodes: how many test seeds to play in an environment.
         threads: how many threads to use, all cores where None; results do not depend on it.
     """
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     ruleset = checked_ruleset(policy, own)
     if isinstance(own, EnvTask):
         return _in_play(ruleset, shared_simulator(own, threads=checked_threads(threads)), episodes)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ifthen.environments.make import TaskLike, as_task
+from ifthen.environments.make import TaskLike
+from ifthen.environments.rebind import named_as_in
 from ifthen.errors import RuleError
 from ifthen.explanation.measures import visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
@@ -22,7 +23,7 @@ from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.lists import compare, over_the_same_terms
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import evaluate
+from ifthen.simulate.evaluate import evaluate, with_task
 from ifthen.simulate.scope import (
     all_vectors,
     choose_at,
@@ -55,14 +56,15 @@ def diff(a: Any, b: Any, task: TaskLike | None = None, names: tuple[str, str] = 
         b: another one.
         task: a task, its name, or a Gymnasium environment; that of a trained system where None. In a table
             the policies are compared in all decision states and measured exactly. In an environment both are
-            played. Without a task they are compared in the whole space, which needs two decision lists, or
-            integer features whose vectors can be listed.
+            played; if only their names differ, features and actions are compared in their order. Without a
+            task they are compared in the whole space, which needs two decision lists, or integer features
+            whose vectors can be listed.
         names: of the two.
     """
     given = task if task is not None else getattr(a, "task", None) or getattr(b, "task", None)
-    own = None if given is None else as_task(given)
+    a, own = (a, None) if given is None else with_task(a, given)
     if isinstance(own, EnvTask):
-        return _in_environment(checked_ruleset(a, own), checked_ruleset(b, own), own, names)
+        return _in_environment(checked_ruleset(a, own), checked_ruleset(named_as_in(own, b), own), own, names)
     if own is not None:
         return _on_table(a, b, tabular(own, "a diff"), names)
     rules_a, rules_b = ruleset_of(a), ruleset_of(b)

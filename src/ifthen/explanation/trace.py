@@ -24,7 +24,7 @@ from ifthen.randomness import check_seed
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import shared_simulator, task_of
+from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.scope import Number, choose_at, column_of, tabular, values_by_name
 from ifthen.simulate.simulator import Start
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Trajectory
@@ -194,7 +194,7 @@ def trace(
         episode: replay this training episode, from 0, instead.
         max_steps: stop after this many steps; t_max where None.
     """
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     limit = own.t_max if max_steps is None else whole_number("max_steps", max_steps, 0, own.t_max)
     seed = check_seed(seed)
     if start is not None and episode is not None:

@@ -28,7 +28,7 @@ from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
-from ifthen.simulate.evaluate import task_of
+from ifthen.simulate.evaluate import with_task
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.systems.front import Front
 from ifthen.tasks.gym_task import EnvTask
@@ -79,7 +79,8 @@ def explain_page(
         raise ParameterError(f"names must be two texts that differ, not {names!r}.")
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError(f"seed must be a whole number from 0, not {seed!r}.")
-    found = task_of(policy, task)
+    fitting, found = with_task(policy, task)
+    policies[0] = ruleset_of(fitting)
     part = part_of(found, seed)
     for each in policies:
         part.check(each)

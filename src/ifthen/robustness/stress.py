@@ -17,7 +17,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.robustness.requirement import Limits, ReturnScale, lengthened, parse, required
 from ifthen.robustness.strengths import Strengths, planned
-from ifthen.simulate.evaluate import simulator_of, task_of
+from ifthen.simulate.evaluate import simulator_of, with_task
 from ifthen.simulate.simulator import Evaluation, checked_ruleset
 from ifthen.tasks.disturbance import DISTURBANCES, in_words
 from ifthen.text_table import TextTable
@@ -235,7 +235,7 @@ def stress(
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: called with the name of every disturbance before it is played.
     """
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     base, ruleset = own.undisturbed, checked_ruleset(policy, own)
     demands, plan = parse(require, fail_below), planned(base, disturb, vary)
     workers = checked_threads(threads)

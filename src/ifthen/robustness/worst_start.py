@@ -23,7 +23,7 @@ from ifthen.parallel import checked_threads
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import simulator_of, task_of
+from ifthen.simulate.evaluate import simulator_of, with_task
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.table import policy_table
@@ -139,7 +139,7 @@ def worst_starts(
         seed: of the search among states.
         threads: how many threads to use, all cores where None; results do not depend on it.
     """
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     ruleset = checked_ruleset(policy, own)
     if not isinstance(own, EnvTask):
         return _on_table(ruleset, tabular(own, "the search for worst starts"))

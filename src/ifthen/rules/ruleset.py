@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -237,6 +238,21 @@ class RuleSet(Shown, ABC):
     def with_bounds(self, bounds: ArrayLike) -> Self:
         """Return the same rules with other conditions, `(rules, features, 2)`."""
         return self._made(bounds, np.arange(len(self)))
+
+    def renamed(self, features: Sequence[Feature], action_names: Sequence[str]) -> Self:
+        """Return the same rules with other names.
+
+        Args:
+            features: what is observed, in the same order and with the same ranges, `(observed features,)`.
+            action_names: one per action, in the same order.
+        """
+        names = {old.name: new.name for old, new in zip(self.observed_features, features, strict=True)}
+        terms = []
+        for old in self.terms:
+            new = replace(old, of=tuple((names[part], c) for part, c in old.of))
+            terms.append(new if has_own_name(old) else replace(new, name=formula(new)))
+        own = (*self.extra_columns().values(), *self.settings().values())
+        return type(self)(self.bounds, self.actions, (*features, *terms), action_names, *own)
 
     def without_unused_terms(self) -> Self:
         """Return the same rules without the terms that none of them restricts."""

@@ -16,7 +16,7 @@ from ifthen.parallel import checked_threads
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.shortened import KNEE, shortened
 from ifthen.simplify.shortening import Progress
-from ifthen.simulate.evaluate import evaluate, task_of
+from ifthen.simulate.evaluate import evaluate, with_task
 from ifthen.simulate.scope import ruleset_of, tabular
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.store import write_text
@@ -51,7 +51,7 @@ def front(
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress: called with the number of rules that are left after every step of shortening.
     """
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     ruleset = checked_ruleset(ruleset_of(policy), own)
     if polish:
         tabular(own, "polishing", ": leave polish out")

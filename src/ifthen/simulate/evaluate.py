@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, get_args, overload
 
 from ifthen.checks import one_of
-from ifthen.environments.make import TaskLike, as_task
+from ifthen.environments.make import TaskLike
+from ifthen.environments.rebind import policy_and_its_task
 from ifthen.environments.twins import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
@@ -118,7 +119,8 @@ def evaluate(
 
     Args:
         policy: a RuleSet, a trained system, or, on tables, the action in every state as an array `(S,)`.
-        task: a task, its name, or a Gymnasium environment; a trained system's own where None.
+        task: a task, its name, or a Gymnasium environment; a trained system's own where None. An environment
+            of your own that is given beside a system of it is played with the settings of its training.
         method: "sampled", by playing, or "exact", by policy evaluation on a table.
         noise: how a table uses its common random numbers: "aligned" (a number fixed per episode and step) or
             "stream" (the paper's: one stream through all episodes).
@@ -128,7 +130,7 @@ def evaluate(
     """
     one_of("method", method, get_args(Method))
     one_of("noise", noise, get_args(Noise))
-    own = task_of(policy, task)
+    policy, own = with_task(policy, task)
     if method == "exact" and not own.has_states:
         raise TaskError(f"{own.name} has no table of states: it can only be measured by playing.")
     return _simulator(own, method, noise, threads).evaluate(policy, seeds)
@@ -148,7 +150,8 @@ def evaluations(
         threads: how many threads to use, all cores where None.
         episodes: how many held-out test seeds to play in an environment.
     """
-    return _simulator(task_of(policy, task), "sampled", noise, threads).headline(policy, episodes)
+    policy, own = with_task(policy, task)
+    return _simulator(own, "sampled", noise, threads).headline(policy, episodes)
 
 
 def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) -> Simulator:
@@ -156,9 +159,12 @@ def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) ->
     return shared_simulator(task, method, noise if task.has_states else "aligned", checked_threads(threads))
 
 
-def task_of(policy: Any, task: Any = None) -> Task:
-    """Return the task to look at a policy in: the one given, or a trained system's own."""
+def with_task(policy: Any, task: Any = None) -> tuple[Any, Task]:
+    """Return a policy and the task to look at it in: the one given, or a trained system's own.
+
+    Where an environment is given, names and ranges come from the policy; see `policy_and_its_task`.
+    """
     given = getattr(policy, "task", None) if task is None else task
     if given is None:
         raise TaskError("give the task too, such as task='CartPole-v1': a ruleset alone does not know it.")
-    return as_task(given)
+    return policy_and_its_task(policy, given)

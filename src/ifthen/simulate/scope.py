@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.digits import plural, worth_showing
-from ifthen.environments.make import as_task
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import shared_simulator
+from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.gym_task import EnvTask
@@ -113,8 +112,11 @@ def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None
         policy: a RuleSet or a trained system.
         task: a task, its name, or a Gymnasium environment; a trained system's own where None.
     """
-    given = getattr(policy, "task", None) if task is None else task
-    return ruleset_of(policy), None if given is None else as_task(given)
+    ruleset = ruleset_of(policy)
+    if task is None and getattr(policy, "task", None) is None:
+        return ruleset, None
+    fitting, own = with_task(policy, task)
+    return ruleset_of(fitting), own
 
 
 def check_fits(ruleset: RuleSet, task: Task | None) -> None:

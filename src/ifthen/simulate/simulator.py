@@ -360,7 +360,8 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
     if ruleset.observed_features != task.features or ruleset.action_names != task.action_names:
         raise TaskError(
             f"the ruleset speaks of {described(ruleset, task)}, but task {task.name} has "
-            f"{described(task, ruleset)}."
+            f"{described(task, ruleset)}. Give the task that the rules are for. A task of an environment of "
+            "your own needs the same names and ranges: feature_names, action_names and ranges of env_task."
         )
     return ruleset
 

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ifthen.checks import one_of, real_number, whole_number
-from ifthen.environments.make import as_task
 from ifthen.errors import ParameterError
-from ifthen.simulate.evaluate import shared_simulator
+from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.records import Record
 from ifthen.systems.system import System
@@ -88,7 +87,7 @@ class EvaluationCallback:
 
     def measure(self, system: System) -> float:
         """Measure now, whatever the epoch: log and return the score, and save a model that is the best."""
-        ruleset, task = system.ruleset, as_task(system.task if self.task is None else self.task)
+        ruleset, (_, task) = system.ruleset, with_task(system, self.task)
         score = shared_simulator(task, threads=system.threads).held_out(ruleset, self.episodes)
         is_best = not self.log or score > self.best_score
         last = system.now.records[-1]
