@@ -75,3 +75,30 @@ def test_teachers_that_cannot_be_found_are_refused(ifthen: Runner, here: Path) -
     refused(ifthen("distil", "hay_teachers:sign", "FrozenLake-4-0"), "teachers are for environments")
     refused(ifthen("distil", "hay_teachers:Haystack", TASK), "a teacher must be")
     assert not (here / "run").exists()
+
+
+def test_settings_and_requirements_are_taken_as_train_takes_them(ifthen: Runner, here: Path) -> None:
+    wanted = "never action 1 when f3 >= 0.5"
+    changes = ("--task-set", "t_max=1", "--set", "knee=0.5", "--set", "rules=3", "--rules", "2")
+    quick = [part for part in QUICK if part != "--no-tune"]
+    done = ifthen("distil", "hay_teachers:sign", TASK, *quick, *changes, "--require", wanted, "--out", "run")
+    assert done.code == 0, done.err
+    assert f"✓ {wanted}" in done.out
+    system = package.load(here / "run" / files.MODEL)
+    assert system.task.t_max == 1
+    assert system.require == [wanted]
+    assert (system.parameters.model_dump()["knee"], system.parameters.model_dump()["rules"]) == (0.5, 2)
+    assert (here / "run" / files.REQUIREMENTS).read_text().strip().endswith(wanted)
+    report = (here / "run" / files.REPORT).read_text()
+    assert "--task-set t_max=1" in report
+    assert "--set knee=0.5" in report
+    assert "Beside its teacher" in report
+
+
+def test_settings_and_requirements_that_do_not_fit_are_refused(ifthen: Runner, here: Path) -> None:
+    distil = ("distil", "hay_teachers:sign", TASK, *QUICK)
+    refused(ifthen(*distil, "--set", "seed=3"), "unknown parameter 'seed'")
+    refused(ifthen(*distil, "--set", "imitate=true"), "--no-tune")
+    refused(ifthen(*distil, "--task-set", "height=3"), "unknown setting 'task.height'")
+    refused(ifthen(*distil, "--require", "never action 1 when f3 >= 0.5"), "leave out require")
+    refused(ifthen(*distil, "--require", "never fly when f3 >= 0.5"), "fly")

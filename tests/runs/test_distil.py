@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,23 @@ def test_tables_html_and_plain_data_say_the_same() -> None:
     assert data["teacher's return"] == 2.0
     assert data["chosen"]["fidelity on its own states"]["same"] == found.chosen.on_own.same
     assert len(data["front"]) == len(found.front)
+
+
+def test_a_list_that_acts_unlike_its_teacher_comes_with_a_note() -> None:
+    found = result()
+    assert found.note == ""
+    unlike = replace(found.chosen, on_teachers=Fidelity(0.05, 0.1))
+    worse = replace(found.teacher_evaluation, performance=-1.0)
+    told = "These rules act differently from the teacher in 95% of its states"
+    better = replace(found, chosen=unlike, teacher_evaluation=worse)
+    assert better.note.startswith(f"{told} and get more: ")
+    assert "tune=False (--no-tune) only imitates it" in str(better).replace("\n", " ")
+    assert better.to_dict()["note"] == better.note
+    best = replace(found.teacher_evaluation, performance=9.0)
+    assert replace(found, chosen=unlike, teacher_evaluation=best).note.startswith(f"{told} and get less: ")
+    assert replace(found, chosen=unlike).note.startswith(f"{told}: ")  # both get 2
+    plain = result(tune=False)
+    assert "More rules or steps" in replace(plain, chosen=unlike).note
 
 
 def test_without_tuning_lists_only_imitate() -> None:

@@ -9,13 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Threads, read_policy
-from ifthen.cli.task_names import located, reach, typed_task
+from ifthen.cli.model import (
+    Assignments,
+    JsonFile,
+    Require,
+    RequireFile,
+    TaskChanges,
+    Threads,
+    read_policy,
+    required,
+)
+from ifthen.cli.run import print_required
+from ifthen.cli.task_names import located, reach
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
     from ifthen.runs.distil import DistilResult
+    from ifthen.runs.folder import RunFolder
     from ifthen.systems.system import System
     from ifthen.tasks.task import Task
 
@@ -47,6 +58,10 @@ def distil(
     no_tune: Annotated[
         bool, typer.Option("--no-tune", help="Only imitate: do not choose and tune lists by their returns.")
     ] = False,
+    task_assignments: TaskChanges = None,
+    assignments: Assignments = None,
+    require: Require = None,
+    require_file: RequireFile = None,
     episodes: Annotated[int, typer.Option(help="Test seeds for returns and fidelity.")] = 100,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="RUN", help="A folder for model, rules and report.")
@@ -65,40 +80,61 @@ def distil(
     - `ifthen distil ppo_cartpole.zip CartPole-v1 --rules 4`
     - `ifthen distil gymnasium.envs.box2d.lunar_lander:heuristic LunarLander-v3 --out runs/pilot`
     - `ifthen distil mine.py:policy CartPole-v1 --no-tune`
+    - `ifthen distil mine.py:policy CartPole-v1 --require "never push left when pole angle >= 0.1"`
     """
+    from ifthen.rules.text.constraint import is_about_rules
     from ifthen.runs.distil import distil as distilled
     from ifthen.runs.folder import RunFolder
+    from ifthen.runs.settings import toml_value
+    from ifthen.verification.requirements import check_requirements
 
     run_folder = None if folder is None else RunFolder(folder)
     if run_folder is not None:
         run_folder.check_free(overwrite)
-    given, played = read_teacher(teacher, task)
+    own = {"rules": rules, "tests": tests, "steps": steps, "terms": False if no_terms else None}
+    parameters = parameters_of(assignments, own)
+    wanted = required(require, require_file)
+    given, played = read_teacher(teacher, task, task_assignments)
+    check_requirements(wanted, played)
     with Stop() as stop:
         result = distilled(
             given,
             played,
-            rules=rules,
-            tests=tests,
-            steps=steps,
             seed=seed,
-            terms=not no_terms,
             tune=not no_tune,
+            require=list(filter(is_about_rules, wanted)) or None,
             episodes=episodes,
             threads=threads,
             progress_bar=out.is_terminal,
             callback=lambda system: _go_on(system, stop),
+            **parameters,
         )
     for table in result.tables():
         print_table(table)
         out.print()
     print_rules("the list", result.ruleset, played, len(result.ruleset))
+    if told := result.system.shield_in_words(result.ruleset):
+        out.print(told)
+    if wanted:
+        print_required(result.ruleset, played, wanted)
     write_json(json_file, result.to_dict())
     if run_folder is not None:
-        options = {"--rules": rules, "--tests": tests, "--steps": steps, "--seed": seed}
-        said = [f"{name} {value}" for name, value in options.items() if value is not None]
-        flags = [name for name, on in (("--no-terms", no_terms), ("--no-tune", no_tune)) if on]
-        command = " ".join(["ifthen distil", shlex.quote(teacher), shlex.quote(task), *said, *flags])
-        _write(run_folder, result, command, overwrite)
+        said = [f"--set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in parameters.items()]
+        said += [f"--task-set {shlex.quote(text)}" for text in task_assignments or []]
+        said += [f"--require {shlex.quote(text)}" for text in wanted] + ["--no-tune"] * no_tune
+        command = f"ifthen distil {shlex.quote(teacher)} {shlex.quote(task)} --seed {seed}"
+        _write(run_folder, result, " ".join([command, *said]), overwrite, wanted)
+
+
+def parameters_of(assignments: list[str] | None, own: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of --set and of options of their own, which win; raise for unknown ones."""
+    from ifthen.runs.settings import parse_assignment
+    from ifthen.systems.parameters import checked_parameters
+    from ifthen.systems.pplx.parameters import PPLXParameters
+
+    found = dict(parse_assignment(text) for text in assignments or [])
+    checked_parameters(PPLXParameters, found)  # before any of them could pass for an argument
+    return found | {name: value for name, value in own.items() if value is not None}
 
 
 def _go_on(system: System, stop: Stop) -> bool:
@@ -111,33 +147,43 @@ def _go_on(system: System, stop: Stop) -> bool:
     return True
 
 
-def _write(run_folder: Any, result: DistilResult, command: str, overwrite: bool) -> None:
-    """Write model, history, rules and report to a folder."""
-    from ifthen.runs.folder import REPORT
+def _write(
+    run_folder: RunFolder, result: DistilResult, command: str, overwrite: bool, require: list[str]
+) -> None:
+    """Write model, history, rules, requirements and report to a folder."""
+    from ifthen.runs.folder import REPORT, REQUIREMENTS
     from ifthen.runs.report import write_finished
+    from ifthen.store import write_text
+    from ifthen.verification.requirements import requirements_text
 
     with run_folder.claimed(None, overwrite):
-        write_finished(run_folder, result.system, command)
+        write_finished(run_folder, result.system, command, result.tables()[:2])
+        if require:
+            write_text(run_folder / REQUIREMENTS, requirements_text(require))
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 
-def read_teacher(name: str, task: str) -> tuple[Any, Task]:
+def read_teacher(name: str, task: str, changes: list[str] | None = None) -> tuple[Any, Task]:
     """Return the teacher that a user named, and the task; rules have a say in the features' names and ranges.
 
     Args:
         name: a path, or module:function.
         task: the task's name.
+        changes: what --task-set changes in the task.
     """
+    from ifthen.runs.settings import parse_assignment, task_with
     from ifthen.systems.pplx.teacher import is_sb3_file
 
-    path = Path(name)
+    path, environment = Path(name), located(task)
+    new = dict(parse_assignment(text, "--task-set") for text in changes or [])
+    reach(environment)
     if path.exists():
         if is_sb3_file(path):
             err.print(f"{path} is a model of Stable-Baselines3: to load it is to run what is in it")
-            return path, typed_task(task)
-        policy = read_policy(path, [task])
+            return path, task_with(environment, new)
+        policy = read_policy(path, [task], changes)
         return policy.ruleset, policy.known_task()
-    return function_named(name), typed_task(task)
+    return function_named(name), task_with(environment, new)
 
 
 def function_named(name: str) -> Any:

@@ -88,6 +88,20 @@ RequireFile = Annotated[
         show_default=False,
     ),
 ]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        metavar="REQUIREMENT",
+        help="What must hold, as 'ifthen verify' takes it; may be repeated. What is about rules, such as "
+        "'never heat when room >= 24', is kept by rules on top of the list. The rest is checked at the "
+        "end.",
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write it as JSON to this file.")]
 
 

@@ -80,12 +80,12 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     if told := learner.shield_in_words(ruleset):
         out.print(told)
     if settings.require:
-        _print_required(ruleset, task, settings.require)
+        print_required(ruleset, task, settings.require)
     out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
 
 
-def _print_required(ruleset: RuleSet, task: Task, require: list[str]) -> None:
+def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> None:
     """Print which requirements are met, and why."""
     from ifthen.verification import verify
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ifthen.cli.model import RequireFile, Threads, read_policy, required
+from ifthen.cli.model import Assignments, Require, RequireFile, TaskChanges, Threads, read_policy, required
 from ifthen.cli.run import Curves, curves_in, learn_and_report
 from ifthen.cli.study import run_seeds
 from ifthen.cli.task_names import located, packaged, reach
@@ -49,10 +49,7 @@ def train(
         Path | None,
         typer.Option("--out", help="Folder for the results.  [default: runs/SYSTEM-TASK-seedN]"),
     ] = None,
-    task_assignments: Annotated[
-        list[str] | None,
-        typer.Option("--task-set", metavar="NAME=VALUE", help="A setting of the task; may be repeated."),
-    ] = None,
+    task_assignments: TaskChanges = None,
     robust: Annotated[
         str | None,
         typer.Option(
@@ -61,10 +58,7 @@ def train(
             "t_max for longer episodes. See `ifthen stress`.",
         ),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the system; may be repeated."),
-    ] = None,
+    assignments: Assignments = None,
     rules: Annotated[
         int | None, typer.Option(help="PPL-X: the best list with at most this many rules.")
     ] = None,
@@ -88,15 +82,7 @@ def train(
         Path | None,
         typer.Option(help="Begin with the rules in this model or .json, .txt or .md file."),
     ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="REQUIREMENT",
-            help="What must hold, as 'ifthen verify' takes it; may be repeated. What is about rules, such as "
-            "'never heat when room >= 24', is kept by rules on top of the list. The rest is checked at the "
-            "end.",
-        ),
-    ] = None,
+    require: Require = None,
     require_file: RequireFile = None,
     no_prune: Annotated[
         bool, typer.Option("--no-prune", help="Leave the rules as they were learnt.")

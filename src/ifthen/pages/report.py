@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -20,6 +20,7 @@ from ifthen.systems.front import Front
 from ifthen.systems.system import System
 from ifthen.tasks.disturbance import in_words
 from ifthen.tasks.task import Task
+from ifthen.text_table import TextTable
 
 SOURCES = {
     "given": "given by you",
@@ -40,6 +41,7 @@ def report_page(
     command: str,
     explained: str,
     front: Front | None = None,
+    taught: Sequence[TextTable] = (),
 ) -> str:
     """Return the report of a trained system as one HTML text.
 
@@ -53,6 +55,7 @@ def report_page(
         command: the command that repeats the run.
         explained: the file of the explain page beside the report; "" where there is none.
         front: the best list of each length, measured; None where the system looks for none.
+        taught: tables that compare the rules with their teacher, where they had one.
     """
     task, learnt = system.task, system.ruleset
     ruleset = learnt if pruned is None else pruned.ruleset
@@ -84,6 +87,7 @@ def report_page(
         picture=None if picture is None else inline_svg(picture),
         front=None if front is None else front.text_table(),
         front_drawn=None if front is None else inline_svg(front.figure()),
+        taught=taught,
         headings=list(found | beside),
         measured=measured_rows(found | beside),
         features=[each for each in observed if each[0].name in first],

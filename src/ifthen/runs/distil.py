@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ifthen.checks import whole_number
 from ifthen.digits import in_units, interval_in_words, plural
 from ifthen.environments.make import TaskLike, as_task
+from ifthen.environments.rebind import policy_and_its_task
 from ifthen.errors import ParameterError
 from ifthen.explanation.read import is_rules_file, read_ruleset
 from ifthen.notebook import Part, Shown
@@ -39,6 +40,8 @@ from ifthen.text_table import TextTable
 Floats = NDArray[np.float64]
 MOST_EPISODES = 10_000
 """Returns and fidelity are measured on at most this many test seeds."""
+LITTLE = 0.8
+"""Below this share of the teacher's states with the same action, a note says that a list is unlike it."""
 COMPARED = 20_000
 """Fidelity is measured at no more states than this."""
 
@@ -97,6 +100,19 @@ class DistilResult(Shown):
         """The best list of each length."""
         return self.system.front
 
+    @property
+    def note(self) -> str:
+        """What to know about a list that acts unlike the teacher in many of its states; "" for others."""
+        same = self.chosen.on_teachers.same
+        if same >= LITTLE:
+            return ""
+        gains = self.chosen.evaluation.performance - self.teacher_evaluation.performance
+        told = f"These rules act differently from the teacher in {1 - same:.0%} of its states"
+        told += " and get more" if gains > 0 else " and get less" if gains < 0 else ""
+        if self.system.parameters.imitate:
+            return f"{told}. More rules or steps may imitate it better."
+        return f"{told}: they were tuned by their returns. tune=False (--no-tune) only imitates it."
+
     def tables(self) -> list[TextTable]:
         """Return the returns, the fidelity and the front."""
         own, name = self.chosen, plural(self.chosen.point.rules, "rule")
@@ -126,7 +142,10 @@ class DistilResult(Shown):
                 f"Fidelity of {name} to the teacher",
                 ("", "same action", "by cost"),
                 fidelity,
-                ("By cost: 100 % is no loss, 0 % the worst action everywhere, by the teacher's values.",),
+                (
+                    "By cost: 100 % is no loss, 0 % the worst action everywhere, by the teacher's values.",
+                    *([self.note] if self.note else []),
+                ),
             ),
             TextTable(
                 "The best list of each length",
@@ -155,6 +174,7 @@ class DistilResult(Shown):
             "teacher's return": self.teacher_evaluation.performance,
             "teacher's interval": self.teacher_evaluation.interval,
             "chosen": plain(self.chosen),
+            "note": self.note,
             "front": [plain(own) for own in self.imitations],
         }
 
@@ -176,10 +196,12 @@ def distil(
     seed: int = 0,
     terms: bool = True,
     tune: bool = True,
+    require: str | list[str] | None = None,
     episodes: int = 100,
     threads: int | None = None,
     progress_bar: bool = False,
     callback: Callback | Sequence[Callback] | None = None,
+    **parameters: Any,
 ) -> DistilResult:
     """Make a teacher's policy a short list of rules, and say how well the list imitates it.
 
@@ -194,17 +216,27 @@ def distil(
         terms: whether rules may compare sums of two features.
         tune: whether lists are chosen and tuned by their returns, which can make them better than the
             teacher. Without, they are chosen by how well they imitate it.
+        require: what the rules must always or never do; see `System`. Not without tuning.
         episodes: the test seeds that returns and fidelity are measured on.
         threads: threads or worker processes; all cores where None. Results do not depend on it.
         progress_bar: show one.
         callback: called with the system after each epoch; see `System.learn`.
+        parameters: other parameters of PPL-X by name; see `PPLXParameters`.
     """
-    own = as_task(task)
     episodes = whole_number("episodes", episodes, 1, MOST_EPISODES)
     if isinstance(teacher, (str, Path)) and is_rules_file(teacher):
-        teacher = read_ruleset(teacher, own)[0]
-    options = {"rules": rules, "tests": tests, "steps": steps, "terms": terms, "imitate": not tune}
-    system = PPLX(own, teacher=teacher, seed=seed, threads=checked_threads(threads), **cast(Any, options))
+        teacher = read_ruleset(teacher, as_task(task))[0]
+    teacher, own = policy_and_its_task(teacher, task)
+    if "imitate" in parameters:
+        raise ParameterError("distil takes tune=False (--no-tune) in place of imitate=True.")
+    if require and not tune:
+        raise ParameterError(
+            "without tuning, lists are scored by how well they imitate, and rules that keep requirements "
+            "change that: leave out require, or tune=False (--no-tune)."
+        )
+    options: dict[str, Any] = {"rules": rules, "tests": tests, "steps": steps, "terms": terms}
+    options |= {"imitate": not tune, "require": require, "seed": seed, **parameters}
+    system = PPLX(own, teacher=teacher, threads=checked_threads(threads), **options)
     _check_start(system)
     system.learn(progress_bar=progress_bar, callback=callback)
     return compared(system, episodes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.front import Front
 from ifthen.systems.system import System
-from ifthen.text_table import csv_of
+from ifthen.text_table import TextTable, csv_of
 
 OPTIMAL = "optimal policy"
 SHARE = 0.1
@@ -90,15 +90,21 @@ def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float,
     return (lowest - span / 2, lowest + 1.2 * span) if also else (lowest - span / 4, lowest + 1.1 * span)
 
 
-def write_finished(folder: RunFolder, system: System, command: str) -> dict[str, Evaluation]:
+def write_finished(
+    folder: RunFolder, system: System, command: str, taught: Sequence[TextTable] = ()
+) -> dict[str, Evaluation]:
     """Write all files of a run that is finished and was not pruned; return how well its policy does."""
     write_text(folder / files.HISTORY, csv_of(system.history))
     system.save(folder / files.MODEL)
-    return write_report(folder, command, system, None)
+    return write_report(folder, command, system, None, taught)
 
 
 def write_report(
-    folder: RunFolder, command: str, system: System, pruned: PruneResult | None
+    folder: RunFolder,
+    command: str,
+    system: System,
+    pruned: PruneResult | None,
+    taught: Sequence[TextTable] = (),
 ) -> dict[str, Evaluation]:
     """Write the rules, the pictures and the pages of a finished run; return how well its policy does.
 
@@ -109,6 +115,7 @@ def write_report(
         command: the command that repeats the run.
         system: what has learnt.
         pruned: the pruned rules.
+        taught: tables that compare the rules with their teacher, where they had one.
     """
     learnt, task = system.ruleset, system.task
     policy = learnt if pruned is None else pruned.ruleset
@@ -133,7 +140,7 @@ def write_report(
         write_text(folder / files.EXPLAINED, explain_page(policy, task, **more))
     measured = evaluations(policy, task, system.parameters.noise, system.threads)
     link = files.EXPLAINED if explains else ""
-    page = report_page(system, pruned, measured, found, curve, picture, command, link, front)
+    page = report_page(system, pruned, measured, found, curve, picture, command, link, front, taught)
     write_text(folder / files.REPORT, page)
     return measured
 
