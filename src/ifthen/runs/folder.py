@@ -16,7 +16,7 @@ from ifthen.runs.settings import RunSettings, checked_settings, read_settings
 from ifthen.runs.task_settings import refuse_imports
 from ifthen.store import alone, remove_half_written, write_text
 from ifthen.systems import model_file
-from ifthen.systems.learning import Callback, warn_if_over
+from ifthen.systems.learning import Callback, Goal, warn_if_over
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task
@@ -145,15 +145,15 @@ class RunFolder:
     ) -> bool:
         """Learn the rest, then write model and history, alone; return whether the run is finished."""
         goal = settings.goal
-        done = goal.count(system.learn(epochs=0, progress_bar=progress_bar).now.records[-1])
+        done = goal.count(system.prepare(goal).now.records[-1])
         warn_if_over(system, goal)
         if goal.unit == "epochs" and done > goal.target:
             raise ParameterError(
                 f"the run has done {done} epochs already; {SETTINGS} asks for {settings.epochs}."
             )
-        left: Any = {goal.unit: 0 if settings.is_done(system) else goal.target - done}
-        system.learn(
-            **left,
+        now = Goal("epochs", system.epoch) if settings.is_done(system) else goal  # no further
+        system.learn_towards(
+            now,
             callback=[*callbacks, lambda learner: not settings.is_done(learner)],
             progress_bar=progress_bar,
             checkpoint=self / CHECKPOINT,

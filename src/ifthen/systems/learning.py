@@ -101,7 +101,7 @@ def as_one(callbacks: Callback | Sequence[Callback] | None) -> Callback:
 def warn_if_over(system: System, goal: Goal) -> None:
     """Say so if a goal in steps or episodes leaves nothing to learn: epoch 0 alone has reached it."""
     took = goal.count(system.now.records[-1])
-    if len(system.now.records) == 1 and 0 < goal.target <= took:
+    if len(system.now.records) == 1 and 0 < goal.target <= took and system.reached(goal):
         message = (
             f"nothing was learnt. The beginning alone took {took:,} {goal.unit}, and {goal.target:,} "
             f"were asked for: give {10 * took:,} or more, or epochs in place of {goal.unit}. Fewer "

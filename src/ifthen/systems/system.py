@@ -164,6 +164,10 @@ class System(Shown, ABC):
     def begin(self) -> tuple[Population, Record]:
         """Return the initial population and the history's row of epoch 0."""
 
+    def begin_towards(self, goal: Goal) -> tuple[Population, Record]:
+        """Return what `begin` returns; a system that plans its steps plans for the goal."""
+        return self.begin()
+
     @abstractmethod
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the population one epoch on, and its row, given the present one and its row `before`.
@@ -221,6 +225,17 @@ class System(Shown, ABC):
                 "before, but cannot learn on. Train a new one; start=system.ruleset begins with its rules."
             )
 
+    def prepare(self, goal: Goal) -> Self:
+        """Make the initial population (epoch 0), unless there is one already.
+
+        Args:
+            goal: when learning is going to stop.
+        """
+        if self._now is None:
+            population, record = self.begin_towards(goal)
+            self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
+        return self
+
     def learn(
         self,
         *bare: int,
@@ -253,19 +268,36 @@ class System(Shown, ABC):
         self.check_learning()
         asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
         goal = checked_goal(bare, asked, self.default_epochs, self._now)
+        return self.learn_towards(
+            goal,
+            callback=callback,
+            progress_bar=progress_bar,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+        )
+
+    def learn_towards(
+        self,
+        goal: Goal,
+        *,
+        callback: Callback | Sequence[Callback] | None = None,
+        progress_bar: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: int = 25,
+    ) -> Self:
+        """Learn up to a total number of epochs, steps or episodes; see `learn` for the other arguments."""
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1, EPOCH_LIMIT)
         after_epoch = as_one(callback)
-        if self._now is None:
-            population, record = self.begin()
-            self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
+        if not self.started:
+            self.prepare(goal)
             warn_if_over(self, goal)
         save = Saving(self, checkpoint)  # a folder that cannot be written to is found now, not after an hour
         bar, show = progress_of(self, goal) if progress_bar else (nullcontext(), lambda: None)
         with bar:
             try:
                 while not self.reached(goal):
-                    population, record = self.advance(self._now.population, self._now.records[-1], goal)
-                    self._now = self._now.followed_by(population, record)
+                    now = self.now
+                    self._now = now.followed_by(*self.advance(now.population, now.records[-1], goal))
                     show()
                     if self.verbose:
                         print_progress(self, goal)

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, System, evaluate, load
 from ifthen.environments.make import env_task
+from ifthen.errors import IfthenWarning
 from ifthen.simulate.trajectories import Trajectory
+from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import on_env, values
 from ifthen.systems.pplx.bench import KEPT, fitness_of, trimmed
 from ifthen.systems.pplx.drafts import Draft
@@ -244,21 +246,47 @@ def test_a_slow_environment_gets_a_short_plan() -> None:
     assert set(plans) <= set(PLANS)
     assert suited_plan(100.0, 500.0) == 100_000  # long episodes: enough steps for two hundred of them
     assert suited_plan(10.0, 500.0) == 10_000  # but no more than twenty minutes of them, or the least plan
-    assert learner.planned(learner.bench(0, 0.0), 20.0) in PLANS
+    assert learner.planned(learner.bench(0, 0.0), 20.0, Goal("epochs", 55)) in PLANS
     cheap = PPLX(env_task("CartPole-v1")).learner
     assert isinstance(cheap, OnEnvironment)
-    assert cheap.planned(cheap.bench(0, 0.0), 20.0) == CHEAP_PLAN
+    assert cheap.planned(cheap.bench(0, 0.0), 20.0, Goal("epochs", 55)) == CHEAP_PLAN
 
 
 @pytest.mark.parametrize("goal", ["steps", "total_timesteps"])
-def test_steps_that_are_asked_for_are_the_plan(goal: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_that_are_asked_for_are_the_plan_from_the_beginning_to_its_end(
+    goal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(values, "MOST_PER_STEP", 0.5)
     system = seeker(steps=None).learn(**{goal: 4_000})  # type: ignore[arg-type]  # mypy cannot know which one
-    plan = system.history["plan_steps"]
-    assert plan[0] in PLANS
-    assert plan[1:].unique().to_list() == [4_000]
-    assert system.num_timesteps >= 4_000 or system.epoch == system.default_epochs
-    assert seeker().learn(steps=1_000).history["plan_steps"].unique().to_list() == [STEPS]
+    assert system.history["plan_steps"].unique().to_list() == [4_000]
+    assert system.history["steps"][0] < 1_000
+    assert system.epoch == system.default_epochs
+    assert 3_000 < system.num_timesteps < 6_000
+
+
+def test_a_plan_that_is_not_for_the_steps_asked_for_ends_with_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 0.5)
+    system = seeker().learn(steps=1_000)
+    assert system.history["plan_steps"].unique().to_list() == [STEPS]
+    assert system.epoch < system.default_epochs
+    with pytest.warns(IfthenWarning, match="nothing was learnt"):
+        few = seeker(steps=None).learn(steps=200)  # too few for a plan
+    assert few.history["plan_steps"][0] in PLANS
+
+
+def test_steps_that_are_asked_for_give_the_same_bytes_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 0.5)
+    whole = seeker(steps=None).learn(steps=2_000)
+    given = seeker(steps=2_000).learn()  # the same plan as a parameter
+    assert whole.history.equals(given.history)
+    part = seeker(steps=None).learn(steps=2_000, callback=lambda system: system.epoch < 5)
+    part.save(tmp_path / "part.zip")
+    again = load(tmp_path / "part.zip")
+    again.learn(steps=2_000 - again.num_timesteps).save(tmp_path / "again.zip")
+    whole.save(tmp_path / "whole.zip")
+    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "whole.zip").read_bytes()
 
 
 def test_a_list_to_start_from_is_among_the_first_and_never_lost(monkeypatch: pytest.MonkeyPatch) -> None:

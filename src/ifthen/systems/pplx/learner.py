@@ -56,12 +56,16 @@ class Learner(ABC):
         """Return what an epoch does, in a few words."""
 
     @abstractmethod
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return the initial population and the history's row of epoch 0."""
 
     @abstractmethod
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the population one epoch on, and its row."""
+
+    def is_planned(self, population: Population, goal: Goal) -> bool:
+        """Return whether the plan is made for a goal in steps, so that both end together."""
+        return False
 
     @abstractmethod
     def front(self, population: Population) -> Front:

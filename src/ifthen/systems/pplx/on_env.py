@@ -35,7 +35,7 @@ from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
 from ifthen.systems.pplx.distil import distil
 from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
 from ifthen.systems.pplx.learner import Learner
-from ifthen.systems.pplx.parameters import PPLXParameters
+from ifthen.systems.pplx.parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
 from ifthen.systems.pplx.search import choose, shorten, tune
@@ -233,13 +233,13 @@ class OnEnvironment(Learner):
         own = plenty, given, self.system.teacher, self.parameters.imitate
         return Bench(self.simulator, self.system.seed, epoch, quota, *own)
 
-    def begin(self) -> tuple[Knowledge, Record]:
+    def begin(self, goal: Goal) -> tuple[Knowledge, Record]:
         """Play a few episodes with random actions."""
         bench, f, a = self.bench(0, 0.0), len(self.task.features), self.task.n_actions
         episodes = list[Trajectory]()
         while len(episodes) < PROBES or (bench.steps < PROBE_STEPS and bench.episodes < MOST_PROBES):
             episodes += bench.explore(None, 1.0, bench.seeds(PROBES), bench.key("probe", bench.episodes))
-        plan = self.planned(bench, bench.steps / bench.episodes)
+        plan = self.planned(bench, bench.steps / bench.episodes, goal)
         memory = remembered(
             Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
         )
@@ -260,16 +260,23 @@ class OnEnvironment(Learner):
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
 
-    def planned(self, bench: Bench, length: float) -> int:
+    def planned(self, bench: Bench, length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
 
         Args:
             bench: plays.
             length: steps of an episode.
+            goal: when learning stops; its steps are the plan's where the parameters say none.
         """
         if self.parameters.steps is not None:
             return self.parameters.steps
+        if goal.unit == "steps" and goal.target >= LEAST_STEPS:
+            return goal.target
         return CHEAP_PLAN if self.is_cheap else suited_plan(measured_speed(bench), length)
+
+    def is_planned(self, population: Knowledge, goal: Goal) -> bool:
+        """Return whether the plan is made for a goal in steps: it has just as many."""
+        return goal.unit == "steps" and goal.target >= LEAST_STEPS and population.budget == goal.target
 
     def advance(self, population: Knowledge, before: Record, goal: Goal) -> tuple[Knowledge, Record]:
         """Go one epoch of the plan on."""

@@ -189,7 +189,7 @@ class OnTable(Learner):
         phase, n = self.phase(epoch)
         return WORDS[phase] if phase <= COLLECTING else f"{WORDS[phase]}, {n}"
 
-    def begin(self) -> tuple[Lists, Record]:
+    def begin(self, goal: Goal) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""
         model, n = self.task.dynamics, self.longest
         bounds = np.zeros((n, n, model.states.shape[1], 2), np.int32)

@@ -7,6 +7,8 @@ from typing import Literal
 from ifthen.systems.parameters import Parameters, between, setting
 
 MOST_RULES = 200
+LEAST_STEPS = 1_000
+"""A plan in an environment has at least this many steps."""
 
 
 class PPLXParameters(Parameters):
@@ -57,7 +59,7 @@ class PPLXParameters(Parameters):
     )
     steps: int | None = between(
         None,
-        1_000,
+        LEAST_STEPS,
         10**10,
         "In environments: steps of the whole plan; by default as many as take a minute or two.",
     )

@@ -143,16 +143,24 @@ class PPLX(System):
     def reached(self, goal: Goal) -> bool:
         """Return whether learning stops here: at the goal, or at the end of the plan where steps are counted.
 
-        After the plan no more steps are taken on tables, so that a goal in steps could never be reached.
+        A plan that is made for the goal goes on to its end, the choice among the lists, even if its episodes
+        took some steps more or fewer than planned; unless the beginning alone took all. After the plan no
+        more steps are taken on tables, so that a goal in steps could never be reached.
         """
+        if self.learner.is_planned(self.now.population, goal) and (self.epoch or not super().reached(goal)):
+            return self.epoch >= self.learner.epochs
         over = goal.unit != "epochs" and self.epoch >= self.learner.epochs and not self.learner.plays_on
         return over or super().reached(goal)
 
     def begin(self) -> tuple[Population, Record]:
         """Return the initial population."""
+        return self.begin_towards(Goal("epochs", self.default_epochs))
+
+    def begin_towards(self, goal: Goal) -> tuple[Population, Record]:
+        """Return the initial population, with a plan of the goal's steps where the parameters say none."""
         self._check_teacher()
         with one_blas_thread():
-            return self.learner.begin()
+            return self.learner.begin(goal)
 
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Go one step of the plan on."""
