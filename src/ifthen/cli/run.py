@@ -97,8 +97,6 @@ def _pruned(learner: System) -> PruneResult | None:
     """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
     from ifthen.runs.pruning import pruned_policy
 
-    if learner.shortens:
-        return None
     why = "fewer rules would do worse"
     with err.status("looking for fewer rules") as status:
         try:
@@ -107,6 +105,6 @@ def _pruned(learner: System) -> PruneResult | None:
             )
         except KeyboardInterrupt:
             found, why = None, "pruning was stopped"
-    if found is None:
+    if found is None and not learner.shortens:
         out.print(f"{why}: these are the rules as they were learnt")
     return found

@@ -16,10 +16,12 @@ def pruned_policy(system: System, progress: Progress | None = None) -> PruneResu
     at most a quarter as many steps as training took. If they score clearly worse on the validation
     seeds, the learnt rules are kept: pruned rules must reach no state without a rule, and must not fall below
     the 95 % interval of the learnt ones. They satisfy the system's requirements. Rules that reach a state
-    without a rule, or that are short already (`System.shortens`), are not pruned.
+    without a rule are not pruned. Rules that were shortened by playing (`System.shortens`) lose only those
+    without which every observation has the same action.
     """
     if system.shortens:
-        return None
+        found = prune(system.ruleset, intervals="keep", require=system.require)
+        return found if len(found.ruleset) < len(found.given) else None
     task = system.task
     steps = fair_steps(task, int(system.now.records[-1]["steps"]))
     try:

@@ -353,7 +353,7 @@ class System(Shown, ABC):
 
     @property
     def shortens(self) -> bool:
-        """Whether shortening the rules by playing is a part of learning, so that they need no pruning."""
+        """Whether learning shortens the rules by playing, so that pruning does not do it again."""
         return False
 
     @property

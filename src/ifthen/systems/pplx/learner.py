@@ -31,8 +31,6 @@ class Learner(ABC):
 
     knee: ClassVar[float]
     """The default of the parameter `knee`."""
-    shortens: ClassVar[bool]
-    """Whether lists are shortened by playing."""
     plays_on: ClassVar[bool]
     """Whether epochs after the plan take steps, too."""
     takes_teachers: ClassVar[bool] = False
@@ -50,6 +48,11 @@ class Learner(ABC):
     @abstractmethod
     def epochs(self) -> int:
         """The length of the plan."""
+
+    @property
+    def shortens(self) -> bool:
+        """Whether lists were shortened by playing, with steps enough for it."""
+        return False
 
     @abstractmethod
     def doing(self, epoch: int) -> str:

@@ -84,6 +84,8 @@ PLANS = (
     *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
 )
 """Without `steps`, the plan's steps are one of these numbers."""
+ENOUGH_STEPS = 100_000
+"""Shorter plans leave rules that pruning by playing can still take away."""
 PROBES = 4
 """At least this many episodes with random actions come before learning."""
 PROBE_STEPS = 200
@@ -108,7 +110,7 @@ class OnEnvironment(Learner):
     """Learns in an environment."""
 
     plays_on = True
-    knee, shortens, takes_teachers = 0.01, True, True
+    knee, takes_teachers = 0.01, True
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -183,6 +185,11 @@ class OnEnvironment(Learner):
     def imitation(self) -> int:
         """The epochs before lists are searched for by their returns."""
         return self.epochs - self.plan.get(SEARCH, 0)
+
+    @property
+    def shortens(self) -> bool:
+        """Whether the plan has steps enough for shortening. Lists that only imitate are left as they are."""
+        return self.parameters.imitate or self.system.now.population.budget >= ENOUGH_STEPS
 
     @staticmethod
     def phase(epoch: int, plan: Mapping[int, int] = EPOCHS) -> tuple[int, int]:

@@ -129,7 +129,7 @@ class Known(NamedTuple):
 class OnTable(Learner):
     """Learns on a table."""
 
-    knee, shortens, plays_on = 0.001, False, False
+    knee, plays_on = 0.001, False
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)

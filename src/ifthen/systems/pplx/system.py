@@ -132,8 +132,8 @@ class PPLX(System):
 
     @property
     def shortens(self) -> bool:
-        """In environments."""
-        return self._kind.shortens
+        """In environments, unless the plan is short."""
+        return self.learner.shortens
 
     @property
     def doing(self) -> str:
