@@ -4,17 +4,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
+import numpy as np
 import pytest
+from gymnasium import spaces
 
 import ifthen
 from ifthen.environments.make import env_task
 from ifthen.errors import ParameterError, TaskError
+from ifthen.pages.answers import answers
+from ifthen.pages.report import task_in_words
 from ifthen.pages.stress_page import stress_to
 from ifthen.robustness.requirement import Demands, ReturnScale, parse, required
 from ifthen.robustness.strengths import assignments, numbers
 from ifthen.robustness.stress import Level, Stress, Sweep
 from ifthen.rules.decision_list import DecisionList
+from ifthen.simulate.evaluate import evaluations
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.verification.report import verify
 
 POLE = env_task("CartPole-v1")
 
@@ -132,3 +139,71 @@ def test_requirements_and_strengths_are_read() -> None:
 def test_mistakes_are_found_before_anything_is_played(wrong: dict[str, object], told: str) -> None:
     with pytest.raises((ParameterError, TaskError), match=told):
         ifthen.stress(upright(POLE), POLE, **wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+class Shift(gymnasium.Env[Any, Any]):
+    """A shift of `length` steps, cut or ended by the environment itself; work brings 1, rest 0."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+    observation_space = spaces.Box(-1, 1, (1,), np.float64)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, length: int = 20, ends: bool = False) -> None:
+        self.length, self.ends, self.time = length, ends, 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.time = 0
+        return self.np_random.uniform(-1, 1, 1), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.time += 1
+        over = self.time >= self.length
+        return self.np_random.uniform(-1, 1, 1), float(action), over and self.ends, over and not self.ends, {}
+
+
+def worker(task: EnvTask) -> DecisionList:
+    """Return a rule that always works."""
+    whole = [(feature.low, feature.high) for feature in task.features]
+    return DecisionList([whole], [1], task.features, task.action_names)
+
+
+@pytest.mark.parametrize(
+    ("ends", "why"),
+    [
+        (False, "the environment itself ends episodes at step 20"),
+        (True, "every episode ends before the usual limit, at step 20 at the latest"),
+    ],
+)
+def test_a_longer_limit_that_no_episode_reaches_is_not_tried(ends: bool, why: str, tmp_path: Path) -> None:
+    task = env_task(Shift(ends=ends), t_max=100)
+    plan: dict[str, Any] = {"noise": [0.01], "t_max": [50, 200, 1000]}
+    found = ifthen.stress(worker(task), task, plan, episodes=4)
+    assert [level.holds for level in found.sweeps[1].levels] == [True, None, None]
+    assert not found.sweeps[1].breaks
+    text = str(found)
+    assert f"Not tried: t_max 200, 1000: {why}." in " ".join(text.split())
+    assert [line.split()[-2:] for line in text.splitlines() if " 1000 " in line] == [["not", "tried"]]
+    only = ifthen.stress(worker(task), task, {"t_max": [200]}, episodes=4)
+    assert "every strength tried of" not in str(only)
+    assert not only.sweeps[0].withstood
+    page = stress_to(tmp_path, only, "One rule", worker(task)).read_text()
+    assert why in page
+    plain = json.loads((tmp_path / "stress.json").read_text())["sweeps"][0]["levels"][0]
+    assert plain["untried"] == why
+    assert "holds" not in plain
+    breaks = answers("", worker(task), task, verify(worker(task), task), {}, only, None)[-1].said
+    assert breaks == (f"Not tried: t_max 200: {why}.", "Nothing else was tried.")
+
+
+def test_the_longest_episode_is_told_where_it_is_shorter_than_the_limit() -> None:
+    task = env_task(Shift(), t_max=100)
+    found = evaluations(worker(task), task, episodes=4)
+    assert "training episodes of at most 100 steps (the longest was 20), " in task_in_words(task, found)
+
+
+def test_late_readings_and_late_actions_are_the_same_to_rules_without_memory() -> None:
+    late = {"delay": [2], "action_delay": [2]}
+    told = "delay and action_delay are the same to these rules"
+    assert told in " ".join(str(ifthen.stress(upright(POLE), POLE, late, episodes=3)).split())
+    assert told not in str(ifthen.stress(upright(POLE), POLE, {"delay": [2]}, episodes=3))

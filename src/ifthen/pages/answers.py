@@ -126,11 +126,12 @@ def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
         for sweep in broken:
             values = " and ".join(f"{value:g}" for value in sweep.breaks)
             yield f"– {sweep.name} from {values} on ({sweep.words})"
-    whole = [sweep.name for sweep in stress.sweeps if not sweep.breaks]
+    whole = [sweep.name for sweep in stress.sweeps if sweep.withstood]
     if whole:
         yield f"It withstands every strength that was tried of {', '.join(whole)}."
     if worst is not None and worst.all_alike:
         yield ALIKE
     elif worst is not None:
         yield f"The worst start that was found, {worst.worst.name}, gets {in_units(worst.worst.total)}."
+    yield from (f"Not tried: {sweep.not_tried}." for sweep in stress.sweeps if sweep.not_tried)
     yield "Nothing else was tried."

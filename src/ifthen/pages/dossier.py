@@ -112,7 +112,7 @@ class Dossier(Shown):
             features=[each for each in observed if each[0].name in shown],
             others=len(observed) - len(shown),
             sources=SOURCES,
-            task_words="" if task is None else task_in_words(task),
+            task_words="" if task is None else task_in_words(task, self.measured),
             picture=None if picture is None else inline_svg(picture),
             properties=[
                 (self.verification.sign(name), name, why) for name, why in self.verification.reasons.items()

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from ifthen.digits import in_units, interval_in_words, mean_in_words, worth_showing
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.exports.parts import rendered
+from ifthen.pages.tables import limit_in_words
 from ifthen.provenance import versions
 from ifthen.simplify.prune import PruneResult
 from ifthen.simulate.scope import scope_of
@@ -93,7 +94,7 @@ def report_page(
         features=[each for each in observed if each[0].name in first],
         other_features=[each for each in observed if each[0].name not in first],
         sources=SOURCES,
-        task_words=task_in_words(task),
+        task_words=task_in_words(task, found),
         parameters=system.parameters.model_dump(),
         versions=versions(),
     )
@@ -143,18 +144,25 @@ def sources_of(task: Task) -> tuple[str, ...]:
     return told if fits else ("",) * len(task.features)
 
 
-def task_in_words(task: Task) -> str:
-    """Return the task in one line: its size, its discount, its limit and its floor."""
+def task_in_words(task: Task, found: Mapping[str, Evaluation]) -> str:
+    """Return the task in one line: its size, its discount, its limit and its floor.
+
+    Args:
+        task: the task.
+        found: measurements, which know the longest episode that was played.
+    """
     environment = f", the environment {task.environment}" if task.environment not in ("", task.name) else ""
     options: Mapping[str, Any] = getattr(task, "options", {})
     made = (
         "; made with " + ", ".join(f"{name} = {value}" for name, value in options.items()) if options else ""
     )
+    longest = max((one.longest for one in found.values() if one.longest is not None), default=None)
     told = in_words(task.disturbances)
     made += f"; with {told} between rules and environment, in training and in tests" if told else ""
     return (
         f"{task.name}{environment}: {len(task.features)} features, {task.n_actions} actions, "
-        f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of at most {task.t_max:,} steps, "
+        f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of "
+        f"{limit_in_words(task.t_max, longest)}, "
         f"performance {task.floor:g} where a state with no rule is reached{made}"
     )
 

@@ -30,6 +30,12 @@ def number(value: float) -> float | None:
     return None if math.isnan(value) else float(f"{value:.6g}") + 0.0
 
 
+def limit_in_words(t_max: int, longest: int | None) -> str:
+    """Return how long episodes may be, and how long the longest was where none was as long as that."""
+    seen = "" if longest is None or longest >= t_max else f" (the longest was {longest:,})"
+    return f"at most {t_max:,} steps{seen}"
+
+
 def numbers(values: Iterable[float]) -> list[float | None]:
     """Return numbers with six digits, None for NaN."""
     return [number(value) for value in values]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ifthen.digits import interval_in_words, plural, worth_showing
 from ifthen.explanation.pictures.planes import ranked
 from ifthen.explanation.trace import ending_of
-from ifthen.pages.tables import ENDINGS, Column, numbers
+from ifthen.pages.tables import ENDINGS, Column, limit_in_words, numbers
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import choose_at, median_point, recorded_episodes, visited_states
@@ -55,12 +55,13 @@ class VisitPart:
         task, visited = self.task, [self.visited(policy) for policy in policies]
         found = [evaluate(policy, task) for policy in policies]
         trained = [evaluate(policy, task, seeds="training") for policy in policies]
+        limit = limit_in_words(task.t_max, max(one.longest or 0 for one in (*found, *trained)))
         returned = "return" if task.gamma == 1 else f"return, discounted with γ = {task.gamma:g},"
         differ = float((choose_at(policies[-1], visited[0].points)[0] != visited[0].actions).mean())
         return {
             "lead": f"{task.name}: {plural(len(task.features), 'feature')}, actions "
-            f"{', '.join(task.action_names)}, at most {task.t_max:,} steps. Performance is the mean "
-            f"{returned} over {found[0].episodes:,} test seeds, on which nothing was learnt or selected; "
+            f"{', '.join(task.action_names)}, {limit}. Performance is the mean {returned} "
+            f"over {found[0].episodes:,} test seeds, on which nothing was learnt or selected; "
             f"training performance is that over {len(task.z):,} training seeds.",
             "columns": [
                 Column("performance", "", [one.performance for one in found]),

@@ -75,9 +75,9 @@ def heat_map(stress: Stress) -> Figure:
 
 def _draw_cell(axes: Axes, c: int, r: int, level: Level, like: float) -> None:
     """Draw one strength in column c and row r."""
-    face = PALE if math.isnan(level.kept) else KEPT(min(1.0, max(0.0, level.kept)))
+    face = PALE if level.untried or math.isnan(level.kept) else KEPT(min(1.0, max(0.0, level.kept)))
     side = 1 - 2 * GAP
-    frame, thick = ("#DDDDDD", 0.5) if level.holds else (ORANGE, BROKEN)
+    frame, thick = ("#DDDDDD", 0.5) if level.holds is not False else (ORANGE, BROKEN)
     corner = (c - side / 2, r - side / 2)
     axes.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=frame, linewidth=thick))
     ink = ink_on(face) if isinstance(face, tuple) else "black"
@@ -103,6 +103,8 @@ def _draw_key(figure: Figure, stress: Stress, beside: float, wide: float) -> Non
 
 def mean_in_cell(level: Level, like: float) -> str:
     """Return a mean return in few digits, as many as a number `like` needs."""
+    if level.untried:
+        return "not tried"
     if level.performance is None:
         return "no rule"
     return f"{level.performance:,.0f}" if like >= 100 else in_units(level.performance, like)

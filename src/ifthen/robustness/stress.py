@@ -2,7 +2,8 @@
 
 Each disturbance is swept alone. Every strength plays the same reset seeds and meets the same random draws, so
 that differences come from the strength. The share kept of a mean return is 1 for the undisturbed policy and 0
-for random actions. Longer episodes have longer scales: see `requirement.lengthened`.
+for random actions. Longer episodes have longer scales: see `requirement.lengthened`. A longer limit under
+which no episode got longer tries nothing, so that nothing is said to hold there.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class Level:
         failed: the share of failed episodes; None where returns of episodes are not known.
         kept: the share kept, from 0 (random actions) to 1 (undisturbed); NaN where that says nothing.
         required: the least mean return that is required.
-        holds: whether the requirement holds.
+        holds: whether the requirement holds; None where the strength was not tried.
         mean_steps: the mean number of steps of an episode.
+        untried: why the strength was not tried, in words; "" where it was.
     """
 
     strength: float
@@ -50,8 +52,9 @@ class Level:
     failed: float | None
     kept: float
     required: float
-    holds: bool
+    holds: bool | None
     mean_steps: float | None
+    untried: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,24 @@ class Sweep:
     @property
     def breaks(self) -> tuple[float, ...]:
         """The first values at which the requirement does not hold, on either side of a nominal value."""
-        broken = [level.strength for level in self.levels if not level.holds]
+        broken = [level.strength for level in self.levels if level.holds is False]
         if self.nominal is None:
             return tuple(broken[:1])
         below = [value for value in broken if value <= self.nominal]
         above = [value for value in broken if value > self.nominal]
         return (*below[-1:], *above[:1])
+
+    @property
+    def withstood(self) -> bool:
+        """Whether the requirement holds in every strength, of which at least one was tried."""
+        return not self.breaks and any(level.holds for level in self.levels)
+
+    @property
+    def not_tried(self) -> str:
+        """The strengths that were not tried, and why, in words; "" where all were."""
+        untried = [level for level in self.levels if level.untried]
+        strengths = ", ".join(f"{level.strength:g}" for level in untried)
+        return f"{self.name} {strengths}: {untried[0].untried}" if untried else ""
 
     @property
     def words(self) -> str:
@@ -113,8 +128,8 @@ class Stress(Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether the requirement holds in every strength, and undisturbed."""
-        return all(level.holds for sweep in self.sweeps for level in sweep.levels) and self.undisturbed.holds
+        """Whether the requirement holds in every strength that was tried, and undisturbed."""
+        return not any(sweep.breaks for sweep in self.sweeps) and self.undisturbed.holds is True
 
     def text_table(self) -> TextTable:
         """Return one row per strength, and what was required and found below."""
@@ -138,7 +153,7 @@ class Stress(Shown):
             for sweep in self.sweeps
             if sweep.breaks
         ]
-        whole = [sweep.name for sweep in self.sweeps if not sweep.breaks]
+        whole = [sweep.name for sweep in self.sweeps if sweep.withstood]
         if first:
             yield f"It first breaks with {', '.join(first)}."
         if not self.undisturbed.holds:
@@ -147,10 +162,25 @@ class Stress(Shown):
             yield "Undisturbed, the policy is no better than random actions."
         if whole:
             yield f"It holds in every strength tried of {', '.join(whole)}."
+        yield from (f"Not tried: {sweep.not_tried}." for sweep in self.sweeps if sweep.not_tried)
         yield (
             f"Kept: 0% is random actions ({in_units(self.random, 100)}), 100% the undisturbed policy. For "
             "longer episodes what is required grows with what the policy would get if it went on as before."
         )
+        late, acted = (
+            [
+                (level.strength, level.performance)
+                for sweep in self.sweeps
+                if sweep.name == name
+                for level in sweep.levels
+            ]
+            for name in ("delay", "action_delay")
+        )
+        if late and late == acted:
+            yield (
+                "delay and action_delay are the same to these rules: without memory, a late reading and a "
+                "late action have the same effect."
+            )
         if self.trained_with:
             yield f"It was trained with {self.trained_with}; here every disturbance is alone."
 
@@ -184,6 +214,8 @@ class Stress(Shown):
 
 def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[str, ...]:
     """Return the cells of one strength, with as many digits as the number `like` has."""
+    if level.untried:
+        return name, strength, *[NOTHING] * 4, "not tried"
     if level.performance is None:
         mean, ends = "no return", "a state without a rule"
     else:
@@ -253,8 +285,10 @@ def stress(
             changed = base.disturbed(name, strength)
             found = simulator_of(changed, threads=workers).tested(ruleset, episodes)
             factor = changed.t_max / base.t_max
-            longer = lengthened(scale, plain, factor) if base.gamma == 1 and factor != 1 else scale
-            levels.append(_level(strength, found, longer, must.on(scale, longer)))
+            why = _untried(plain, found) if factor > 1 else ""
+            grows = base.gamma == 1 and factor != 1 and not why
+            longer = lengthened(scale, plain, factor) if grows else scale
+            levels.append(_level(strength, found, longer, must.on(scale, longer), why))
         sweeps.append(Sweep(name, tuple(levels), nominal.get(name)))
     trained = in_words(own.disturbances)
     count = 0 if plain.returns is None else episodes
@@ -262,7 +296,23 @@ def stress(
     return Stress(base.name, count, level, scale.zero, str(must), must.fail_below, tuple(sweeps), trained)
 
 
-def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits) -> Level:
+def _untried(plain: Evaluation, found: Evaluation) -> str:
+    """Return why a longer limit tried nothing; "" where an episode got longer.
+
+    Args:
+        plain: episodes with the usual limit.
+        found: the same with the longer one.
+    """
+    if plain.longest is None or found.longest is None:  # a table, where only t_max cuts episodes
+        return "" if plain.truncated_share else "no episode reaches the usual limit"
+    if found.longest > plain.longest:
+        return ""
+    if found.truncated_share:
+        return f"the environment itself ends episodes at step {found.longest:,}"
+    return f"every episode ends before the usual limit, at step {found.longest:,} at the latest"
+
+
+def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits, untried: str = "") -> Level:
     """Return what was found at one strength."""
     failed = found.failed_share
     if found.returns is not None:
@@ -277,6 +327,7 @@ def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits)
         failed=failed,
         kept=math.nan if found.failed else scale.share(found.performance),
         required=must.performance,
-        holds=enough and few,
+        holds=None if untried else enough and few,
         mean_steps=found.mean_steps,
+        untried=untried,
     )

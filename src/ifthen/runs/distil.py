@@ -299,4 +299,5 @@ def evaluation(task: EnvTask, episodes: Sequence[Trajectory], seeds: Ints) -> Ev
     """Return the returns of episodes that were recorded."""
     returns = np.array([episode.discounted(task.gamma) for episode in episodes])
     endings = np.array([episode.ending for episode in episodes])
-    return evaluation_of(task, returns, endings, sum(len(own.actions) for own in episodes), seeds)
+    steps = np.array([len(episode.actions) for episode in episodes])
+    return evaluation_of(task, returns, endings, steps, seeds)

@@ -185,7 +185,7 @@ class EnvSimulator(Simulator):
         task, training = self.task, isinstance(seeds, str) and seeds == "training"
         chosen = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
         played = self.play_ruleset(checked_ruleset(policy, task), chosen)
-        return evaluation_of(task, played.returns[0], played.endings[0], int(played.steps.sum()), chosen)
+        return evaluation_of(task, played.returns[0], played.endings[0], played.steps[0], chosen)
 
     def play_ruleset(self, ruleset: RuleSet, seeds: Ints) -> Episodes:
         """Play one ruleset of any kind from k reset seeds: arrays `(1, k)`."""
@@ -328,7 +328,7 @@ def checked_seeds(seeds: ArrayLike) -> Ints:
 
 
 def evaluation_of(
-    task: EnvTask, returns: Floats, endings: NDArray[np.integer], steps: int, seeds: Ints
+    task: EnvTask, returns: Floats, endings: NDArray[np.integer], steps: Ints, seeds: Ints
 ) -> Evaluation:
     """Return what episodes say of a policy.
 
@@ -336,7 +336,7 @@ def evaluation_of(
         task: the environment.
         returns: `(n,)`: of each episode.
         endings: `(n,)`: TERMINATED, TRUNCATED or NO_RULE.
-        steps: of all together.
+        steps: `(n,)`: of each episode.
         seeds: `(n,)`: that they begin from.
     """
     failed = endings == NO_RULE
@@ -344,13 +344,14 @@ def evaluation_of(
         performance=task.floor if failed.any() else float(returns.mean()),
         method="sampled",
         episodes=len(returns),
-        steps=steps,
+        steps=int(steps.sum()),
         truncated_share=float((endings == TRUNCATED).mean()),
         failed=bool(failed.any()),
         failed_share=float(failed.mean()),
         deviation=deviation_of(returns),
         least=float(returns.min()),
         most=float(returns.max()),
+        longest=int(steps.max()),
         returns=returns,
         seeds=seeds,
     )

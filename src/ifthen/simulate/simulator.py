@@ -138,6 +138,7 @@ class Evaluation(Shown):
         deviation: the sample standard deviation of returns; NaN for a single episode.
         least: the smallest return.
         most: the largest return.
+        longest: the number of steps of the longest episode, in an environment.
         returns: the return of each episode, `(episodes,)`.
         seeds: the reset seed of each episode, `(episodes,)`.
     """
@@ -156,6 +157,7 @@ class Evaluation(Shown):
     deviation: float | None = None
     least: float | None = None
     most: float | None = None
+    longest: int | None = None
     returns: Floats | None = field(default=None, repr=False)
     seeds: Ints | None = field(default=None, repr=False)
 

@@ -169,7 +169,7 @@ def _measured(case: Case, kind: str, whence: str, seeds: Ints) -> Result:
     why = f"the mean return over {plural(found.episodes, 'episode')} from {whence} is {mean}"
     if found.failed:
         why = f"{mean}, the floor, because a state without a rule was visited from {whence}"
-    text = f"{sentence(why)}{_spread(found, case.environment.t_max)}."
+    text = f"{sentence(why)}{_spread(found)}."
     if found.failed:
         scope = visited_states(case.ruleset, case.environment, seeds)
         witness, rules = scope.vector(int((scope.deciders < 0).argmax())), case.ruleset
@@ -180,7 +180,7 @@ def _measured(case: Case, kind: str, whence: str, seeds: Ints) -> Result:
     return Result(found.performance, why, (finding,), found.interval)
 
 
-def _spread(found: Evaluation, t_max: int) -> str:
+def _spread(found: Evaluation) -> str:
     """Return the range of returns, and how many episodes `t_max` or a limit of the environment's own cut."""
     assert found.failed_share is not None
     assert found.least is not None
@@ -191,7 +191,7 @@ def _spread(found: Evaluation, t_max: int) -> str:
     length = found.steps / found.episodes
     when = f"step {length:,.0f}" if length == round(length) else f"step {length:,.0f} on average"
     if truncated < found.episodes:
-        when = f"step {t_max:,} at the latest"
+        when = f"step {found.longest:,} at the latest"
     cut = f"; a time limit cut {truncated:,} of them at {when}: nothing is known of later steps"
     cut = cut if truncated else ""
     return (f", from {number(found.least)} to {number(found.most)}" if found.least < found.most else "") + cut
