@@ -429,14 +429,20 @@ def test_each_of_several_seeds_is_pruned_and_the_best_is_shown_with_the_score_of
         alone = read_ruleset(rooms / f"one{seed}" / files.PRUNED_RULESET)[0]
         assert read_ruleset(path)[0].to_dict() == alone.to_dict()
     (said,) = re.findall(
-        r"The best of 2, PPL-DL on Room, seed (\d), pruned from 12 rules to \d+: (\S+) on", done.out
+        r"The best of 2 by validation seeds: PPL-DL on Room, seed (\d), "
+        r"pruned from 12 rules to (\d+)\. It gets (\S+) on test seeds\.",
+        " ".join(done.out.split()),
     )
+    listed = done.out.partition("The best of 2")[2].partition("ifthen verify")[0]
+    numbers = [int(number) for number in re.findall(r"^ *(\d+)  (?=IF|OTHERWISE|ALWAYS)", listed, re.M)]
+    assert numbers == list(range(1, int(said[1]) + 1))
+    assert "decides (visited states)" in " ".join(listed.split())
     path = kept[int(said[0])]
     scored = measured(ifthen("evaluate", path, "--task", CLASS).out)
-    assert float(said[1]) == pytest.approx(float(scored), rel=1e-3)
+    assert float(said[2]) == pytest.approx(float(scored), rel=1e-3)
     assert f"'ifthen verify {path.relative_to(rooms)} --task {CLASS}' checks these rules" in done.out
     page = (rooms / "two" / "report.html").read_text()
-    assert f"seed {said[0]}, pruned: {said[1]}" in page
+    assert f"seed {said[0]}, pruned: {said[2]}" in page
     assert "pruned from 12" in page
     assert ifthen(*few, "--seeds", "2", "--no-prune", "--out", "not").code == 0
     assert not list((rooms / "not").rglob("*.pruned.json"))

@@ -70,6 +70,8 @@ def test_the_best_ruleset_is_the_one_with_the_highest_exact_value(results: Resul
     assert best.performance == max(values)
     assert best.trial.seed == values.index(max(values))
     assert sum(rule.decides or 0 for rule in best.rules) == 7  # nine cells less a hole and the goal
+    assert [rule.number for rule in best.rules] == list(range(1, best.everything + 1))  # also the idle ones
+    assert any(rule.idle for rule in best.rules)
     assert [symbol for row in best.arrows for symbol, _ in row].count("★") == 1
 
 

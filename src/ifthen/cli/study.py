@@ -255,14 +255,17 @@ def _print_best(folder: Path, results: Results, option: str) -> None:
         few = (
             f", pruned from {best.learnt} rules to {best.everything}" if best.everything < best.learnt else ""
         )
-        title = f"The best of {len(results.finals)}, {best.trial}{few}: {score}"
-        rows = tuple((str(rule.number), rule.words, f"{rule.decides:,}") for rule in best.rules[:MOST_RULES])
+        chosen, unit = ("validation seeds", "visited states") if played else ("exact performance", "states")
+        title = f"The best of {len(results.finals)} by {chosen}: {best.trial}{few}. It gets {score}."
+        rows = tuple(
+            (str(rule.number), rule.words, f"{rule.decides:,} ({rule.share or 0:.0%})")
+            for rule in best.rules[:MOST_RULES]
+        )
         more = len(best.rules) - len(rows)
         notes = (f"… {more:,} more rules",) if more else ()
-        print_table(TextTable(title, ("#", "rule", "decides"), rows, notes))
+        print_table(TextTable(title, ("#", "rule", f"decides ({unit})"), rows, notes))
         where = files.pruned if files.pruned.exists() else files.model
-        on = "validation seeds" if played else "all states"
-        out.print(f"(the best on {on}; 'ifthen verify {where}{option}' checks these rules)\n")
+        out.print(f"('ifthen verify {where}{option}' checks these rules)\n")
 
 
 def _results(folder: Path, typed: list[str] | None) -> Results:

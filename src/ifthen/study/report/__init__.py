@@ -56,7 +56,7 @@ class BestRuleset:
     learnt: int
     """The number of rules before pruning; the same number where it was not pruned."""
     rules: list[ShownRule]
-    """The rules that are needed to choose the same everywhere."""
+    """All rules in their order; of a long ruleset that votes, those that choose the same everywhere."""
     arrows: list[list[tuple[str, str]]]
     """The policy on the grid, row by row: a symbol and a class of style; empty without a grid."""
 
@@ -83,8 +83,7 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
                 (own,) = results.finals.filter(**trial._asdict()).iter_rows(named=True)
                 scored = own.get("pruned_score") if pruned is not None else None  # on a table it is the same
                 score = values[best] if scored is None else float(scored)
-                shown = read_rules(readable(ruleset, task), task).in_order
-                rules = [rule for rule in shown if rule.decides or ruleset.votes]
+                rules = list(read_rules(readable(ruleset, task), task).in_order)
                 grid = cells(ruleset, results.grids[name]) if name in results.grids else []
                 arrows = [[_arrow(cell) for cell in row] for row in grid]
                 sizes = len(ruleset), len(learnt)
