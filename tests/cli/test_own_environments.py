@@ -267,6 +267,10 @@ def test_pplx_keeps_a_requirement_in_a_class_that_nobody_registers(ifthen: Runne
     assert ifthen("verify", "run", *task, *required).code == 0
     shown = " ".join(ifthen("front", "run", *task, "--episodes", "2").out.split())
     assert f"'ifthen prune run --task {CLASS} --rules N'" in shown
+    for page in (files.EXPLAINED, files.REPORT):
+        assert f"ifthen prune run --task {CLASS} --rules " in (rooms / "run" / page).read_text()
+    assert ifthen("explain", "run", *task, "--out", "explained").code == 0
+    assert f"ifthen prune run --task {CLASS} --rules " in (rooms / "explained/explain.html").read_text()
     sys.modules.pop("rooms")
     refused(ifthen("report", "run", "--dossier"), f"give --task {CLASS}")
     for command in (("show", "run", "--front"), ("show", "run"), ("export", "run", "--to", "c")):

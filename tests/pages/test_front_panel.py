@@ -21,7 +21,7 @@ def found() -> Front:
 
 
 def test_the_panel_has_sizes_intervals_rules_and_commands_of_every_policy(tmp_path: Path) -> None:
-    data = front_data(found(), cart_pole(), good(), "runs/my pole")
+    data = front_data(found(), cart_pole(), good(), "'runs/my pole' --task my:Pole")
     assert [point["rules"] for point in data["points"]] == [own.rules for own in found().points]
     assert sum(point["knee"] for point in data["points"]) == 1
     for point, own in zip(data["points"], found().points, strict=True):
@@ -29,8 +29,8 @@ def test_the_panel_has_sizes_intervals_rules_and_commands_of_every_policy(tmp_pa
         assert read_ruleset(tmp_path / "rules.txt", cart_pole())[0] == own.ruleset
         assert point["ends"] == pytest.approx(own.interval, rel=1e-5)
         words = shlex.split(point["command"])
-        assert words[:3] == ["ifthen", "prune", "runs/my pole"]
-        assert found().at(rules=int(words[4]), tests=int(words[6])) is own
+        assert words[:5] == ["ifthen", "prune", "runs/my pole", "--task", "my:Pole"]
+        assert found().at(rules=int(words[6]), tests=int(words[8])) is own
 
 
 def test_many_rules_are_left_out_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from ifthen.cli.model import (
     required,
 )
 from ifthen.cli.run import print_required
-from ifthen.cli.task_names import located, reach
+from ifthen.cli.task_names import located, reach, task_option
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
 
@@ -123,7 +123,7 @@ def distil(
         said += [f"--task-set {shlex.quote(text)}" for text in task_assignments or []]
         said += [f"--require {shlex.quote(text)}" for text in wanted] + ["--no-tune"] * no_tune
         command = f"ifthen distil {shlex.quote(teacher)} {shlex.quote(task)} --seed {seed}"
-        _write(run_folder, result, " ".join([command, *said]), overwrite, wanted)
+        _write(run_folder, result, " ".join([command, *said]), task_option(task), overwrite, wanted)
 
 
 def parameters_of(assignments: list[str] | None, own: dict[str, Any]) -> dict[str, Any]:
@@ -148,7 +148,12 @@ def _go_on(system: System, stop: Stop) -> bool:
 
 
 def _write(
-    run_folder: RunFolder, result: DistilResult, command: str, overwrite: bool, require: list[str]
+    run_folder: RunFolder,
+    result: DistilResult,
+    command: str,
+    option: str,
+    overwrite: bool,
+    require: list[str],
 ) -> None:
     """Write model, history, rules, requirements and report to a folder."""
     from ifthen.runs.folder import REPORT, REQUIREMENTS
@@ -157,7 +162,7 @@ def _write(
     from ifthen.verification.requirements import requirements_text
 
     with run_folder.claimed(None, overwrite):
-        write_finished(run_folder, result.system, command, result.tables()[:2])
+        write_finished(run_folder, result.system, command, option, result.tables()[:2])
         if require:
             write_text(run_folder / REQUIREMENTS, requirements_text(require))
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")

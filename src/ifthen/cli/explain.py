@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ifthen.cli.front import find_front, print_front
 from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskChanges, TaskName, read_policy
+from ifthen.cli.task_names import typed_options
 from ifthen.cli.terminal import err, out
 from ifthen.digits import worth_showing
 from ifthen.errors import ParameterError, nearest
@@ -84,11 +86,12 @@ def explain(
         out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
     other = None if compare is None else read_policy(compare, task, task_assignments)
-    _explain_all(policy, model, folder, other, front, everything)
+    named = shlex.quote(str(model)) + typed_options(task, task_assignments)
+    _explain_all(policy, named, folder, other, front, everything)
 
 
 def _explain_all(
-    policy: Policy, model: Path, folder: Path | None, other: Policy | None, front: bool, everything: bool
+    policy: Policy, model: str, folder: Path | None, other: Policy | None, front: bool, everything: bool
 ) -> None:
     """Print the rules and what was verified, and write everything where a folder is given."""
     from ifthen.explanation.reading import read_rules
@@ -108,7 +111,7 @@ def _explain_all(
 
         policies = [(each.name, each.ruleset) for each in (policy, other) if each is not None]
         with err.status("drawing"):
-            page = explain_to(folder, policies, policy.task, found, sizes, str(model))
+            page = explain_to(folder, policies, policy.task, found, sizes, model)
     out.print(read_rules(policy.ruleset, policy.task).to_text(out.width, everything))
     out.print()
     out.print(found.to_text(out.width))

@@ -9,7 +9,7 @@ import typer
 
 from ifthen.checks import one_of, whole_number
 from ifthen.cli.model import JsonFile, Policy, TaskChanges, TaskName, Threads, read_policy
-from ifthen.cli.task_names import typed_task
+from ifthen.cli.task_names import typed_options, typed_task
 from ifthen.cli.terminal import check_plot, err, out, print_table, write_json, write_plot
 from ifthen.cli.train import default_folder, train
 from ifthen.errors import ParameterError
@@ -74,8 +74,8 @@ def front(
     policy = read_policy(path, own, task_assignments, pruned=False)
     found = find_front(policy, episodes, polish, threads)
     print_front(policy, found, plot, by)
-    named = "".join(f" --task {name}" for name in own or [])
-    out.print(f"'ifthen prune {path}{named} --rules N' takes one of them; so does --tests N")
+    named = f"{path}{typed_options(own, task_assignments)}"
+    out.print(f"'ifthen prune {named} --rules N' takes one of them; so does --tests N")
     write_json(json_file, {"task": policy.known_task().name, **found.to_dict()})
     if folder is not None:
         front_to(folder, found, policy.known_task())

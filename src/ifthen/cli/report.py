@@ -22,6 +22,7 @@ from ifthen.cli.model import (
     required,
     requirements_beside,
 )
+from ifthen.cli.task_names import typed_options
 from ifthen.cli.terminal import err, out, write_file
 from ifthen.errors import IfthenError
 
@@ -85,8 +86,6 @@ def report(
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     policy.check_played()
     sizes = {"--rules": most_rules, "--tests": most_tests}
-    options = [f"--task {shlex.quote(each)}" for each in task or []]
-    options += [f"--task-set {shlex.quote(each)}" for each in task_assignments or []]
     front = _front(model, task, task_assignments, quick, threads) if dossier else None
     with err.status("reading") as status:
         found = collected(
@@ -96,7 +95,7 @@ def report(
             list(dict.fromkeys(demands)),
             quick,
             title=policy.title.rstrip(","),
-            model=" ".join([shlex.quote(str(model)), *options]),
+            model=shlex.quote(str(model)) + typed_options(task, task_assignments),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
             origin=_origin(model),

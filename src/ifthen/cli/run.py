@@ -65,8 +65,8 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
 
     pruned = _pruned(learner) if settings.prune else None
     command = command_of(settings, learner.start is not None)
-    found = write_report(run_folder, command, learner, pruned)
     task, option = learner.task, task_option(settings.task)
+    found = write_report(run_folder, command, learner, pruned, option)
     ruleset = learner.ruleset if pruned is None else pruned.ruleset
     shown = readable(ruleset, task)
     more = f"'ifthen show {run_folder.path}{option} --all' shows them"

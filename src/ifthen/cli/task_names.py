@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -79,6 +80,12 @@ def task_option(task: Any) -> str:
     """Return " --task package:Id-v0" where commands need it to play a task again; "" where they do not."""
     name = packaged(task)
     return f" --task {name}" if name else ""
+
+
+def typed_options(names: list[str] | None, changes: list[str] | None) -> str:
+    """Return --task and --task-set as they were typed, quoted for a shell, to name a policy with them."""
+    typed = {"--task": names or [], "--task-set": changes or []}
+    return "".join(f" {option} {shlex.quote(each)}" for option, texts in typed.items() for each in texts)
 
 
 def check_typed(typed: Sequence[str], texts: Collection[str]) -> None:

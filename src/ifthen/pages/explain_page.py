@@ -72,7 +72,7 @@ def explain_page(
         verification: the verification of the first policy, to be listed.
         front: the best policy of each size, to be drawn and taken (see `front`).
         seed: which enumeration of the initial states the episodes of a table begin with.
-        model: how commands name the first policy: a run's folder or a file.
+        model: how commands call the first policy, with its options: "runs/tank --task tank:Tank".
     """
     policies = [ruleset_of(each) for each in (policy, other) if each is not None]
     if len(names) != 2 or (len(policies) == 2 and (names[0] == names[1] or not all(names))):

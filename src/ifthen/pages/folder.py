@@ -48,7 +48,7 @@ def explain_to(
         task: the task they are for, where it is known.
         verification: of the first policy.
         front: the best policy of each size.
-        model: how commands name the first policy.
+        model: how commands call the first policy, with its options.
 
     Returns:
         The page; None without a task, and where the task has too many states.

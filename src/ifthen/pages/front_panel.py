@@ -22,7 +22,7 @@ def front_data(front: Front, task: Task, shown: RuleSet, model: str) -> dict[str
         front: the front.
         task: its task.
         shown: the policy that the page is about.
-        model: how commands name what the front was found from.
+        model: how commands call what the front was found from, with its options, quoted for a shell.
     """
     return {
         "valued": front.valued,
@@ -45,5 +45,5 @@ def _point_data(point: Point, front: Front, task: Task, shown: RuleSet, model: s
         "shown": point.ruleset == shown,
         "words": [point.ruleset.rule_in_words(r) for r in range(rules)] if rules <= MOST_RULES else [],
         "text": to_text(point.ruleset, task) if rules <= MOST_RULES else "",
-        "command": f"ifthen prune {shlex.quote(model)} --rules {rules} --tests {tests} --out {name}",
+        "command": f"ifthen prune {model} --rules {rules} --tests {tests} --out {name}",
     }

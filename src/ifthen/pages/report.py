@@ -42,6 +42,7 @@ def report_page(
     command: str,
     explained: str,
     front: Front | None = None,
+    model: str = "FOLDER",
     taught: Sequence[TextTable] = (),
 ) -> str:
     """Return the report of a trained system as one HTML text.
@@ -56,6 +57,7 @@ def report_page(
         command: the command that repeats the run.
         explained: the file of the explain page beside the report; "" where there is none.
         front: the best list of each length, measured; None where the system looks for none.
+        model: how commands call the run, with its options.
         taught: tables that compare the rules with their teacher, where they had one.
     """
     task, learnt = system.task, system.ruleset
@@ -72,6 +74,7 @@ def report_page(
         system=system,
         task=task,
         command=command,
+        model=model,
         lead=lead_of(found, task),
         tiles=tiles_of(found),
         how=ruleset.how + (f" Payoff: {title[0].lower()}{title[1:]}." if title else ""),

@@ -91,12 +91,12 @@ def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float,
 
 
 def write_finished(
-    folder: RunFolder, system: System, command: str, taught: Sequence[TextTable] = ()
+    folder: RunFolder, system: System, command: str, option: str = "", taught: Sequence[TextTable] = ()
 ) -> dict[str, Evaluation]:
     """Write all files of a run that is finished and was not pruned; return how well its policy does."""
     write_text(folder / files.HISTORY, csv_of(system.history))
     system.save(folder / files.MODEL)
-    return write_report(folder, command, system, None, taught)
+    return write_report(folder, command, system, None, option, taught)
 
 
 def write_report(
@@ -104,6 +104,7 @@ def write_report(
     command: str,
     system: System,
     pruned: PruneResult | None,
+    option: str = "",
     taught: Sequence[TextTable] = (),
 ) -> dict[str, Evaluation]:
     """Write the rules, the pictures and the pages of a finished run; return how well its policy does.
@@ -115,6 +116,7 @@ def write_report(
         command: the command that repeats the run.
         system: what has learnt.
         pruned: the pruned rules.
+        option: " --task …" where commands need it to play the task again.
         taught: tables that compare the rules with their teacher, where they had one.
     """
     learnt, task = system.ruleset, system.task
@@ -134,13 +136,13 @@ def write_report(
     if (picture := policy_picture(policy, task)) is not None:
         write_png(folder / files.POLICY, picture)
     front = None if system.front is None else front_for_report(system, found)
-    explains = part_of(task).fits
+    explains, model = part_of(task).fits, f"{shlex.quote(str(folder.path))}{option}"
     if explains:
-        more: Any = {"title": title, "front": front, "model": str(folder.path)}
+        more: Any = {"title": title, "front": front, "model": model}
         write_text(folder / files.EXPLAINED, explain_page(policy, task, **more))
     measured = evaluations(policy, task, system.parameters.noise, system.threads)
     link = files.EXPLAINED if explains else ""
-    page = report_page(system, pruned, measured, found, curve, picture, command, link, front, taught)
+    page = report_page(system, pruned, measured, found, curve, picture, command, link, front, model, taught)
     write_text(folder / files.REPORT, page)
     return measured
 
