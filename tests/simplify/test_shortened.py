@@ -132,6 +132,14 @@ def test_what_a_short_list_must_keep_counts_among_its_rules() -> None:
     assert (actions == task.action_names.index("push right")).all()
 
 
+@pytest.mark.parametrize(("sides"), [("left", ">= 0.1"), ("right", "<= -0.1")])
+def test_the_shortest_list_takes_the_action_that_may_always_be_taken(sides: tuple[str, str]) -> None:
+    require = f"never push {sides[0]} when pole angle {sides[1]}"
+    found = prune(good(), cart_pole(), rules=1, episodes=6, require=require)
+    assert len(found.ruleset) == 1
+    assert found.ruleset.action_of(0) != f"push {sides[0]}"
+
+
 def test_an_environment_without_a_twin_is_played_from_fewer_seeds() -> None:
     task = walk()
     rules = random_list(task, 3, n=4)

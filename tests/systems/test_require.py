@@ -64,6 +64,23 @@ def test_a_model_whose_scores_do_not_fit_its_lists_is_refused(tmp_path: Path) ->
             load(tmp_path / "wrong.zip")
 
 
+@pytest.mark.parametrize("action", [0, 1, 2])
+def test_the_front_begins_with_the_best_action_that_may_always_be_taken(action: int) -> None:
+    walk = PPLX(Walk(), steps=1000, seed=0, threads=1, require=f"never {action} when f0 >= -1").learn(
+        epochs=0
+    )
+    names = make("PPL-X").task.action_names
+    lake = make("PPL-X", require=f"never {names[action]} when x = 0").learn(epochs=1)
+    for system in (walk, lake):
+        assert isinstance(system, PPLX)
+        shortest = system.front.points[0]
+        assert shortest.rules == 1
+        assert all(breach(shortest.ruleset, each).equal is True for each in system.shields.constraints)
+        constants = system.learner.constants(system.now.population)
+        assert shortest.score >= max(own.score for own in constants if own.ruleset.actions[0] != action)
+        assert sorted(int(own.ruleset.actions[0]) for own in constants) == list(range(system.task.n_actions))
+
+
 def test_nothing_changes_where_the_list_keeps_the_requirement_by_itself() -> None:
     plain = make("PPL-DL").learn(epochs=2)
     unused = next(

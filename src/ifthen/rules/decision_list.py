@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.comparison import Comparison, Lost
+from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
@@ -33,3 +36,9 @@ class DecisionList(RuleSet):
         after = f"comes after rule {winner + 1}"
         others = tuple(Lost(r, None, after, self) for r in matching.tolist() if r != winner)
         return Comparison(winner, f"rule {winner + 1} is the {which} that matches", others)
+
+
+def constant_lists(features: Sequence[Feature], action_names: Sequence[str]) -> list[DecisionList]:
+    """Return the shortest lists: for each action, one rule that always takes it."""
+    whole = np.stack(lows_and_highs(features), axis=1)[None]
+    return [DecisionList(whole, [action], features, action_names) for action in range(len(action_names))]

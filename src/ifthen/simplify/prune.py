@@ -16,6 +16,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
 from ifthen.rules.constraint import shielded
+from ifthen.rules.decision_list import constant_lists
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint import constraints_in
 from ifthen.simplify.by_play import pruned_by_play, size_of
@@ -267,6 +268,11 @@ def _front(
             continue
         found = evaluate(kept, task, task.best_method, threads=threads, seeds=seeds)
         points.append(Point(kept, found.performance, found.deviation, found.episodes or None))
+    if all(point.rules > 1 for point in points):  # what must be kept has made the shortest list longer
+        for rules in constant_lists(task.features, task.action_names):
+            if not keep(rules)[1]:
+                found = evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
+                points.append(Point(rules, found.performance, found.deviation, found.episodes or None))
     return Front.of(points, "exact performance" if exact else own.scored, own.optimum)
 
 

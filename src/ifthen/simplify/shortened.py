@@ -10,12 +10,13 @@ What is found is scored on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.decision_list import constant_lists
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.by_play import (
@@ -62,17 +63,25 @@ def shortened(
         table = tabular(task, "shortening without play")
         points = shortened_on_table(ruleset, table, polish, threads, progress)
         return Front.of(points, "exact performance", optimal_performance(table))
-    points, played = [], environment(task, "shortening by play")
-    for rules in dict.fromkeys(shortened_by_play(ruleset, played, seeds, threads, progress)):
-        found = evaluate(rules, task, threads=threads, seeds=seeds)
-        if not found.failed:
-            points.append(Point(rules, found.performance, found.deviation, found.episodes))
+    played = environment(task, "shortening by play")
+    shorter = dict.fromkeys(shortened_by_play(ruleset, played, seeds, threads, progress))
+    points = list(answering(shorter, task, seeds, threads))
     if not points:
         raise RuleError(
             f"{ruleset!r} visits states of {task.name} in which no rule matches, and so do fewer "
             "of its rules: there is nothing to compare. Train it longer."
         )
+    if all(point.rules > 1 for point in points):
+        points += answering(constant_lists(task.features, task.action_names), task, seeds, threads)
     return Front.of(points, "return on the pruning seeds")
+
+
+def answering(rulesets: Iterable[RuleSet], task: Task, seeds: Ints, threads: int) -> Iterator[Point]:
+    """Yield rulesets that have an answer in every state visited from some seeds, with their mean returns."""
+    for rules in rulesets:
+        found = evaluate(rules, task, threads=threads, seeds=seeds)
+        if not found.failed:
+            yield Point(rules, found.performance, found.deviation, found.episodes)
 
 
 def shortened_by_play(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.decision_list import DecisionList, constant_lists
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import Rules, as_list, decision_list_of, hull_of, lossless, with_condition
@@ -47,6 +47,7 @@ def shortened_on_table(
     for rules in itertools.chain(down_by_rules(start, measure, polish), down_by_tests(start, measure)):
         found += [rules, shortest_words(rules, task)]
         progress(len(rules))
+    found += constant_lists(task.features, task.action_names)
     performances = measure.performances(measure.tables(found))
     return [Point(own.without_unused_terms(), score) for own, score in zip(found, performances, strict=True)]
 

@@ -364,6 +364,10 @@ def test_of_too_many_lists_the_best_are_kept() -> None:
     known = trimmed(known_of(drafts, [float(i) for i in range(n)]))
     assert len(known.drafts) == KEPT
     assert known.best_score == n - 1
+    singles = [single(action, FEATURES) for action in range(3)]
+    known = trimmed(known_of([*drafts, *singles], [*map(float, range(n)), -7.0, -5.0, -6.0]))
+    assert sorted(known.scores[known.lengths == 1]) == [-7.0, -6.0, -5.0]  # shields may need any of them
+    assert known.scores[known.front[0]] == -5.0
 
 
 # What is known

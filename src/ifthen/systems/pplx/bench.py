@@ -34,7 +34,7 @@ SCREENED = (5, 2, 1)
 MOST_STATES = 12_000
 """At most this many visited points are kept."""
 KEPT = 60
-"""At most this many lists are kept."""
+"""At most this many lists are kept, beside those of a single rule."""
 
 
 Policy = NDArray[np.float32] | Draft | Teacher | None
@@ -259,10 +259,11 @@ class Bench:
 
 
 def trimmed(known: Knowledge) -> Knowledge:
-    """Return what is known without lists beyond KEPT: the first one stays, and the best."""
+    """Return what is known without lists beyond KEPT: the first one, the best and those of one rule stay."""
     front, drafts = known.front, known.drafts
     rest = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
-    staying = {0, *[*reversed(front), *rest][: KEPT - 1]}
+    singles = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
+    staying = {0, *front[:1], *singles, *[*reversed(front), *rest][: KEPT - 1]}
     kept = [0, *(i for i in [*front, *rest] if i != 0 and i in staying)]
     return known.with_drafts([drafts[i] for i in kept], known.fitness[kept])
 

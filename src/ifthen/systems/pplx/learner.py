@@ -75,6 +75,10 @@ class Learner(ABC):
         """Return the best list of each size."""
 
     @abstractmethod
+    def constants(self, population: Population) -> list[Point]:
+        """Return the lists of one rule that always take the same action, with their scores."""
+
+    @abstractmethod
     def scored_again(self, point: Point, ruleset: DecisionList, population: Population) -> Point:
         """Return a list of the front with other rules, and with their score."""
 

@@ -360,15 +360,22 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        points = [
+        scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
+        return Front.of(self._points(population), scored)
+
+    def constants(self, population: Knowledge) -> list[Point]:
+        """Return the lists of a single rule."""
+        return self._points(population, most_rules=1)
+
+    def _points(self, population: Knowledge, most_rules: int | None = None) -> list[Point]:
+        """Return the lists that have played, with what they got."""
+        return [
             Point(lists.ruleset(draft, self.task, self.given_terms), score, deviation, int(episodes))
             for draft, (score, deviation, episodes) in zip(
                 population.drafts, population.fitness.tolist(), strict=True
             )
-            if math.isfinite(score)
+            if math.isfinite(score) and (most_rules is None or len(draft.actions) <= most_rules)
         ]
-        scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
-        return Front.of(points, scored)
 
     def scored_again(self, point: Point, ruleset: DecisionList, population: Knowledge) -> Point:
         """Return a list of the front with other rules, and with their returns on the same seeds."""

@@ -18,7 +18,7 @@ from ifthen.errors import ParameterError
 from ifthen.parallel import for_slices
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.rules.decision_list import DecisionList
+from ifthen.rules.decision_list import DecisionList, constant_lists
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import tabular
@@ -310,6 +310,11 @@ class OnTable(Learner):
             for n in range(self.longest)
         ]
         return Front.of(points, "value by the model")
+
+    def constants(self, population: Lists) -> list[Point]:
+        """Return one list for each action, with its value by the model."""
+        own = constant_lists(self.task.features, self.task.action_names)
+        return [self.scored_again(Point(rules, 0.0), rules, population) for rules in own]
 
     def scored_again(self, point: Point, ruleset: DecisionList, population: Lists) -> Point:
         """Return a list of the front with other rules, and with their value by the model."""

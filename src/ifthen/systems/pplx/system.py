@@ -176,7 +176,14 @@ class PPLX(System):
     def front_of(self, population: Population) -> Front:
         """Return the best list of each length in a population, with rules that keep its requirements."""
         found = self.learner.front(population)
-        return Front.of(self.kept_points(found, population), found.scored) if self.require else found
+        if not self.require:
+            return found
+        shortest = [
+            point
+            for point in self.learner.constants(population)
+            if self.shields.put_on(cast(DecisionList, point.ruleset)) == point.ruleset
+        ]
+        return Front.of([*self.kept_points(found, population), *shortest], found.scored)
 
     def kept_points(self, front: Front, population: Population) -> list[Point]:
         """Return the lists of a front with rules that keep its requirements, and with their scores."""
