@@ -253,11 +253,22 @@ def test_bounds_are_rounded_where_nothing_is_lost() -> None:
     task = cart_pole()
     text = "1. IF pole angle + 0 THEN push right\n2. OTHERWISE push left".replace("+ 0", ">= 0.012345678")
     text = "1. IF pole velocity <= -0.3141592 THEN push left\n" + text
-    rules = parse_rules(text, task=task)
+    rules = parse_rules("1. IF cart position >= 2.3 THEN push left\n" + text, task=task)  # the first can go
     found = prune(rules, task, loss=1.0, seeds=SEEDS)
     digits = [len(number_in_words(end)) for end in found.ruleset.bounds.ravel()]
     assert sum(digits) < sum(len(number_in_words(end)) for end in rules.bounds.ravel())
     assert not np.isin([0.012345678, -0.3141592], found.ruleset.bounds).any()
+
+
+@pytest.mark.parametrize("loss", [None, 1.0])
+def test_rules_of_which_nothing_can_go_stay_as_they_are(loss: float | None) -> None:
+    task = cart_pole()
+    text = "1. IF pole angle >= 0.012345678 THEN push right\n2. OTHERWISE push left"
+    rules = parse_rules(text, task=task)
+    found = prune(rules, task, loss=loss, seeds=SEEDS)
+    assert found.ruleset == rules
+    assert found.changed == 0
+    assert str(found).startswith("Nothing can be left out: 2 rules with 1 condition stay as they are")
 
 
 def test_a_rule_that_rounding_makes_needless_goes() -> None:

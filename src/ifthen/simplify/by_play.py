@@ -5,7 +5,8 @@ bounds without which no action changes: anywhere, by reasoning about boxes, and 
 Then goes, one at a time, the rule, and after these the condition, without which the rules play best, as long
 as their mean return does not fall below that of the given rules by more than a given loss. The bounds that
 are left are rounded to as few digits as that allows: "pole angle ≤ 0.03" rather than 0.0287. The last rule of
-a decision list comes to read OTHERWISE, so that the list has an answer everywhere.
+a decision list comes to read OTHERWISE, so that the list has an answer everywhere. Rules of which nothing can
+go stay as they are.
 
 All candidates are played from the same reset seeds. In a compiled twin all are played from all seeds.
 Elsewhere steps are expensive: the candidates that change the fewest actions in visited states are played from
@@ -65,7 +66,7 @@ def pruned_by_play(
         apart = 1 if steps is None else 1 + len(given) * len(points) // MOST_MATCHES
         return compact_at(given, points[::apart])
     contest = Contest(task, seeds, threads, steps=math.inf if steps is None else steps)
-    rules = _completed(given, contest)
+    rules = completed = _completed(given, contest)
     contest.least = float(contest.performances([rules])[0]) - loss
     rules = _without_needless(list_by_score(rules) or rules, contest)
     progress(len(rules))
@@ -76,7 +77,8 @@ def pruned_by_play(
             rules = _down(rules, fewer, contest, progress)
         rules = _without_needless(rounded_bounds(rules, contest), contest)
         progress(len(rules))
-    return rules
+    same_size = type(rules) is type(given) and size_of(rules) == size_of(given)
+    return given if completed is given and same_size else rules
 
 
 def _without_needless(rules: RuleSet, contest: Contest) -> RuleSet:

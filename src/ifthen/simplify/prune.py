@@ -329,5 +329,10 @@ def _by_play(
         f"now over {len(seeds):,} episodes; {same} {scope.words}. Nothing is guaranteed for other states or "
         f"seeds.{kept}"
     )
+    if rules == ruleset:
+        words = (
+            f"Nothing can be left out: {given} stay as they are, with a mean return of "
+            f"{in_units(after.performance)} over {len(seeds):,} episodes."
+        )
     numbers = after.performance, before.performance, before.failed
     return PruneResult(rules, ruleset, scope.words, words, None, None, None, changed, *numbers, seeds)
