@@ -10,6 +10,7 @@ import pytest
 
 from ifthen import Front, explain_page, front, parse_rules, read_ruleset
 from ifthen.pages.front_panel import front_data
+from ifthen.pages.report import front_drawn
 from tests.browser import needs_browser, opened
 from tests.simplify.test_by_play import cart_pole
 from tests.simplify.test_shortened import good
@@ -38,6 +39,13 @@ def test_many_rules_are_left_out_of_the_page(monkeypatch: pytest.MonkeyPatch) ->
     texts = [point["text"] for point in front_data(found(), cart_pole(), good(), "m")["points"]]
     assert texts[0]
     assert not any(texts[1:])
+
+
+def test_a_front_of_one_policy_is_not_drawn_on_pages_and_has_one_size_elsewhere() -> None:
+    one = Front(found().points[:1], "score")
+    assert front_drawn(None) is front_drawn(one) is None
+    assert "<svg" in (front_drawn(found()) or "")
+    assert [tick for tick in one.figure().axes[0].get_xticks() if tick >= 0] == [1]
 
 
 @needs_browser

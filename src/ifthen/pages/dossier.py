@@ -19,7 +19,14 @@ from ifthen.exports.data import to_json
 from ifthen.exports.parts import rendered
 from ifthen.notebook import Shown
 from ifthen.pages.answers import Answer, answers
-from ifthen.pages.report import SOURCES, inline_svg, measured_rows, sources_of, task_in_words
+from ifthen.pages.report import (
+    SOURCES,
+    front_drawn,
+    inline_svg,
+    measured_rows,
+    sources_of,
+    task_in_words,
+)
 from ifthen.provenance import versions
 from ifthen.robustness.stress import Stress, stress
 from ifthen.robustness.worst_start import WorstStarts, worst_starts
@@ -121,7 +128,7 @@ class Dossier(Shown):
             headings=list(self.measured),
             measured=measured_rows(self.measured) if self.measured else [],
             heat_map=None if self.stress is None else inline_svg(self.stress.figure()),
-            front_drawn=None if self.front is None else inline_svg(self.front.figure()),
+            front_drawn=front_drawn(self.front),
             rules_hash=sha256_of_text(to_json(self.ruleset, task)),
             versions=versions(),
         )

@@ -90,7 +90,7 @@ def report_page(
         curve=inline_svg(curve),
         picture=None if picture is None else inline_svg(picture),
         front=None if front is None else front.text_table(),
-        front_drawn=None if front is None else inline_svg(front.figure()),
+        front_drawn=front_drawn(front),
         taught=taught,
         headings=list(found | beside),
         measured=measured_rows(found | beside),
@@ -168,6 +168,11 @@ def task_in_words(task: Task, found: Mapping[str, Evaluation]) -> str:
         f"{limit_in_words(task.t_max, longest)}, "
         f"performance {task.floor:g} where a state with no rule is reached{made}"
     )
+
+
+def front_drawn(front: Front | None) -> Markup | None:
+    """Return the drawing of a front; None where there is none, or where it has a single policy."""
+    return None if front is None or len(front) == 1 else inline_svg(front.figure())
 
 
 def inline_svg(figure: Figure) -> Markup:
