@@ -105,6 +105,7 @@ class Check:
         lines += [f"Actions: {', '.join(task.action_names)}."]
         if self._unnamed:
             lines += ["Names of your own: --task-set feature_names=…,… --task-set action_names=…,…"]
+            lines += ["In Python: env_task(…, feature_names=[…], action_names=[…])"]
         if self.played is None:
             lines += ["It is a table: its transitions are known, and policies are measured exactly."]
         else:

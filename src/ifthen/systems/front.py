@@ -7,7 +7,7 @@ chosen by the scores. Measures come afterwards, from seeds that nothing was chos
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -179,6 +179,9 @@ class Front(Shown):
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
 
     @property
     def valued(self) -> str:

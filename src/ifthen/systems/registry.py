@@ -36,7 +36,7 @@ def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int
     """Read a trained system back from a model file; nothing in the file is ever executed.
 
     Args:
-        path: the file that `save` wrote.
+        path: the file that `save` wrote, or the folder of a finished run.
         env: the environment to play and learn in: an object, its id, or a function that makes it. It is
             needed if only a function or an object can make it, as files hold neither. `predict` needs none.
         teacher: the teacher to learn on from, if there was one: files do not hold it, and `predict` and
@@ -44,6 +44,8 @@ def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int
         threads: how many threads further learning may use, all cores where None.
     """
     checked_threads(threads)
+    if Path(path).is_dir() and (Path(path) / "model.zip").exists():
+        path = Path(path) / "model.zip"
     if Path(path).is_dir():
         raise ModelFileError(
             f"{path} is a folder: give the model file in it, such as {Path(path) / 'model.zip'}."
