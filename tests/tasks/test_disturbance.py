@@ -80,9 +80,15 @@ def test_a_disturbed_twin_plays_what_the_disturbed_environment_plays(strengths: 
     assert [isinstance(each, TwinSimulator) for each in simulators] == [True, False]
     with np.errstate(over="ignore"):
         ours, theirs = ([*each.episodes(upright(task), [3, 4])] for each in simulators)
-    for one, other in zip(ours, theirs, strict=True):
+    for seed, one, other in zip([3, 4], ours, theirs, strict=True):
         for a, b in zip(one[:3], other[:3], strict=True):
             assert np.array_equal(a, b)
+        # Without disturbances the actions that arrive lead through the same states.
+        env = task.make()
+        states = [env.reset(seed=seed)[0]]
+        states += [env.step(each)[0] for each in naive_disturbance.told(strengths, one.actions.tolist())]
+        assert np.array_equal(one.true_points, np.array(states, dtype=np.float64))
+        assert np.array_equal(one.true_points, other.true_points)
     # What is read is not what is shown.
     plain = environment_simulator(task.undisturbed).episodes(upright(task), [3])[0]
     assert not np.array_equal(plain.points[0], ours[0].points[0])

@@ -152,6 +152,19 @@ def test_in_an_environment_behaviour_is_decided_by_play_with_a_bound() -> None:
     assert (np.diff(actions[max(0, step - 50) : step + 1]) != 0).sum() == 4
 
 
+@pytest.mark.parametrize("player", ["auto", "sync"])
+def test_what_is_reached_is_the_state_and_not_its_late_reading(player: str) -> None:
+    late = POLE.replaced(player=player, disturbances={"delay": 30})
+    rules = parse_rules("OTHERWISE push right", POLE.features, POLE.action_names)
+    lasts = [episode.true_points[-1, 2] for episode in recorded_episodes(rules, late, late.test_seeds())]
+    read = [episode.last[2] for episode in recorded_episodes(rules, late, late.test_seeds())]
+    assert max(lasts) < -0.2 < min(read)
+    required, findings = decided(rules, "never reaches pole angle <= -0.2", late)
+    assert not required.passed
+    assert "broken in all 100 episodes" in required.why
+    assert values(findings[0].witness or {})[2] <= -0.2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -158,7 +158,10 @@ def _in_play(ruleset: RuleSet, simulator: EnvSimulator, episodes: int) -> Behavi
     task = simulator.task
     seeds = task.test_seeds(episodes)
     played, trained = simulator.episodes(ruleset, seeds), simulator.episodes(ruleset)
-    points, known = (np.concatenate([each.asked for each in own]) for own in (played, trained))
+    points = np.concatenate([each.asked for each in played])
+    states, known = (
+        np.concatenate([each.true_points[: len(each.asked)] for each in own]) for own in (played, trained)
+    )
     deciders = choose_at(ruleset, np.clip(points, *task.ranges))[1]
     shares = np.bincount(deciders[deciders >= 0], minlength=len(ruleset)) / max(1, len(points))
     steps, runs = sum(len(each.actions) for each in played), [_runs(each) for each in played]
@@ -166,7 +169,7 @@ def _in_play(ruleset: RuleSet, simulator: EnvSimulator, episodes: int) -> Behavi
     switches = sum(max(0, len(own) - 1) for own in runs)
     effort, change = _effort(played, quantities(task.action_names))
     told = in_words(task.disturbances)
-    beyond = ((points < known.min(axis=0)) | (points > known.max(axis=0))).any(axis=1)
+    beyond = ((states < known.min(axis=0)) | (states > known.max(axis=0))).any(axis=1)
     return Behaviour(
         task=task.name,
         where=f"in {task.name}{told and f', with {told}'}, from {plural(episodes, 'test seed')}",

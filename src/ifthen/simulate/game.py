@@ -73,6 +73,7 @@ class Game:
         actions = np.empty(len(before), dtype=np.int64)
         choose(self._rulesets[running.jobs], before, actions)
         actions[running.jobs < 0] = -1
+        true = None if self._log is None else self._lanes.true_points()
         self._points, rewards, terminated, truncated = self._lanes.step(actions)
         endings = np.empty(len(before), dtype=np.int8)
         task = self._simulator.task
@@ -82,7 +83,7 @@ class Game:
         if bad >= 0:
             self._refuse(bad, rewards[bad])
         if self._log is not None:
-            self._log.add(running.jobs, before, actions, rewards)
+            self._log.add(running.jobs, before, actions, rewards, true)
         ended = np.flatnonzero(endings != GOES_ON)
         if len(ended):
             stuck = ended[endings[ended] == NO_RULE]
@@ -96,7 +97,8 @@ class Game:
         found.returns[done], found.steps[done] = running.totals[ended], running.steps[ended]
         found.endings[done] = endings
         if self._log is not None:
-            self._log.end(done, self._points[ended])
+            true = self._lanes.true_points()
+            self._log.end(done, self._points[ended], None if true is None else true[ended])
         more = min(len(ended), len(self._seeds) - self._given)
         begun, free = ended[:more], ended[more:]
         running.jobs[begun] = np.arange(self._given, self._given + more)

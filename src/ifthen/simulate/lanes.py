@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from ifthen.errors import TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.tasks.disturbance import commanded, first_memory, sense
+from ifthen.tasks.disturbance import commanded, first_memory, sense, true_points
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.probe import checked_reset, checked_step
 
@@ -38,7 +38,8 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(task.make(disable_env_checker=True))  # which slows all and warns once per lane
         self._name, self._first_action = task.name, task.action_start
         self._features, self._disturbances = task.features, task.disturbances
-        self._memory: Floats | None = None
+        self.memory: Floats | None = None
+        """What disturbances remember; None where there are none."""
         try:
             self._flat, first_action = task.spaces_of(self.env)
         except TaskError:
@@ -68,8 +69,8 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             except TaskError as problem:
                 raise self._refusal(problem) from None
             if self._disturbances:
-                self._memory = first_memory(self._disturbances, self._features, seed or 0)
-                sense(self._memory, self._seen)
+                self.memory = first_memory(self._disturbances, self._features, seed or 0)
+                sense(self.memory, self._seen)
         return self._seen, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -77,8 +78,8 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
         if action < 0:
             return self._seen, 0.0, False, False, {}
         self.steps += 1
-        if self._memory is not None:
-            action = commanded(self._memory, int(action))
+        if self.memory is not None:
+            action = commanded(self.memory, int(action))
         try:  # Discrete spaces know a plain int at once, a number of NumPy's only after a while
             answer = self.env.step(int(action) + self._first_action)
         except (Exception, SystemExit) as problem:
@@ -88,8 +89,8 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             self._seen = self._flat.row(observation)
         except TaskError as problem:
             raise self._refusal(problem) from None
-        if self._memory is not None:
-            sense(self._memory, self._seen)
+        if self.memory is not None:
+            sense(self.memory, self._seen)
         return self._seen, reward, terminated, truncated, {}
 
     def _error(self, what: str, problem: BaseException) -> TaskError:
@@ -144,6 +145,13 @@ class Lanes:
         every[places] = actions
         observations, rewards, terminated, truncated, _ = self._vector.step(every)
         return observations[places], rewards[places], terminated[places], truncated[places]
+
+    def true_points(self) -> Floats | None:
+        """Return what the environments show, `(m, features)`; None where that is what is read."""
+        if not self._task.disturbances:
+            return None
+        memories = [self._made[place].memory for place in self._places]
+        return true_points(np.array(memories), len(self._task.features))
 
     def rest(self, lanes: Ints) -> None:
         """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""

@@ -54,7 +54,7 @@ class Trajectory(NamedTuple):
     """An episode of T steps."""
 
     points: Floats
-    """`(T, features)`: the feature vector before each step, as the environment gives it, not clipped."""
+    """`(T, features)`: the feature vector that is read before each step, not clipped."""
     actions: Ints
     """`(T,)`."""
     rewards: Floats
@@ -62,11 +62,13 @@ class Trajectory(NamedTuple):
     ending: int
     """TERMINATED, TRUNCATED, or NO_RULE where no rule matched the last point."""
     last: Floats
-    """`(features,)`: the feature vector at the end."""
+    """`(features,)`: the feature vector that is read at the end."""
     states: Ints | None = None
     """`(T + 1,)`: the numbers of the states, on tables."""
     outcomes: Ints | None = None
     """`(T,)`: the outcome drawn at each step, on tables."""
+    undisturbed: Floats | None = None
+    """`(T + 1, features)`: what the environment shows; None where that is what is read."""
 
     def discounted(self, gamma: float) -> float:
         """Return the sum of the rewards, each discounted by its step."""
@@ -78,6 +80,15 @@ class Trajectory(NamedTuple):
         return np.vstack([self.points, self.last]) if self.ending == NO_RULE else self.points
 
 
+    @property
+    def true_points(self) -> Floats:
+        """What the environment shows before each step and at the end, `(T + 1, features)`.
+
+        Where disturbances stand between environment and policy, the policy reads something else: `points`.
+        """
+        return np.vstack([self.points, self.last]) if self.undisturbed is None else self.undisturbed
+
+
 class Log:
     """Writes down episodes that are played side by side.
 
@@ -87,28 +98,41 @@ class Log:
     """
 
     def __init__(self, episodes: int, features: int) -> None:
-        self._lasts = np.zeros((episodes, features))
+        self._lasts, self._true_lasts = np.zeros((2, episodes, features))
         self._steps: list[tuple[NDArray[Any], ...]] = []
 
-    def add(self, jobs: Ints, points: Floats, actions: Ints, rewards: Floats) -> None:
-        """Write down a step of all lanes that took one, each with its episode's number."""
-        taken = actions >= 0
-        self._steps.append((jobs[taken], points[taken], actions[taken], rewards[taken]))
+    def add(
+        self, jobs: Ints, points: Floats, actions: Ints, rewards: Floats, true: Floats | None = None
+    ) -> None:
+        """Write down a step of all lanes that took one, each with its episode's number.
 
-    def end(self, jobs: Ints, points: Floats) -> None:
-        """Write down the last observation of episodes."""
+        Args:
+            jobs: `(m,)`.
+            points: `(m, features)`, read before the step.
+            actions: `(m,)`; −1 in lanes that rest.
+            rewards: `(m,)`.
+            true: `(m, features)`: what the environment shows before the step; None where that is what is read.
+        """
+        taken, columns = actions >= 0, [jobs, points, actions, rewards]
+        self._steps.append(tuple(own[taken] for own in [*columns, *([] if true is None else [true])]))
+
+    def end(self, jobs: Ints, points: Floats, true: Floats | None = None) -> None:
+        """Write down the last observation of episodes: what is read, and what the environment shows."""
         self._lasts[jobs] = points
+        self._true_lasts[jobs] = points if true is None else true
 
     def trajectories(self, found: Episodes) -> list[Trajectory]:
         """Return the episodes one by one."""
-        jobs, points, actions, rewards = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
+        jobs, *columns = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
         order = np.argsort(jobs, kind="stable")
         edges = np.cumsum(found.steps)[:-1]
-        parts = (np.split(array[order], edges) for array in (points, actions, rewards))
-        return [
-            Trajectory(seen, taken, paid, int(ending), last)
-            for seen, taken, paid, ending, last in zip(*parts, found.endings, self._lasts, strict=True)
-        ]
+        points, actions, rewards, *true = (np.split(array[order], edges) for array in columns)
+        parts = zip(points, actions, rewards, found.endings.tolist(), self._lasts, strict=True)
+        played = [Trajectory(*each) for each in parts]
+        if not true:
+            return played
+        shown = [np.vstack(both) for both in zip(true[0], self._true_lasts, strict=True)]
+        return [own._replace(undisturbed=each) for own, each in zip(played, shown, strict=True)]
 
 
 def checked_actions(given: Any, n: int, n_actions: int) -> Ints:

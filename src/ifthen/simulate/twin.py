@@ -20,7 +20,7 @@ from ifthen.simulate.reinforce import reinforce_on_twin
 from ifthen.simulate.simulator import Budget, Choose, InEnvironment, Reinforcement
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Actions, Episodes, Log, Trajectory
 from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_items, step_lanes
-from ifthen.tasks.disturbance import disturbed_twin, first_memory, sense
+from ifthen.tasks.disturbance import disturbed_twin, first_memory, sense, true_points
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.twin import Twin
 
@@ -130,7 +130,7 @@ class TwinSimulator(EnvSimulator):
         for t in range(starts.t_max):
             actions = np.empty(len(lanes), np.int64)
             act(lanes, points, actions)
-            before = points.copy() if log is not None else points
+            before, true = (points, None) if log is None else (points.copy(), self._true_points(states))
             rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
             step_lanes(self.twin.step, states, actions, points, rewards, ends)
             no_rule = actions < 0
@@ -144,14 +144,18 @@ class TwinSimulator(EnvSimulator):
                 self.refuse_number(points[row : row + 1], rewards[row], t + 1, seed)
             going = ~(ends | no_rule) & (t + 1 < starts.t_max)
             if log is not None:
-                log.add(lanes, before, actions, rewards)
-                log.end(lanes[~going], points[~going])
+                log.add(lanes, before, actions, rewards, true)
+                log.end(lanes[~going], points[~going], self._true_points(states[~going]))
             factor *= task.gamma
             if not going.all():
                 states, points, lanes = states[going], points[going], lanes[going]
             if not len(lanes):
                 break
         return played
+
+    def _true_points(self, states: Floats) -> Floats | None:
+        """Return what the environment shows in states `(m, …)`; None where that is what is read."""
+        return true_points(states, len(self.task.features)).copy() if self.task.disturbances else None
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start from the seeds for learning."""

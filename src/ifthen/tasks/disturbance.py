@@ -102,8 +102,9 @@ features."""
 NOISE, BIAS, DELAY, DROP, ACTION_DELAY, ACTION_REPEAT = range(5, 11)
 """Indices of the memory: the strength of each disturbance."""
 HEAD = 11
-"""The size of the memory's head. Behind it: the features' widths, whether they are whole numbers, the reading
-that is held, the readings on their way, the actions on their way, and the state of a twin."""
+"""The size of the memory's head. Behind it: the features' widths, whether they are whole numbers, what the
+environment shows, the reading that is held, the readings on their way, the actions on their way, and the state
+of a twin."""
 
 
 def first_memory(
@@ -125,10 +126,16 @@ def first_memory(
     own = {name: strengths.get(name, each.off) for name, each in DISTURBANCES.items()}
     key = int(stream(seed, "disturbance")) >> 11  # a whole number that a float holds exactly
     head = [address, key, 0, 0, len(features), *own.values()]
-    places = (int(own["delay"]) + 2) * len(features) + int(own["action_delay"]) + 1
+    places = (int(own["delay"]) + 3) * len(features) + int(own["action_delay"]) + 1
     widths = [feature.high - feature.low for feature in features]
     whole = [float(feature.is_integer) for feature in features]
     return np.array([*head, *widths, *whole, *[0.0] * places, *state], dtype=np.float64)
+
+
+def true_points(memories: Floats, features: int) -> Floats:
+    """Return what environments show, `(m, features)`, given the memories of m episodes behind `sense`."""
+    first = HEAD + 2 * features
+    return memories[:, first : first + features]
 
 
 @lean_kernel
@@ -141,7 +148,7 @@ def normal(key: np.uint64, at: int) -> float:
 @lean_kernel
 def actions_at(memory: Any) -> int:
     """Return where the actions on their way begin."""
-    return HEAD + (4 + int(memory[DELAY])) * int(memory[FEATURES])
+    return HEAD + (5 + int(memory[DELAY])) * int(memory[FEATURES])
 
 
 @lean_kernel
@@ -160,12 +167,12 @@ def sense(memory: Any, point: Any) -> None:
     """Replace what the environment shows by what the policy reads."""
     t, d, late = int(memory[TIME]), int(memory[FEATURES]), int(memory[DELAY])
     key, noise, bias = np.uint64(memory[KEY]), memory[NOISE], memory[BIAS]
-    held, ring = HEAD + 2 * d, HEAD + 3 * d
+    true, held, ring = HEAD + 2 * d, HEAD + 3 * d, HEAD + 4 * d
     new, ready = ring + t % (late + 1) * d, ring + max(t - late, 0) % (late + 1) * d
     drawn = d + t * (2 * d + 1)
     lost = t > 0 and uniform(key, drawn) < memory[DROP]
     for f in range(d):
-        value = point[f]
+        value = memory[true + f] = point[f]
         if bias > 0.0:
             value += memory[HEAD + f] * (bias if uniform(key, f) < 0.5 else -bias)
         if noise > 0.0:

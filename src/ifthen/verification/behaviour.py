@@ -2,7 +2,7 @@
 
     switches at most 5 per 100 steps       no 100 steps of an episode have more than 5 changes of the action
     return >= 400 at 95 %                  the mean return, by a one-sided bound of 95 % confidence
-    never reaches x >= 2.4                 no state of an episode meets the condition
+    never reaches x >= 2.4                 no state of an episode meets the condition, whatever is read of it
 
 On a table they are decided by the model: by all transitions that the policy can make, and by exact
 evaluation. In an environment they are decided by playing on test seeds. If none of n episodes breaks a
@@ -157,8 +157,7 @@ def _played(case: Case) -> Sequence[Trajectory]:
 def _reached(required: BehaviourRequirement, episode: Trajectory) -> tuple[int, str] | None:
     """Return the first step of an episode at which the region is reached, and what to say of it."""
     assert required.reaches is not None
-    points = np.vstack([episode.points, episode.last])
-    inside = required.reaches.matches(points).any(axis=1)
+    inside = required.reaches.matches(episode.true_points).any(axis=1)
     return (int(inside.argmax()), "") if inside.any() else None
 
 
@@ -191,7 +190,7 @@ def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[
     assert found is not None
     step, more = found
     seed, episode = int(case.environment.test_seeds()[first]), _played(case)[first]
-    point = np.vstack([episode.points, episode.last])[step]
+    point = episode.true_points[step]
     features = case.ruleset.observed_features
     witness = {feature.name: float(value) for feature, value in zip(features, point, strict=True)}
     rounded = {name: float(f"{value:.4g}") for name, value in witness.items()}
