@@ -71,6 +71,11 @@ def mean_in_words(mean: float, ends: tuple[float, float] | None) -> str:
     return in_units(mean) + (f" (95 % interval {told})" if told else "")
 
 
+def at_most(share: float) -> str:
+    """Return an upper bound of a share in per cent, rounded up to a tenth, such as 3 % or 0.3 %."""
+    return f"{math.ceil(1000 * share) / 10:g} %"
+
+
 def percent(share: float) -> str:
     """Return a share in whole per cent; only an exact 0 is 0%, and only an exact 1 is 100%."""
     if 0 < share <= 0.005:

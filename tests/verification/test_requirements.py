@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList, ParameterError, RuleSet, StrengthRules, env_task, frozen_lake, parse_rules
 from ifthen.simulate.scope import recorded_episodes
+from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.table import policy_table
 from ifthen.verification import verify
+from ifthen.verification.behaviour import one_sided_bound
 from ifthen.verification.case import Case
 from ifthen.verification.findings import Decided
 from ifthen.verification.requirements import read_requirements, requirements_text, worded_ones
@@ -150,6 +152,39 @@ def test_in_an_environment_behaviour_is_decided_by_play_with_a_bound() -> None:
     assert switched.data["requirement"] == texts[-1]
     step = switched.data["step"]
     assert (np.diff(actions[max(0, step - 50) : step + 1]) != 0).sum() == 4
+
+
+def test_equal_returns_show_no_more_than_so_many_episodes_can() -> None:
+    rules = parse_rules(LEAN, task=POLE)
+    missed = 1 - 0.05 ** (1 / 100)  # Clopper and Pearson
+    least = 60 - missed * (60 - POLE.floor)
+    below, above = f"return >= {least - 0.01:.4f}", f"return >= {least + 0.01:.4f}"
+    assert [decided(rules, text, POLE)[0].passed for text in (below, above)] == [True, False]
+    required = decided(rules, "return >= 60 at 99.99 %", POLE)[0]
+    assert not required.passed
+    assert "all 100 episodes from test seeds got 60" in required.why
+    assert "at most 8.8 % of all episodes get less" in required.why
+    assert "not sure enough" in required.why
+    # More episodes show more.
+    assert verify(rules, POLE, above, episodes=1000).passed
+    # Where no least return is known, equal returns say nothing of the mean.
+    unknown = decided(rules, below, POLE.replaced(floor=-1e12))[0]
+    assert not unknown.passed
+    assert "how much is not known" in unknown.why
+    assert not decided(rules, "return <= 60", POLE)[0].passed
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=30), st.sampled_from([0.9, 0.99]))
+def test_a_policy_that_is_never_worse_has_no_lower_bound(returns: list[int], sure: float) -> None:
+    def bound(values: list[int]) -> float:
+        got = np.array(values, dtype=np.float64)
+        ends = {"least": float(got.min()), "most": float(got.max()), "returns": got}
+        found = Evaluation(float(got.mean()), "sampled", len(got), 0, 0.0, False, **ends)
+        least = one_sided_bound(found, sure, -1.0, True)
+        assert least is not None
+        return least
+
+    assert bound(returns) <= bound([max(returns)] * len(returns)) < max(returns)
 
 
 @pytest.mark.parametrize("player", ["auto", "sync"])

@@ -102,6 +102,16 @@ Require = Annotated[
         "end.",
     ),
 ]
+Episodes = Annotated[
+    int | None,
+    typer.Option(
+        "--episodes",
+        min=2,
+        max=100_000,
+        help="In an environment, how many test seeds to play.  [default: 100]",
+        show_default=False,
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also write it as JSON to this file.")]
 
 

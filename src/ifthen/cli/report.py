@@ -10,6 +10,7 @@ import typer
 
 from ifthen.cli.front import find_front
 from ifthen.cli.model import (
+    Episodes,
     Model,
     MostRules,
     MostTests,
@@ -49,6 +50,7 @@ def report(
     quick: Annotated[
         bool, typer.Option("--quick", help="Play 20 episodes rather than 100, and look for no worst starts.")
     ] = False,
+    episodes: Episodes = None,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -86,7 +88,7 @@ def report(
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     policy.check_played()
     sizes = {"--rules": most_rules, "--tests": most_tests}
-    front = _front(model, task, task_assignments, quick, threads) if dossier else None
+    front = _front(model, task, task_assignments, quick, episodes, threads) if dossier else None
     with err.status("reading") as status:
         found = collected(
             policy.ruleset,
@@ -94,6 +96,7 @@ def report(
             purpose,
             list(dict.fromkeys(demands)),
             quick,
+            episodes,
             title=policy.title.rstrip(","),
             model=shlex.quote(str(model)) + typed_options(task, task_assignments),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
@@ -118,13 +121,18 @@ def report(
 
 
 def _front(
-    model: Path, task: list[str] | None, changes: list[str] | None, quick: bool, threads: int | None
+    model: Path,
+    task: list[str] | None,
+    changes: list[str] | None,
+    quick: bool,
+    episodes: int | None,
+    threads: int | None,
 ) -> Front | None:
     """Return what `ifthen front` shows; None where nothing can be played, or shortening takes too long."""
     policy = read_policy(model, task, changes, pruned=False)
     if not policy.played or (quick and policy.front is None):
         return None
-    return find_front(policy, 20 if quick else 100, threads=threads)
+    return find_front(policy, episodes or (20 if quick else 100), threads=threads)
 
 
 def _origin(model: Path) -> list[tuple[str, str]]:

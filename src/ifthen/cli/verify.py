@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ifthen.cli.model import (
+    Episodes,
     JsonFile,
     Model,
     MostRules,
@@ -42,6 +43,7 @@ def verify(
         ),
     ] = None,
     require_file: RequireFile = None,
+    episodes: Episodes = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print a few lines only.")] = False,
     json_file: JsonFile = None,
 ) -> None:
@@ -69,7 +71,7 @@ def verify(
         demands += read_requirements(beside)
         out.print(f"with the requirements in {beside}")
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
-    found = verified(policy.ruleset, policy.task, list(dict.fromkeys(demands)))
+    found = verified(policy.ruleset, policy.task, list(dict.fromkeys(demands)), episodes or 100)
     out.print(found.summary() if quiet else found.to_text(out.width))
     write_json(json_file, found.to_dict())
     if not found.passed:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ifthen.digits import in_units, interval_in_words, listed, plural
+from ifthen.digits import at_most, in_units, interval_in_words, listed, plural
 from ifthen.pages.report import lead_of
 from ifthen.robustness.stress import Stress
 from ifthen.robustness.worst_start import ALIKE, WorstStarts
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint import is_about_behaviour, is_about_rules
-from ifthen.simulate.simulator import Evaluation
+from ifthen.simulate.simulator import LEVEL, Evaluation, unseen_share
 from ifthen.tasks.task import Task
 from ifthen.verification.report import Verification
 
@@ -100,7 +100,11 @@ def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Ite
             continue
         told = ""
         if one.interval is not None and one.least == one.most:
-            told = " All got the same, so that other episodes are likely to."
+            share = at_most(unseen_share(one.episodes, LEVEL))
+            told = (
+                f" All {one.episodes:,} got {in_units(one.performance)}: with 95 % confidence at most {share} "
+                "of episodes get less."
+            )
         elif one.interval is not None:
             ends = interval_in_words(one.interval, one.performance)
             told = f" The mean over all episodes lies in {ends} with 95 % confidence."

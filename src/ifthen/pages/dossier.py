@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ifthen.checks import whole_number
 from ifthen.digits import plural, worth_showing
 from ifthen.explanation.behaviour import Behaviour, behaviour
 from ifthen.explanation.pictures.write import policy_picture
@@ -39,7 +40,7 @@ from ifthen.store import sha256_of_text
 from ifthen.systems.front import Front
 from ifthen.tasks.task import Noise, Task
 from ifthen.verification.behaviour import behaviour_in
-from ifthen.verification.report import LEGEND, Verification, verify
+from ifthen.verification.report import LEGEND, MOST_EPISODES, Verification, verify
 
 EPISODES, QUICK_EPISODES = 100, 20
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_long_words": False}
@@ -140,6 +141,7 @@ def dossier(
     purpose: str = "",
     require: str | Sequence[str] = (),
     quick: bool = False,
+    episodes: int | None = None,
     *,
     title: str = "",
     model: str = "MODEL",
@@ -159,6 +161,7 @@ def dossier(
         purpose: what the policy is for, in your own words.
         require: what must hold, as in `verify`.
         quick: play 20 episodes rather than 100 and look for no worst starts.
+        episodes: how many test seeds to play in an environment; 100 where None, or 20 if quick.
         title: how the policy is called.
         model: how commands call it, with its options.
         size: the options that take it from a front, such as "--rules 3".
@@ -169,11 +172,13 @@ def dossier(
         progress: is told what is done next.
     """
     ruleset, own = policy_and_task(policy, task)
+    if episodes is not None:
+        whole_number("episodes", episodes, 2, MOST_EPISODES)
     tell = progress or (lambda _: None)
-    texts, episodes = requirements_in(require), QUICK_EPISODES if quick else EPISODES
+    texts, played = requirements_in(require), episodes or (QUICK_EPISODES if quick else EPISODES)
     least = least_return(texts, ruleset)
     tell("rules and requirements")
-    verification = verify(ruleset, own, texts)
+    verification = verify(ruleset, own, texts, episodes or EPISODES)
     shown = ruleset if own is None else readable(ruleset, own)
     reading, left_out = read_rules(shown, own), dict[str, str]()
     front = getattr(policy, "front", None) if front is None else front
@@ -181,13 +186,13 @@ def dossier(
     behaves = stressed = worst = None
     if own is not None:
         tell("performance")
-        measured = evaluations(ruleset, own, noise, threads, episodes)
+        measured = evaluations(ruleset, own, noise, threads, played)
         tell("behaviour")
-        behaves = behaviour(ruleset, own, episodes, threads)
+        behaves = behaviour(ruleset, own, played, threads)
         stressed = stress(
             ruleset,
             own,
-            episodes=episodes,
+            episodes=played,
             require=least,
             threads=threads,
             progress=lambda name: tell(f"disturbance: {name}"),
@@ -215,7 +220,7 @@ def dossier(
         stress=stressed,
         worst=worst,
         front=front,
-        commands=_commands(model, size, texts, least, QUICK_EPISODES if quick and sampled else None),
+        commands=_commands(model, size, texts, least, played if sampled else EPISODES, episodes),
         left_out=left_out,
         origin=origin,
     )
@@ -237,17 +242,18 @@ def least_return(texts: Sequence[str], ruleset: RuleSet) -> str:
 
 
 def _commands(
-    model: str, size: str, texts: Sequence[str], least: str, episodes: int | None
+    model: str, size: str, texts: Sequence[str], least: str, played: int, asked: int | None
 ) -> dict[str, str]:
-    """Return the command that repeats each part, with other than the usual number of episodes if given."""
+    """Return the command that repeats each part: with the episodes that were played, and those asked for."""
     own = f"{model} {size}".rstrip()
     required = "".join(f" --require {shlex.quote(text)}" for text in texts)
-    count = "" if episodes is None else f" --episodes {episodes}"
+    count = "" if played == EPISODES else f" --episodes {played}"
+    checked = "" if asked is None or not count else count
     still = f" --require {shlex.quote(least)}" if least else ""
     return {
         "Rules": f"ifthen show {own}",
         "Front": f"ifthen front {model}{count}",
-        "Requirements": f"ifthen verify {own}{required}",
+        "Requirements": f"ifthen verify {own}{required}{checked}",
         "Performance": f"ifthen evaluate {own}{count}",
         "Behaviour": f"ifthen evaluate {own}{count} --behaviour",
         "Robustness": f"ifthen stress {own}{count}{still}",

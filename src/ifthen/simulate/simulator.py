@@ -381,6 +381,14 @@ def deviation_of(returns: Floats) -> float:
     return float(returns.std(ddof=1)) if len(returns) > 1 else math.nan
 
 
+def unseen_share(n: int, sure: float) -> float:
+    """Return the largest share of episodes that do what none of n did, at a confidence.
+
+    It is 1 − (1 − sure)^(1/n): the one-sided bound of Clopper and Pearson (1934) for none of n.
+    """
+    return float(1 - (1 - sure) ** (1 / n))
+
+
 def t_margin(values: Floats, sure: float) -> float:
     """Return how far above its estimate a mean is at most, at a one-sided confidence (Student's t)."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy has no stubs

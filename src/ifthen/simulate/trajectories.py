@@ -79,7 +79,6 @@ class Trajectory(NamedTuple):
         """The points at which an action was asked for, `(n, features)`."""
         return np.vstack([self.points, self.last]) if self.ending == NO_RULE else self.points
 
-
     @property
     def true_points(self) -> Floats:
         """What the environment shows before each step and at the end, `(T + 1, features)`.

@@ -180,9 +180,18 @@ class EnvTask(Task):
     @property
     def reward_range(self) -> tuple[float, float]:
         """The least reward that the floor allows in every step, where there is a real one, and 1."""
-        horizon = self.t_max if self.gamma == 1 else min(self.t_max, 1 / (1 - self.gamma))
-        least = min(0.0, (self.floor + 1) / horizon)
-        return (least if least > UNLIKELY_REWARD else 0.0), 1.0
+        least = 0.0 if self.least_return is None else min(0.0, (self.floor + 1) / self._horizon)
+        return least, 1.0
+
+    @property
+    def least_return(self) -> float | None:
+        """A number below every return; None where the floor is too low to say anything about returns."""
+        return self.floor if (self.floor + 1) / self._horizon > UNLIKELY_REWARD else None
+
+    @property
+    def _horizon(self) -> float:
+        """The number of steps of an episode, later ones discounted."""
+        return self.t_max if self.gamma == 1 else min(self.t_max, 1 / (1 - self.gamma))
 
     @property
     def suitable_rules(self) -> int:

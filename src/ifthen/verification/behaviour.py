@@ -7,7 +7,9 @@
 On a table they are decided by the model: by all transitions that the policy can make, and by exact
 evaluation. In an environment they are decided by playing on test seeds. If none of n episodes breaks a
 requirement, the share of all episodes that do is below 1 − (1 − confidence)^(1/n) at that confidence (Clopper
-and Pearson 1934).
+and Pearson 1934). The bound of a mean return is Student's t, and never better than if this share of episodes,
+which play did not show, got the least return that there can be: spread alone says nothing where all returns
+are equal.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ifthen.digits import in_units, plural
+from ifthen.digits import at_most, in_units, plural
 from ifthen.errors import ParameterError, RuleError, shown
 from ifthen.rules.arrays import Mask
 from ifthen.rules.decision_list import DecisionList
@@ -30,7 +32,7 @@ from ifthen.rules.text.rule import RuleReader
 from ifthen.rules.text.scan import Scanner
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import recorded_episodes
-from ifthen.simulate.simulator import Evaluation, t_margin
+from ifthen.simulate.simulator import Evaluation, t_margin, unseen_share
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.verification.case import Case
 from ifthen.verification.findings import Decided, decided, not_met, number, part, vector_in_words
@@ -151,7 +153,7 @@ def behaviour_kept(required: BehaviourRequirement, case: Case) -> Decided:
 
 
 def _played(case: Case) -> Sequence[Trajectory]:
-    return recorded_episodes(case.ruleset, case.environment, case.environment.test_seeds())
+    return recorded_episodes(case.ruleset, case.environment, case.test_seeds)
 
 
 def _reached(required: BehaviourRequirement, episode: Trajectory) -> tuple[int, str] | None:
@@ -179,17 +181,17 @@ def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[
     n, failing = len(broken), [i for i, found in enumerate(broken) if found is not None]
     how = f"by play at {required.sure:g} % confidence"
     if not failing:
-        share = math.ceil(1000 * (1 - (1 - required.sure / 100) ** (1 / n))) / 10
+        share = at_most(unseen_share(n, required.sure / 100))
         why = (
             f"by play: broken in none of {plural(n, 'episode')} from test seeds; at {required.sure:g} % "
-            f"confidence it is broken in at most {share:g} % of all episodes"
+            f"confidence it is broken in at most {share} of all episodes"
         )
         return decided(required.text, True, why, how)
     first = failing[0]
     found = broken[first]
     assert found is not None
     step, more = found
-    seed, episode = int(case.environment.test_seeds()[first]), _played(case)[first]
+    seed, episode = int(case.test_seeds[first]), _played(case)[first]
     point = episode.true_points[step]
     features = case.ruleset.observed_features
     witness = {feature.name: float(value) for feature, value in zip(features, point, strict=True)}
@@ -207,7 +209,8 @@ def _returns(required: BehaviourRequirement, relation: str, wanted: float, case:
     """Compare the mean return with a number: exactly on a table, else by a one-sided bound."""
     task = case.task
     assert task is not None
-    found = evaluate(case.ruleset, task, task.best_method, threads=1, seeds=task.test_seeds())
+    seeds = task.test_seeds(case.episodes)
+    found = evaluate(case.ruleset, task, task.best_method, threads=1, seeds=seeds)
     if found.method == "exact":
         met = not found.failed and compares(found.performance, relation, wanted)
         failed = ": a state without a rule can be met" if found.failed else ""
@@ -217,24 +220,53 @@ def _returns(required: BehaviourRequirement, relation: str, wanted: float, case:
     if found.failed:
         why = f"by play: a state without a rule was reached from {found.episodes:,} test seeds"
         return decided(required.text, False, why, how)
-    bound = one_sided_bound(found, required.sure / 100, below)
-    side = "least" if below else "most"
-    why = (
-        f"by play: the mean return over {plural(found.episodes, 'episode')} from test seeds is "
-        f"{in_units(found.performance)}, and at {required.sure:g} % confidence it is at {side} "
-        f"{in_units(bound, found.performance)}"
+    bound = one_sided_bound(
+        found, required.sure / 100, case.environment.least_return if below else None, below
     )
-    met = compares(bound, relation, wanted)
+    met = bound is not None and compares(bound, relation, wanted)
+    why = f"by play: {_bound_in_words(found, required.sure, bound, below)}"
     if not met and compares(found.performance, relation, wanted):
-        why += ": not sure enough"
+        why += ": not sure enough (--episodes plays more)"
     return decided(required.text, met, why, how)
 
 
-def one_sided_bound(found: Evaluation, sure: float, below: bool) -> float:
-    """Return a bound of the mean return, below or above, at a confidence (Student's t)."""
+def _bound_in_words(found: Evaluation, sure: float, bound: float | None, below: bool) -> str:
+    """Return what was played, and what it says of the mean return."""
+    side, beyond = ("least", "less") if below else ("most", "more")
+    mean, told = in_units(found.performance), f"at {sure:g} % confidence"
+    if found.least != found.most:
+        return (
+            f"the mean return over {plural(found.episodes, 'episode')} from test seeds is {mean}, and {told} "
+            f"it is at {side} {in_units(bound, found.performance)}"
+        )
+    share = at_most(unseen_share(found.episodes, sure / 100))
+    known = f"all {plural(found.episodes, 'episode')} from test seeds got {mean}; {told} at most {share} of "
+    if bound is None:
+        missing = " (--task-set floor=NUMBER gives it)" if below else ""
+        return f"{known}all episodes get {beyond}, and how much is not known{missing}"
+    return (
+        f"{known}all episodes get less, and the mean return is at least {in_units(bound, found.performance)}"
+    )
+
+
+def one_sided_bound(found: Evaluation, sure: float, least: float | None, below: bool) -> float | None:
+    """Return a bound of the mean return, below or above, at a confidence.
+
+    It is Student's t, and below never better than if the share of episodes that play can miss got the least
+    return. None where all returns are equal and no such limit is known.
+
+    Args:
+        found: what was played.
+        sure: the confidence, from 0 to 1.
+        least: a number below every return; None where it is not known.
+        below: whether a bound below is wanted.
+    """
     assert found.returns is not None
     mean, far = float(found.returns.mean()), t_margin(found.returns, sure)
-    return mean - far if below else mean + far
+    if least is None:
+        return None if found.least == found.most else mean - far if below else mean + far
+    missed = unseen_share(len(found.returns), sure)
+    return min(mean - far if found.least != found.most else mean, mean - missed * (mean - least))
 
 
 def _reached_in_model(required: BehaviourRequirement, model: Model) -> Decided:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ifthen.rules.arrays import Mask
+from ifthen.rules.arrays import Ints, Mask
 from ifthen.rules.boxes.lists import always_above, first_match
 from ifthen.rules.boxes.search import BUDGET
 from ifthen.rules.ruleset import RuleSet
@@ -102,11 +102,13 @@ class Case:
         ruleset: the rules.
         task: the task; None for every observation that the features allow.
         budget: looks at boxes before a search over a whole space gives up.
+        episodes: how many test seeds to play in an environment.
     """
 
     ruleset: RuleSet
     task: Task | None = None
     budget: int = BUDGET
+    episodes: int = 100
 
     def __post_init__(self) -> None:
         check_fits(self.ruleset, self.task)
@@ -120,6 +122,11 @@ class Case:
     def environment(self) -> EnvTask:
         """The task as an environment; only for tasks that have no table of states."""
         return environment(self.task, "this check")
+
+    @property
+    def test_seeds(self) -> Ints:
+        """The held-out seeds to play an environment from."""
+        return self.environment.test_seeds(self.episodes)
 
     @cached_property
     def scope(self) -> Scope | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ifthen.checks import whole_number
 from ifthen.digits import plural
 from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
@@ -20,12 +21,15 @@ from ifthen.verification.requirements import plain_ones, worded_ones
 
 NARROWEST = 40
 """Reports are at least this many characters wide."""
+MOST_EPISODES = 100_000
 MOST_FINDINGS = 20
 """A notebook shows at most this many findings."""
 LEGEND = ("✓ holds", "✗ does not", "– does not, which need not be a fault", "? not decided")
 
 
-def verify(policy: Any, task: TaskLike | None = None, require: str | Sequence[str] = ()) -> Verification:
+def verify(
+    policy: Any, task: TaskLike | None = None, require: str | Sequence[str] = (), episodes: int = 100
+) -> Verification:
     """Check a ruleset: is every state covered, every rule used, the goal reached, every action optimal?
 
     Every claim holds in the decision states of the task or, without a task, for every observation that the
@@ -40,9 +44,10 @@ def verify(policy: Any, task: TaskLike | None = None, require: str | Sequence[st
         require: what must hold: properties, such as "complete,goal-reachable,performance>=0.95" (see
             `ifthen.verification.PROPERTIES` for all), and requirements in words, such as "never heat when
             room >= 24" or "never reaches x >= 2.4". What could not be decided is not met.
+        episodes: how many test seeds to play in an environment.
     """
     ruleset, task = policy_and_task(policy, task)
-    case = Case(ruleset, task)
+    case = Case(ruleset, task, episodes=whole_number("episodes", episodes, 1, MOST_EPISODES))
     available = case.grounds
     demands = parse(plain_ones(require), available)
     worded = worded_ones(require, ruleset, task is not None)
