@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature, ParameterError, term
-from ifthen.rules.constraint import Constraint, breach, check_together, shielded
+from ifthen.rules.constraint import Constraint, asks_for_nothing, breach, check_together, shielded
 from ifthen.rules.text.constraint import constraint_in, constraints_in, is_about_rules, requirements_in
 
 CLOCK = (Feature("day", 0, 3), Feature("hour", 0, 5, cyclic=True))
@@ -176,6 +176,19 @@ def test_sums_of_features_are_decided_by_linear_programs() -> None:
         assert found.witness is not None
         assert breaks(rules.predict(found.witness), found.witness, broken)
         assert breach(shielded(rules, [broken]).ruleset, broken).equal is True
+
+
+def test_regions_that_are_empty_by_their_sums_forbid_nothing() -> None:
+    plane = (Feature("x", -2.4, 2.4, "real"), Feature("v", -0.4, 0.4, "real"))
+    texts = ["never left when x >= 2 and x + 1*v <= 1", "never right when x >= 1"]  # x + v is at least 1.6
+    required = constraints_in(texts, plane, ("left", "right"))
+    assert [asks_for_nothing(each) for each in required] == [True, False]
+    rules = DecisionList([[[-2.4, 2.4], [-0.4, 0.4]]], [1], plane, ("left", "right"))
+    kept, added = shielded(rules, required)
+    assert (kept.predict([[2.2, 0.0], [0.9, 0.0]]) == [0, 1]).all()
+    assert added == 1
+    assert all(breach(kept, each).equal is True for each in required)
+    assert shielded(rules, required[:1]).ruleset == rules
 
 
 def test_commas_separate_requirements_outside_brackets_and_quotes() -> None:

@@ -218,6 +218,13 @@ def test_a_mistake_in_behaviour_is_told_with_what_was_expected(text: str, expect
     assert expected in str(raised.value)
 
 
+def test_a_condition_that_no_observation_meets_is_said_to_ask_for_nothing() -> None:
+    rules = parse_rules("OTHERWISE push left", POLE.features, POLE.action_names)
+    told = decided(rules, "never push left when cart position >= 2 and cart position + 1*pole angle <= 1")[0]
+    assert told.passed
+    assert "no observation meets the condition" in told.why
+
+
 def test_behaviour_needs_a_task() -> None:
     with pytest.raises(ParameterError, match="is about behaviour in a task; give one"):
         verify(parse_rules(LEAN, task=POLE), require="never reaches cart position >= 2")

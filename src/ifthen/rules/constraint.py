@@ -103,20 +103,22 @@ class ForbiddenRegion(NamedTuple):
 def regions_of(constraints: Sequence[Constraint], features: Sequence[Feature]) -> list[ForbiddenRegion]:
     """Return the boxes in which actions are forbidden, and all boxes where such overlap, the smallest first.
 
-    The first region that holds a point says all that is forbidden there.
+    The first region that holds a point says all that is forbidden there. Boxes in which no observation has
+    the sums of features that they ask for are left out.
 
     Args:
         constraints: any constraints; only those that forbid an action count.
         features: what all of them speak of, terms included.
     """
-    own = _boxes_of(constraints, features, True)
+    own = [each for each in _boxes_of(constraints, features, True) if not _is_empty(each[1], features)]
     found = {box.tobytes(): box for _, box in own}
     waiting = list(found.values())
     while waiting:
         box = waiting.pop()
         for _, other in own:
             shared = _shared(box, other)
-            if shared is not None and shared.tobytes() not in found:
+            new = shared is not None and shared.tobytes() not in found
+            if shared is not None and new and not _is_empty(shared, features):
                 found[shared.tobytes()] = shared
                 waiting.append(shared)
         _check_number(len(found))
@@ -210,6 +212,18 @@ def _refuse(box: Floats | None, features: tuple[Feature, ...], texts: Sequence[s
     raise ParameterError(f"{told} contradict each other {where}: no action is left. Change one of them.")
 
 
+def _is_empty(box: Floats, features: Sequence[Feature]) -> bool:
+    """Return whether a box `(features, 2)` is proven to hold no observation, by its sums of features."""
+    own = tuple(features)
+    return any(feature.is_term for feature in own) and _point_in(box, own) == "empty"
+
+
+def asks_for_nothing(constraint: Constraint) -> bool:
+    """Return whether it is proven that no observation lies in the region of a constraint."""
+    where = constraint.where
+    return all(_is_empty(box, where.features) for box in _boxes(constraint, where.features))
+
+
 def _point_in(box: Floats, features: tuple[Feature, ...]) -> Point | str:
     """Return an observation in a box `(features, 2)`, or "empty" or "unknown"."""
     space = RankSpace(features, box[None])
@@ -245,6 +259,8 @@ def shielded(
             added += [(box, each.action) for box in over(each.where, features).bounds.astype(np.float64)]
     for region in regions_of(constraints, features):
         added += _next_choices(base, region, preferred)
+    if not added:
+        return Shielded(given, 0)
     bounds = np.concatenate([np.array([box for box, _ in added]), base.bounds])
     actions = np.append(np.array([action for _, action in added], dtype=np.int32), base.actions)
     full = DecisionList(bounds, actions, features, base.action_names)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.space import Point
-from ifthen.rules.constraint import Constraint, breach
+from ifthen.rules.constraint import Constraint, asks_for_nothing, breach
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import list_by_score
 from ifthen.simulate.scope import Scope, values_by_name
@@ -34,9 +34,10 @@ def constraint_kept(constraint: Constraint, case: Case) -> Decided:
         rest = by_rounding(found.unsure) or "the search gave up"
         return decided(constraint.text, None, f"not known: no breach was found, but {rest}", "")
     if found.equal:
-        return decided(
-            constraint.text, True, f"proved box by box: {_kept(constraint, 'observation')}", PROVED
-        )
+        why = f"proved box by box: {_kept(constraint, 'observation')}"
+        if asks_for_nothing(constraint):
+            why = "proved: no observation meets the condition, so that nothing is asked for"
+        return decided(constraint.text, True, why, PROVED)
     assert found.witness is not None
     return _broken(constraint, case.ruleset, found.witness, "", {})
 
