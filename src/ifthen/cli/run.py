@@ -54,7 +54,25 @@ def learn_and_report(
         else:
             err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
         raise typer.Exit(130)
-    _report(run_folder, settings, learner)
+    _report(run_folder, _chosen(run_folder, settings, learner), learner)
+
+
+def _chosen(run_folder: RunFolder, settings: RunSettings, learner: System) -> RunSettings:
+    """Take another list of the front where the usual one does not meet a requirement."""
+    from ifthen.digits import in_units, plural
+    from ifthen.runs.choice import choose_list
+
+    with err.status("looking at requirements"):
+        point = choose_list(learner, settings.require) if settings.require else None
+    if point is None:
+        return settings
+    usual = learner.ruleset
+    out.print(
+        f"The list of {plural(point.rules, 'rule')} and {plural(point.tests, 'test')} is taken, with a score "
+        f"of {in_units(point.score)}: it is the best of the front that meets the requirements on the pruning "
+        f"seeds. The usual choice, {plural(len(usual), 'rule')} and {plural(usual.tests, 'test')}, does not."
+    )
+    return run_folder.take(point, learner, settings)
 
 
 def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
@@ -63,7 +81,7 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     from ifthen.runs.folder import PRUNED, REPORT, RULES
     from ifthen.runs.report import command_of, write_report
 
-    pruned = _pruned(learner) if settings.prune else None
+    pruned = _pruned(learner, settings.require) if settings.prune else None
     command = command_of(settings, learner.start is not None)
     task, option = learner.task, task_option(settings.task)
     found = write_report(run_folder, command, learner, pruned, option)
@@ -79,29 +97,39 @@ def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> No
     print_evaluations(f"{name} on {task.name}", found)
     if told := learner.shield_in_words(ruleset):
         out.print(told)
-    if settings.require:
-        print_required(ruleset, task, settings.require)
+    unmet = print_required(ruleset, task, settings.require) if settings.require else []
     out.print(f"'ifthen verify {run_folder.path}{option}' checks these rules")
     out.print(f"written to {run_folder.path}; open {run_folder / REPORT}")
+    if unmet:
+        others = (
+            "" if learner.front is None else f", or look at its other lists: 'ifthen front {run_folder.path}'"
+        )
+        err.print(
+            f"error: the policy does not meet {', '.join(map(repr, unmet))}. The run is kept in "
+            f"{run_folder.path}. Train longer, ask for less{others}"
+        )
+        raise typer.Exit(1)
 
 
-def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> None:
-    """Print which requirements are met, and why."""
+def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> list[str]:
+    """Print which requirements are met, and why; return those that are not."""
     from ifthen.verification import verify
 
-    for each in verify(ruleset, task, require).requirements:
+    found = verify(ruleset, task, require).requirements
+    for each in found:
         out.print(f"{'✓' if each.passed else '✗'} {each.text}: {each.why}")
+    return [each.text for each in found if not each.passed]
 
 
-def _pruned(learner: System) -> PruneResult | None:
+def _pruned(learner: System, require: list[str]) -> PruneResult | None:
     """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
     from ifthen.runs.pruning import pruned_policy
 
-    why = "fewer rules would do worse"
+    why = "fewer rules would do worse" + (" or break a requirement" if require else "")
     with err.status("looking for fewer rules") as status:
         try:
             found = pruned_policy(
-                learner, lambda left: status.update(f"looking for fewer rules: {left} left")
+                learner, lambda left: status.update(f"looking for fewer rules: {left} left"), require
             )
         except KeyboardInterrupt:
             found, why = None, "pruning was stopped"

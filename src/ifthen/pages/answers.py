@@ -102,8 +102,8 @@ def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Ite
         if one.interval is not None and one.least == one.most:
             share = at_most(unseen_share(one.episodes, LEVEL))
             told = (
-                f" All {one.episodes:,} got {in_units(one.performance)}: with 95 % confidence at most {share} "
-                "of episodes get less."
+                f" All {one.episodes:,} got {in_units(one.performance)}: with 95 % confidence at most "
+                f"{share} of episodes get less."
             )
         elif one.interval is not None:
             ends = interval_in_words(one.interval, one.performance)

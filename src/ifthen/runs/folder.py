@@ -16,6 +16,7 @@ from ifthen.runs.settings import RunSettings, checked_settings, read_settings
 from ifthen.runs.task_settings import refuse_imports
 from ifthen.store import alone, remove_half_written, write_text
 from ifthen.systems import model_file
+from ifthen.systems.front import Point
 from ifthen.systems.learning import Callback, Goal, warn_if_over
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
@@ -139,6 +140,15 @@ class RunFolder:
                 _check_same(system, fresh, self / name)
                 return with_task(system, fresh.task, self / name)
         return fresh
+
+    def take(self, point: Point, system: System, settings: RunSettings) -> RunSettings:
+        """Let a finished run hand out this list of its front; return its settings, which say so."""
+        sizes = {"rules": point.rules, "tests": point.tests}
+        system.parameters = system.parameters.model_copy(update=sizes)
+        system.save(self / MODEL)
+        chosen = settings.model_copy(update={"parameters": {**settings.parameters, **sizes}})
+        write_text(self / SETTINGS, chosen.to_toml())
+        return chosen
 
     def learn(
         self, system: System, settings: RunSettings, progress_bar: bool, callbacks: Sequence[Callback]

@@ -110,7 +110,7 @@ class Log:
             points: `(m, features)`, read before the step.
             actions: `(m,)`; −1 in lanes that rest.
             rewards: `(m,)`.
-            true: `(m, features)`: what the environment shows before the step; None where that is what is read.
+            true: `(m, features)`: what the environment shows before the step; None where that is read.
         """
         taken, columns = actions >= 0, [jobs, points, actions, rewards]
         self._steps.append(tuple(own[taken] for own in [*columns, *([] if true is None else [true])]))

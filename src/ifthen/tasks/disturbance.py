@@ -103,8 +103,8 @@ NOISE, BIAS, DELAY, DROP, ACTION_DELAY, ACTION_REPEAT = range(5, 11)
 """Indices of the memory: the strength of each disturbance."""
 HEAD = 11
 """The size of the memory's head. Behind it: the features' widths, whether they are whole numbers, what the
-environment shows, the reading that is held, the readings on their way, the actions on their way, and the state
-of a twin."""
+environment shows, the reading that is held, the readings on their way, the actions on their way, and the
+state of a twin."""
 
 
 def first_memory(

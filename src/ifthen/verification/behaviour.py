@@ -153,7 +153,7 @@ def behaviour_kept(required: BehaviourRequirement, case: Case) -> Decided:
 
 
 def _played(case: Case) -> Sequence[Trajectory]:
-    return recorded_episodes(case.ruleset, case.environment, case.test_seeds)
+    return recorded_episodes(case.ruleset, case.environment, case.played_seeds)
 
 
 def _reached(required: BehaviourRequirement, episode: Trajectory) -> tuple[int, str] | None:
@@ -191,7 +191,7 @@ def _by_play(required: BehaviourRequirement, case: Case, broken: Sequence[tuple[
     found = broken[first]
     assert found is not None
     step, more = found
-    seed, episode = int(case.test_seeds[first]), _played(case)[first]
+    seed, episode = int(case.played_seeds[first]), _played(case)[first]
     point = episode.true_points[step]
     features = case.ruleset.observed_features
     witness = {feature.name: float(value) for feature, value in zip(features, point, strict=True)}
@@ -209,7 +209,7 @@ def _returns(required: BehaviourRequirement, relation: str, wanted: float, case:
     """Compare the mean return with a number: exactly on a table, else by a one-sided bound."""
     task = case.task
     assert task is not None
-    seeds = task.test_seeds(case.episodes)
+    seeds = None if "table" in case.grounds else case.played_seeds
     found = evaluate(case.ruleset, task, task.best_method, threads=1, seeds=seeds)
     if found.method == "exact":
         met = not found.failed and compares(found.performance, relation, wanted)

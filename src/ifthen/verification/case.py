@@ -103,12 +103,14 @@ class Case:
         task: the task; None for every observation that the features allow.
         budget: looks at boxes before a search over a whole space gives up.
         episodes: how many test seeds to play in an environment.
+        seeds: other reset seeds to play it from instead; None for test seeds.
     """
 
     ruleset: RuleSet
     task: Task | None = None
     budget: int = BUDGET
     episodes: int = 100
+    seeds: Ints | None = None
 
     def __post_init__(self) -> None:
         check_fits(self.ruleset, self.task)
@@ -124,9 +126,9 @@ class Case:
         return environment(self.task, "this check")
 
     @property
-    def test_seeds(self) -> Ints:
-        """The held-out seeds to play an environment from."""
-        return self.environment.test_seeds(self.episodes)
+    def played_seeds(self) -> Ints:
+        """The reset seeds to play an environment from."""
+        return self.environment.test_seeds(self.episodes) if self.seeds is None else self.seeds
 
     @cached_property
     def scope(self) -> Scope | None:

@@ -47,7 +47,7 @@ def alike(case: Case) -> tuple[Finding, ...]:
 
 def performance(case: Case) -> Result:
     """The exact performance; in an environment the mean return over 100 test seeds."""
-    return _measured(case, "performance", "test seeds", case.test_seeds)
+    return _measured(case, "performance", "test seeds", case.played_seeds)
 
 
 def exact_performance(case: Case) -> Result:
@@ -200,7 +200,7 @@ def _spread(found: Evaluation) -> str:
 def never_decided(case: Case) -> tuple[Finding, ...]:
     """Return the rules that decide in none of the visited states."""
     task, ruleset = case.environment, case.ruleset
-    scope = visited_states(ruleset, task, np.concatenate([task.z, case.test_seeds]))
+    scope = visited_states(ruleset, task, np.concatenate([task.z, case.played_seeds]))
     never = tuple(np.flatnonzero(scope.counts == 0).tolist())
     if not never:
         return ()

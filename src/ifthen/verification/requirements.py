@@ -21,7 +21,7 @@ from ifthen.verification.behaviour import behaviour_in, behaviour_kept
 from ifthen.verification.case import Case, grounds
 from ifthen.verification.constraints import constraint_kept
 from ifthen.verification.findings import Decided
-from ifthen.verification.properties import parse
+from ifthen.verification.properties import PROPERTIES, judge, parse
 
 FILE_LIMIT = 2**20
 
@@ -55,6 +55,16 @@ def worded_ones(require: Any, ruleset: RuleSet, has_task: bool) -> dict[str, Cal
             raise ParameterError(f"{text!r} is about behaviour in a task; give one.")
         found[text] = partial(behaviour_kept, behaviour)
     return found
+
+
+def all_met(case: Case, require: Any) -> bool:
+    """Return whether all requirements are met; only what they ask for is looked at."""
+    demands = parse(plain_ones(require), case.grounds)
+    results = {each.name: PROPERTIES[each.name].check_on(case.grounds)(case) for each in demands}
+    worded = worded_ones(require, case.ruleset, case.task is not None)
+    return all(judge(each, results).passed for each in demands) and all(
+        decide(case).requirement.passed for decide in worded.values()
+    )
 
 
 def check_requirements(require: Any, task: Task) -> None:
