@@ -42,3 +42,19 @@ def test_report_exits_with_1_where_a_requirement_is_not_met(ifthen: Runner, tmp_
     command = ("report", rules, "--task", "FrozenLake-4-0.1", "--quick")
     assert ifthen(*command, "--require", "never Down when x <= 0").code == 1
     assert ifthen(*command, "--require", "never Dwn when x <= 0").code == 2
+
+
+def test_what_requires_nothing_is_refused_and_a_byte_order_mark_is_no_name(
+    ifthen: Runner, tmp_path: Path
+) -> None:
+    rules, file = tmp_path / "rules.txt", tmp_path / "required.txt"
+    rules.write_text("IF x <= 1 THEN Down\nOTHERWISE Right\n")
+    own = (rules, "--task", "FrozenLake-4-0.1")
+    for text in ("", "# nothing yet\n\n"):
+        file.write_text(text)
+        done = ifthen("verify", *own, "--require-file", file)
+        assert (done.code, "requires nothing" in done.err) == (2, True)
+    done = ifthen("stress", *own, "--require", "")
+    assert (done.code, "--require is empty" in done.err) == (2, True)
+    file.write_bytes("\ufeffrules<=2\n".encode())
+    assert ifthen("verify", *own, "--require-file", file, "--quiet").code == 0

@@ -271,7 +271,10 @@ def required(texts: list[str] | None, file: Path | None) -> list[str]:
 
     if texts is not None and not all(text.strip(" ,") for text in texts):
         raise ParameterError("--require is empty: name what must hold, such as --require complete.")
-    return requirements_in(texts) + ([] if file is None else read_requirements(file))
+    in_file = [] if file is None else read_requirements(file)
+    if file is not None and not in_file:
+        raise ParameterError(f"{file} requires nothing: write one requirement per line, such as complete.")
+    return requirements_in(texts) + in_file
 
 
 def requirements_beside(path: Path) -> Path | None:

@@ -44,13 +44,13 @@ def stress(
         ),
     ] = None,
     require: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What must hold, such as 'performance>=400, failed<=5%'; exits with 1 where it does not.  "
             "[default: halfway between random actions and the undisturbed policy]",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
     fail_below: Annotated[
         float | None,
         typer.Option(help="The return below which an episode fails.  [default: the required performance]"),
@@ -85,6 +85,8 @@ def stress(
     from ifthen.robustness.strengths import assignments
     from ifthen.robustness.stress import stress as stressed
 
+    if require is not None and not require.strip(" ,"):
+        raise ParameterError("--require is empty: name what must hold, such as --require 'performance>=400'.")
     if folder is not None:
         from ifthen.pages.folder import check_folder
 
@@ -108,7 +110,7 @@ def stress(
             wanted,
             assignments(vary or []),
             episodes,
-            require,
+            require or "",
             fail_below,
             threads,
             progress=lambda name: status.update(f"playing with {name}"),

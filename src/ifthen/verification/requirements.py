@@ -83,7 +83,7 @@ def read_requirements(path: Path) -> list[str]:
         raise ParameterError(f"cannot read {path}: {problem.strerror or problem}.") from None
     except ValueError as problem:
         raise ParameterError(f"cannot read {path}: {problem}.") from None
-    lines = [without_comment(line).strip() for line in text.splitlines()]
+    lines = [without_comment(line).strip() for line in text.removeprefix("\ufeff").splitlines()]
     return requirements_in([line for line in lines if line])
 
 
