@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from ifthen import PPLDL, DecisionList, Feature, dossier, env_task, frozen_lake, verify
 from ifthen.pages import pdf
+from ifthen.pages.answers import answers
 from ifthen.pages.dossier import Dossier, least_return
 from tests.browser import needs_browser, opened
 from tests.explanation.test_env_policies import GOOD, rules_of
@@ -121,3 +123,22 @@ def test_the_page_fits_narrow_screens_and_prints(tmp_path: Path) -> None:
         assert shown.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert pdf.print_pdf(page, tmp_path / "dossier.pdf")
     assert (tmp_path / "dossier.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_rules_that_come_from_requirements_are_marked() -> None:
+    system = PPLDL(env_task("CartPole-v1", t_max=60), require=NEVER, seed=0, pop_size=4).learn(epochs=0)
+    rules = system.ruleset
+    shield = system.shield_of(rules)
+    found = answers("", rules.subset(range(5)), None, verify(rules), {}, None, None, shield)
+    marked = [said for said in found[0].said if said.endswith("(from your requirements)")]
+    assert 0 < shield <= 5
+    assert len(marked) == shield
+    page = dossier(rules, None, learner=system)
+    assert system.shield_in_words(rules) in text_of(page.to_html())
+
+
+def test_what_was_not_required_says_where_it_comes_from() -> None:
+    asked = on_cart_pole()
+    plain = replace(asked, verification=verify(asked.ruleset))
+    told = [" ".join(each.answers[-1].said) for each in (plain, asked)]
+    assert ["halfway between random actions" in each for each in told] == [True, False]

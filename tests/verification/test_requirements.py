@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,8 @@ def test_equal_returns_show_no_more_than_so_many_episodes_can() -> None:
 def test_a_policy_that_is_never_worse_has_no_lower_bound(returns: list[int], sure: float) -> None:
     def bound(values: list[int]) -> float:
         got = np.array(values, dtype=np.float64)
-        ends = {"least": float(got.min()), "most": float(got.max()), "returns": got}
-        found = Evaluation(float(got.mean()), "sampled", len(got), 0, 0.0, False, **ends)
+        found = Evaluation(float(got.mean()), "sampled", len(got), 0, 0.0, False, returns=got)
+        found = replace(found, least=float(got.min()), most=float(got.max()))
         least = one_sided_bound(found, sure, -1.0, True)
         assert least is not None
         return least

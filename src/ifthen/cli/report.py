@@ -23,7 +23,7 @@ from ifthen.cli.model import (
     required,
     requirements_beside,
 )
-from ifthen.cli.task_names import typed_options
+from ifthen.cli.task_names import located, typed_options
 from ifthen.cli.terminal import err, out, write_file
 from ifthen.errors import IfthenError
 
@@ -101,7 +101,8 @@ def report(
             model=shlex.quote(str(model)) + typed_options(task, task_assignments),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
-            origin=_origin(model),
+            origin=_origin(model, [located(each) for each in task or []]),
+            learner=policy.learner,
             noise=policy.noise,
             threads=threads,
             progress=lambda stage: status.update(f"looking at {stage}"),
@@ -135,7 +136,7 @@ def _front(
     return find_front(policy, episodes or (20 if quick else 100), threads=threads)
 
 
-def _origin(model: Path) -> list[tuple[str, str]]:
+def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
     """Return where a policy comes from, in rows of a name and a text."""
     from ifthen.explanation.read import is_rules_file, rules_file
     from ifthen.runs.folder import MODEL, PRUNED_RULESET, START, RunFolder
@@ -154,9 +155,9 @@ def _origin(model: Path) -> list[tuple[str, str]]:
     if model.is_dir():
         try:
             folder = RunFolder(model)
-            rows.append(("trained with", command_of(folder.settings(), (folder / START).exists())))
-        except IfthenError:
-            pass  # a run in a package of one's own: its settings are not read without its name
+            rows.append(("trained with", command_of(folder.settings(typed), (folder / START).exists())))
+        except IfthenError as problem:  # such as a run in a package of one's own that --task does not name
+            rows.append(("trained with", f"not known: {problem}"))
     rows += [("model", str(own)), ("SHA-256 of the model", sha256_of(own))]
     if model.is_dir() and (model / PRUNED_RULESET).exists():
         rows.append((f"SHA-256 of {PRUNED_RULESET}", sha256_of(model / PRUNED_RULESET)))

@@ -39,18 +39,20 @@ def answers(
     measured: Mapping[str, Evaluation],
     stress: Stress | None,
     worst: WorstStarts | None,
+    shield: int = 0,
+    required: bool = False,
 ) -> list[Answer]:
     """Return the five questions with their answers; see `Dossier` for the arguments."""
     return [
-        Answer("What does it do?", tuple(_does(purpose, ruleset, task))),
+        Answer("What does it do?", tuple(_does(purpose, ruleset, task, shield))),
         Answer("What can it never do?", tuple(_never(verification))),
         Answer("How good is it?", tuple(_good(task, measured, stress))),
         Answer("How sure is that?", tuple(_sure(verification, measured))),
-        Answer("What breaks it?", tuple(_breaks(stress, worst))),
+        Answer("What breaks it?", tuple(_breaks(stress, worst, required))),
     ]
 
 
-def _does(purpose: str, ruleset: RuleSet, task: Task | None) -> Iterator[str]:
+def _does(purpose: str, ruleset: RuleSet, task: Task | None, shield: int) -> Iterator[str]:
     if purpose:
         yield purpose
     where = "" if task is None else f" in {task.name}"
@@ -62,7 +64,9 @@ def _does(purpose: str, ruleset: RuleSet, task: Task | None) -> Iterator[str]:
     )
     if few:
         yield from ruleset.terms_in_words()
-        yield from (f"{r + 1}. {ruleset.rule_in_words(r)}" for r in range(len(ruleset)))
+        for r in range(len(ruleset)):
+            whence = " (from your requirements)" if r < shield else ""
+            yield f"{r + 1}. {ruleset.rule_in_words(r)}{whence}"
 
 
 def _never(verification: Verification) -> Iterator[str]:
@@ -118,15 +122,20 @@ def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Ite
         yield "Requirements about behaviour are met as surely as their lines say: by the model, or by play."
 
 
-def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
+def _breaks(stress: Stress | None, worst: WorstStarts | None, required: bool) -> Iterator[str]:
     if stress is None:
         yield "Nothing was played, so this is not known."
         return
+    whence = (
+        ""
+        if required
+        else ", halfway between random actions and the undisturbed policy, as no return was required"
+    )
     if not stress.undisturbed.holds:
         yield f"It does not reach what is required even undisturbed: {stress.requirement}."
     broken = [sweep for sweep in stress.sweeps if sweep.breaks]
     if broken:
-        yield f"Required while disturbed: {stress.requirement}. It first breaks with:"
+        yield f"Required while disturbed: {stress.requirement}{whence}. It first breaks with:"
         for sweep in broken:
             values = " and ".join(f"{value:g}" for value in sweep.breaks)
             yield f"– {sweep.name} from {values} on ({sweep.words})"

@@ -5,10 +5,12 @@ It computes nothing of its own. It calls what the commands call, and says which 
 
 from __future__ import annotations
 
+import platform
 import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from ifthen.checks import whole_number
@@ -38,6 +40,7 @@ from ifthen.simulate.scope import policy_and_task
 from ifthen.simulate.simulator import Evaluation
 from ifthen.store import sha256_of_text
 from ifthen.systems.front import Front
+from ifthen.systems.system import System
 from ifthen.tasks.task import Noise, Task
 from ifthen.verification.behaviour import behaviour_in
 from ifthen.verification.report import LEGEND, MOST_EPISODES, Verification, verify
@@ -67,6 +70,8 @@ class Dossier(Shown):
         commands: the command that repeats each part, by the part's name.
         left_out: why a part is missing, by its name.
         origin: where the policy comes from: rows of a name and a text.
+        shield: how many rules at the top come from requirements given to training.
+        shield_words: the same in words; "" where training was given none.
     """
 
     title: str
@@ -83,6 +88,8 @@ class Dossier(Shown):
     commands: Mapping[str, str]
     left_out: Mapping[str, str]
     origin: Sequence[tuple[str, str]] = field(default=())
+    shield: int = 0
+    shield_words: str = ""
 
     @property
     def answers(self) -> list[Answer]:
@@ -95,6 +102,8 @@ class Dossier(Shown):
             self.measured,
             self.stress,
             self.worst,
+            self.shield,
+            bool(least_return([each.text for each in self.verification.requirements], self.ruleset)),
         )
 
     def __str__(self) -> str:
@@ -132,6 +141,7 @@ class Dossier(Shown):
             front_drawn=front_drawn(self.front),
             rules_hash=sha256_of_text(to_json(self.ruleset, task)),
             versions=versions(),
+            written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, on {platform.platform()}",
         )
 
 
@@ -148,6 +158,7 @@ def dossier(
     size: str = "",
     front: Front | None = None,
     origin: Sequence[tuple[str, str]] = (),
+    learner: System | None = None,
     noise: Noise = "aligned",
     threads: int | None = None,
     progress: Callable[[str], None] | None = None,
@@ -167,6 +178,8 @@ def dossier(
         size: the options that take it from a front, such as "--rules 3".
         front: the best policy of each size, measured (see `front`); a system's own where None.
         origin: where the policy comes from, in rows of a name and a text.
+        learner: the system that has learnt the rules, which knows what comes from requirements; the policy
+            itself where it is one.
         noise: how training used the random numbers of a table.
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: is told what is done next.
@@ -182,6 +195,7 @@ def dossier(
     shown = ruleset if own is None else readable(ruleset, own)
     reading, left_out = read_rules(shown, own), dict[str, str]()
     front = getattr(policy, "front", None) if front is None else front
+    learner = policy if learner is None and isinstance(policy, System) else learner
     measured: Mapping[str, Evaluation] = {}
     behaves = stressed = worst = None
     if own is not None:
@@ -223,6 +237,8 @@ def dossier(
         commands=_commands(model, size, texts, least, played if sampled else EPISODES, episodes),
         left_out=left_out,
         origin=origin,
+        shield=0 if learner is None else learner.shield_of(ruleset),
+        shield_words="" if learner is None else learner.shield_in_words(ruleset),
     )
 
 
