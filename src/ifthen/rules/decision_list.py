@@ -40,5 +40,5 @@ class DecisionList(RuleSet):
 
 def constant_lists(features: Sequence[Feature], action_names: Sequence[str]) -> list[DecisionList]:
     """Return the shortest lists: for each action, one rule that always takes it."""
-    whole = np.stack(lows_and_highs(features), axis=1)[None]
+    whole = np.stack(lows_and_highs(tuple(features)), axis=1)[None]
     return [DecisionList(whole, [action], features, action_names) for action in range(len(action_names))]

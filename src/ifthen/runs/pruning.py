@@ -20,8 +20,8 @@ def pruned_policy(
     On a table they choose the same everywhere. In an environment they play as well on the pruning seeds, with
     at most a quarter as many steps as training took. If they score clearly worse on the validation
     seeds, the learnt rules are kept: pruned rules must reach no state without a rule, and must not fall below
-    the 95 % interval of the learnt ones. They satisfy the system's requirements, and those of `require` if the
-    learnt rules do. Rules that reach a state without a rule are not pruned. Rules that were shortened by
+    the 95 % interval of the learnt ones. They satisfy the system's requirements, and those of `require` if
+    the learnt rules do. Rules that reach a state without a rule are not pruned. Rules that were shortened by
     playing (`System.shortens`) lose only those without which every observation has the same action.
     """
     if system.shortens:
