@@ -474,7 +474,7 @@ def test_json_reads_back(tmp_path: Path) -> None:
             "line 1: unknown task 'FrozenLake-9999-0-map1'",
         ),
         ("a.txt", b"#" * (2 * 2**20 + 1), "larger than 2,097,152 bytes"),
-        ("a.csv", b"", "files that end with .json, .txt, .md, not 'a.csv'"),
+        ("a.csv", b"", "files that end with .json, .txt, .md, .py, .c, .dmn, not 'a.csv'"),
         ("a.txt", b"task: FrozenLake-4-0\nIF z = 1 THEN Up", "line 2: unknown feature 'z'"),
     ],
 )

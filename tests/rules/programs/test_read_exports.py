@@ -155,3 +155,7 @@ def test_entities_of_xml_are_refused(tmp_path: Path) -> None:
         changed(tmp_path, "dmn", "<definitions", outer)
     with pytest.raises(RuleError, match="more than 50 others"):
         changed(tmp_path, "dmn", "<decision ", "<a>" * 100 + "<decision ")
+
+
+def test_xml_is_read_as_utf_8_whatever_encoding_it_names(tmp_path: Path) -> None:
+    assert len(changed(tmp_path, "dmn", 'encoding="UTF-8"', 'encoding="U-8"')) == 2

@@ -75,7 +75,7 @@ class Element:
 
 def parsed_xml(text: str) -> Element:
     """Return the root of XML without entities of its own, or raise naming the line."""
-    parser = expat.ParserCreate(namespace_separator=" ")
+    parser = expat.ParserCreate("utf-8", " ")  # whatever the file says of its encoding
     open_ones = [Element("", {}, 0)]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
