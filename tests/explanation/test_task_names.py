@@ -10,10 +10,10 @@ import pytest
 from gymnasium.wrappers import TransformReward
 
 from ifthen import DecisionList, EnvTask, RuleSet, env_task, frozen_lake, task_by_name
+from ifthen.environments.written_name import written_name
 from ifthen.errors import TaskError
 from ifthen.explanation.read import known_task
 from ifthen.exports import export, schema
-from ifthen.exports.data import written_name
 from ifthen.rules.text.document import RulesText
 from tests.exports.test_export_tables import fits
 
@@ -85,5 +85,5 @@ def test_naming_a_task_imports_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(name)
 
     task = env_task(CART, name="antigravity:CartPole-v1")
-    monkeypatch.setattr("ifthen.exports.data.task_by_name", refuse)
+    monkeypatch.setattr("ifthen.environments.written_name.task_by_name", refuse)
     assert written_name(task) == task.name

@@ -11,20 +11,15 @@ from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from ifthen.environments.make import task_by_name
-from ifthen.errors import TaskError
+from ifthen.environments.written_name import written_name
 from ifthen.explanation.reading import Reading, read_rules
 from ifthen.exports.parts import one_line, shown_columns, title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
 from ifthen.rules.text.write import rules_text
-from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
-
-SETTINGS = ("environment", "options", "gamma", "t_max", "floor", "default_action", "features", "action_names")
-"""What makes the task of an environment another one: rules are worth something else there."""
 
 
 def to_json(ruleset: RuleSet, task: Task | None = None) -> str:
@@ -38,22 +33,6 @@ def to_json(ruleset: RuleSet, task: Task | None = None) -> str:
 def to_text(ruleset: RuleSet, task: Task | None = None) -> str:
     """Return the rules as people write them, with what the task is called where one is given."""
     return rules_text(ruleset, None if task is None else written_name(task))
-
-
-def written_name(task: Task) -> str:
-    """Return what files of rules call a task: its name, unless that would make another task.
-
-    Such files hold no settings. An environment with settings of its own often still has the environment's id
-    for its name; what is written then says so, and is no name, so that readers ask for the task.
-    """
-    if not isinstance(task, EnvTask) or ":" in task.name:  # see `ifthen.cli.model`
-        return task.name
-    try:
-        usual = task_by_name(task.name)
-    except TaskError:
-        return task.name
-    other = [name for name in SETTINGS if getattr(task, name) != getattr(usual, name, None)]
-    return f"{task.name} with other {', '.join(other)}" if other else task.name
 
 
 def schema() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -47,6 +47,8 @@ from ifthen.tasks.task import Method, Task
 
 if TYPE_CHECKING:
     import polars
+
+Kind = TypeVar("Kind")
 
 
 class System(Shown, ABC):
@@ -149,6 +151,10 @@ class System(Shown, ABC):
             choices = f" One of: {', '.join(words)}." if words else ""
             found.append((name, field.default, f"{field.description}{choices}"))
         return found
+
+    def suited(self, on_table: Kind, on_environment: Kind) -> Kind:
+        """Return the part of the system that suits its task: the one for tables, or for environments."""
+        return on_table if self.task.has_states else on_environment
 
     def fill_parameters(self, parameters: Any) -> Any:
         """Return the parameters with those left to the task filled in."""

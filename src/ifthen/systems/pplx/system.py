@@ -118,7 +118,7 @@ class PPLX(System):
 
     @property
     def _kind(self) -> type[Learner]:
-        return OnTable if self.task.has_states else OnEnvironment
+        return self.suited(OnTable, OnEnvironment)
 
     @cached_property
     def learner(self) -> Learner:

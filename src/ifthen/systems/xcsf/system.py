@@ -55,7 +55,8 @@ class XCSF(System):
 
     @property
     def _kind(self) -> type[Learner[Any]]:
-        return TableLearner if self.task.has_states else EnvLearner
+        kinds: tuple[type[Learner[Any]], type[Learner[Any]]] = (TableLearner, EnvLearner)
+        return self.suited(*kinds)
 
     @cached_property
     def _learner(self) -> Learner[Any]:
