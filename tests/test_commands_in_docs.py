@@ -16,7 +16,15 @@ from tests.commands import Runner
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
-LONG = ({"train"}, {"distil"}, {"resume"}, {"study", "run"}, {"--dossier"}, {"--install-completion"})
+LONG = (
+    {"train"},
+    {"distil"},
+    {"resume"},
+    {"study", "run"},
+    {"tune"},
+    {"--dossier"},
+    {"--install-completion"},
+)
 """Commands that train, play for long, or change the user's shell: other tests run them, or none should."""
 
 

@@ -101,11 +101,11 @@ def scores_by_size(
 
 
 def line_at(axes: Axes, height: float, label: str) -> None:
-    """Draw a dashed line at a height, with a word above its right end."""
+    """Draw a dashed line at a height, with a word above its right end; neither beyond the axes' limits."""
     axes.axhline(height, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
     axes.annotate(
         label, (1, height), (-2, 2), ("axes fraction", "data"), "offset points", ha="right", va="bottom",
-        fontsize=SMALL, color="0.35",
+        fontsize=SMALL, color="0.35", annotation_clip=True,
     )  # fmt: skip
 
 

@@ -18,7 +18,8 @@ def test_a_run_keeps_its_requirements_beside_its_policy(
     task = ["PPL-DL", "FrozenLake-4-0"]
     text = "never Right when x >= 1"
     done = ifthen("train", *task, *small, "--out", "run", "--require", f"{text},return >= 2")
-    assert done.code == 0
+    assert done.code == 1
+    assert "error: the policy does not meet 'return >= 2'. The run is kept in run" in done.err
     assert f"✓ {text}: checked" in done.out
     assert "✗ return >= 2: by the model" in done.out
     folder = tmp_path / "run"
