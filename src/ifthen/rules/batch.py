@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import RuleError
-from ifthen.jit import kernel, lean_kernel
+from ifthen.jit import inlined_kernel, kernel, lean_kernel
 from ifthen.rules import box
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.decision_list import DecisionList
@@ -115,22 +115,55 @@ class Intervals(NamedTuple):
     @classmethod
     def of(cls, rules: RuleBatch, features: Sequence[Feature]) -> Self:
         """Lay out a batch over the features of its task."""
-        floors, ceilings = (ends.astype(np.float64) for ends in lows_and_highs(observed_of(features)))
-        least, most = floors, ceilings
-        if rules.terms.size:
-            if rules.how != LIST:
-                raise RuleError("only decision lists may have terms.")
-            wide = len(rules.terms), 1, len(floors)
-            own_ends = zip((floors, ceilings), ranges_of(rules.terms, floors, ceilings), strict=True)
-            least, most = (
-                np.concatenate([np.broadcast_to(ends, wide), own[:, None]], axis=2) for ends, own in own_ends
-            )
-        ordered = box.decode(rules.bounds, _cyclic(rules, features)).astype(np.float64)
-        lows = np.where(ordered[..., 0] <= least, -np.inf, ordered[..., 0])
-        highs = np.where(ordered[..., 1] >= most, np.inf, ordered[..., 1])
+        lows, highs = np.empty(rules.bounds.shape[:-1]), np.empty(rules.bounds.shape[:-1])
+        put_intervals(Layout.of(rules, features, lows, highs))
+        return cls.around(rules, features, lows, highs)
+
+    @classmethod
+    def around(cls, rules: RuleBatch, features: Sequence[Feature], lows: Floats, highs: Floats) -> Self:
+        """Return a batch whose intervals are in arrays that are given."""
+        floors, ceilings = _ends(features)
         own = rules.actions, rules.learnt, rules.lengths, float(rules.x0), rules.default
         wrap = (True,) if any(feature.cyclic for feature in features) else ()
         return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms, wrap)
+
+
+class Layout(NamedTuple):
+    """What turns the bounds of a batch into intervals."""
+
+    bounds: NDArray[Any]
+    """`(n, rules, features + terms, 2)`."""
+    cyclic: Mask
+    """`(features + terms,)`."""
+    least: Floats
+    """`(1, features)`, or `(n, features + terms)` where rulesets have terms: the smallest values."""
+    most: Floats
+    """The same: the largest values."""
+    lows: Floats
+    """`(n, rules, features + terms)`: filled by `put_intervals`."""
+    highs: Floats
+    """`(n, rules, features + terms)`: filled by `put_intervals`."""
+
+    @classmethod
+    def of(cls, rules: RuleBatch, features: Sequence[Feature], lows: Floats, highs: Floats) -> Self:
+        """Return what turns a batch into the intervals `lows` and `highs`."""
+        floors, ceilings = _ends(features)
+        least, most = floors[None], ceilings[None]
+        if rules.terms.size:
+            if rules.how != LIST:
+                raise RuleError("only decision lists may have terms.")
+            wide = len(rules.terms), len(floors)
+            own_ends = zip((floors, ceilings), ranges_of(rules.terms, floors, ceilings), strict=True)
+            least, most = (
+                np.concatenate([np.broadcast_to(ends, wide), own], axis=1) for ends, own in own_ends
+            )
+        return cls(rules.bounds, _cyclic(rules, features), least, most, lows, highs)
+
+
+def _ends(features: Sequence[Feature]) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest value of each observed feature."""
+    floors, ceilings = (ends.astype(np.float64) for ends in lows_and_highs(observed_of(features)))
+    return floors, ceilings
 
 
 def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> Mask:
@@ -178,6 +211,27 @@ def stacked(rulesets: Sequence[RuleSet]) -> RuleBatch:
         for own_terms, part in zip(terms, parts, strict=True):
             own_terms[: part.terms.shape[1]] = part.terms[0] if part.terms.size else 0.0
     return RuleBatch(parts[0].how, *own, lengths, parts[0].x0, terms=terms)
+
+
+@inlined_kernel
+def put_interval(layout: Layout, i: int, r: int, d: int) -> None:
+    """Write the interval of rule r of ruleset i on feature or term d."""
+    low, high = float(layout.bounds[i, r, d, 0]), float(layout.bounds[i, r, d, 1])
+    if high < low and not layout.cyclic[d]:
+        low, high = high, low
+    row = i if layout.least.shape[0] > 1 else 0
+    layout.lows[i, r, d] = -math.inf if low <= layout.least[row, d] else low
+    layout.highs[i, r, d] = math.inf if high >= layout.most[row, d] else high
+
+
+@kernel
+def put_intervals(layout: Layout) -> None:
+    """Write all intervals of a batch."""
+    n, rules, features = layout.lows.shape
+    for i in range(n):
+        for r in range(rules):
+            for d in range(features):
+                put_interval(layout, i, r, d)
 
 
 @lean_kernel

@@ -72,6 +72,10 @@ class EnvSimulator(Simulator):
     def play(self, rules: RuleBatch, seeds: Ints) -> Episodes:
         """Play each of n rulesets from each of k reset seeds: arrays `(n, k)`."""
 
+    def play_population(self, rules: RuleBatch, seeds: Ints) -> Episodes:
+        """Play a population for its fitness: as `play` does, unless a simulator has a faster way."""
+        return self.play(rules, seeds)
+
     @abstractmethod
     def play_policy(self, choose: Choose, seeds: Ints) -> Episodes:
         """Play any policy from k reset seeds, side by side: arrays `(1, k)`."""
@@ -139,7 +143,7 @@ class EnvSimulator(Simulator):
                 running = np.setdiff1d(running, dropped[-1])
             missing = running[(board.endings[np.ix_(running, heat)] == NOT_PLAYED).any(axis=1)]
             if len(missing):
-                board.put(missing, heat, self.play(rules.take(missing), self.task.z[heat]))
+                board.put(missing, heat, self.play_population(rules.take(missing), self.task.z[heat]))
             meant[np.ix_(running, heat)] = True
         board.endings[~meant] = NOT_PLAYED
         return self._caps(board, running, dropped)
@@ -300,19 +304,44 @@ def means(task: EnvTask, board: Episodes, caps: Floats | None = None, played: Ma
     episodes = counts.sum(axis=1)
     failed = ((board.endings == NO_RULE) & counts).any(axis=1)
     found = np.where(counts, board.returns, 0.0).sum(axis=1) / np.maximum(episodes, 1)
+    return measured_of(
+        task,
+        found,
+        episodes,
+        np.where(counts, board.steps, 0).sum(axis=1),
+        ((board.endings == TRUNCATED) & counts).sum(axis=1),
+        failed,
+        caps,
+    )
+
+
+def measured_of(
+    task: EnvTask,
+    found: Floats,
+    episodes: Ints,
+    steps: Ints,
+    truncated: Ints,
+    failed: Mask,
+    caps: Floats | None = None,
+) -> Measured:
+    """Return the measures of n rulesets, or raise where a mean return is not above the floor.
+
+    Args:
+        task: the task.
+        found: mean returns; not used where a state without a rule was reached.
+        episodes: the numbers of episodes.
+        steps: of these episodes.
+        truncated: how many of them reached t_max.
+        failed: whether a state without a rule was reached.
+        caps: an upper bound of each ruleset's worth.
+    """
     if (found[~failed] <= task.floor).any():
         raise TaskError(
             f"a policy of {task.name} got {found[~failed].min():g}, which is not above the floor "
             f"{task.floor:g} that rules without an answer get. Give a lower floor: env_task(…, floor=…)."
         )
-    return Measured(
-        np.where(failed, task.floor, found if caps is None else np.minimum(found, caps)),
-        episodes,
-        np.where(counts, board.steps, 0).sum(axis=1),
-        ((board.endings == TRUNCATED) & counts).sum(axis=1),
-        failed,
-        ~failed,
-    )
+    worth = found if caps is None else np.minimum(found, caps)
+    return Measured(np.where(failed, task.floor, worth), episodes, steps, truncated, failed, ~failed)
 
 
 def checked_seeds(seeds: ArrayLike) -> Ints:

@@ -11,6 +11,7 @@ Moving w by η/‖x‖² · ε · x moves w·x by ηε, so that the error left i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,6 +92,72 @@ def reinforce_episode(
                 reinforce_rule(learnt, r, payoffs[t], eta, rate, rules.x0, points, t, axes)
 
 
+class Rollout(NamedTuple):
+    """Memory for one rollout in a twin, used over and over."""
+
+    state: Floats
+    """`(1, state_size)`: the state."""
+    now: Floats
+    """`(1, features)`: what is observed."""
+    reward: Floats
+    """`(1,)`: the last reward."""
+    points: Floats
+    """`(t_max, features)`: what was observed, clipped to the features' ranges."""
+    actions: Ints
+    """`(t_max,)`."""
+    rewards: Floats
+    """`(t_max,)`."""
+    payoffs: Floats
+    """`(t_max,)`."""
+
+
+@kernel
+def reinforce_in_twin(
+    i: int,
+    rules: Intervals,
+    lesson: Reinforcement,
+    address: int,
+    starts: Starts,
+    gamma: float,
+    room: Rollout,
+    out_bad: Ints,
+    out_last: Floats,
+) -> int:
+    """Let ruleset i learn from its rollouts, played by a twin; return the steps, −1 for a bad number.
+
+    Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
+    """
+    features, own, taken = starts.points.shape[1], fold(lesson.key, i), 0
+    now, reward = room.now, room.reward
+    for rollout in range(lesson.rollouts):
+        start = below(fold(own, rollout), 0, len(starts.states))
+        for d in range(room.state.shape[1]):
+            room.state[0, d] = starts.states[start, d]
+        for d in range(features):
+            now[0, d] = starts.points[start, d]
+        length, ended = 0, False
+        while length < starts.t_max and not ended:
+            a = chosen(rules, i, now, 0)
+            if a < 0:
+                break
+            for d in range(features):
+                room.points[length, d] = min(max(now[0, d], rules.floors[d]), rules.ceilings[d])
+            room.actions[length] = a
+            ended = call_step(address, room.state, 0, a, now, reward)
+            room.rewards[length] = reward[0]
+            length += 1
+            if not is_finite(now, 0) or not math.isfinite(reward[0]):
+                out_bad[i, 0], out_bad[i, 1] = start, length
+                for d in range(features):
+                    out_last[i, d] = now[0, d]
+                out_last[i, features] = reward[0]
+                return -1
+        fill_payoffs(length, room.rewards, gamma, lesson.paper_payoff, room.payoffs)
+        reinforce_episode(rules, i, length, room.points, room.actions, room.payoffs, lesson.eta)
+        taken += length
+    return taken
+
+
 @kernel
 def reinforce_on_twin(
     first: int,
@@ -104,37 +171,18 @@ def reinforce_on_twin(
     out_bad: Ints,
     out_last: Floats,
 ) -> None:
-    """Let rulesets `first` to `last − 1` learn from their rollouts, played by a twin.
-
-    Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
-    """
-    features = starts.points.shape[1]
-    state, now = np.empty((1, starts.states.shape[1])), np.empty((1, features))
-    reward = np.empty(1)
-    points, rewards = np.empty((starts.t_max, features)), np.empty(starts.t_max)
-    actions, payoffs = np.empty(starts.t_max, dtype=np.int64), np.empty(starts.t_max)
+    """Let rulesets `first` to `last − 1` learn from their rollouts, played by a twin."""
+    t_max, features = starts.t_max, starts.points.shape[1]
+    room = Rollout(
+        np.empty((1, starts.states.shape[1])),
+        np.empty((1, features)),
+        np.empty(1),
+        np.empty((t_max, features)),
+        np.empty(t_max, dtype=np.int64),
+        np.empty(t_max),
+        np.empty(t_max),
+    )
     for i in range(first, last):
-        own = fold(lesson.key, i)
-        for rollout in range(lesson.rollouts):
-            start = below(fold(own, rollout), 0, len(starts.states))
-            state[0] = starts.states[start]
-            now[0] = starts.points[start]
-            length, ended = 0, False
-            while length < starts.t_max and not ended:
-                a = chosen(rules, i, now, 0)
-                if a < 0:
-                    break
-                for d in range(features):
-                    points[length, d] = min(max(now[0, d], rules.floors[d]), rules.ceilings[d])
-                actions[length] = a
-                ended = call_step(address, state, 0, a, now, reward)
-                rewards[length] = reward[0]
-                length += 1
-                if not is_finite(now, 0) or not math.isfinite(reward[0]):
-                    out_bad[i, 0], out_bad[i, 1] = start, length
-                    out_last[i, :features] = now[0]
-                    out_last[i, features] = reward[0]
-                    return
-            fill_payoffs(length, rewards, gamma, lesson.paper_payoff, payoffs)
-            reinforce_episode(rules, i, length, points, actions, payoffs, lesson.eta)
-            out_steps[i] += length
+        out_steps[i] = reinforce_in_twin(i, rules, lesson, address, starts, gamma, room, out_bad, out_last)
+        if out_steps[i] < 0:
+            return

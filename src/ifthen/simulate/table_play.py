@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import inlined_kernel, kernel
 from ifthen.parallel import for_slices
 from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
@@ -228,21 +228,39 @@ def empty_tables(n_states: int, plan: Plan) -> Tables:
     )
 
 
+@inlined_kernel
+def fill_step_row(a: int, s: int, next_state: NDArray[np.int32], reward: Floats, tables: Tables) -> None:
+    """Fill the part of the one-step tables that belongs to state s, where the policy's action is a."""
+    outcomes = next_state.shape[2]
+    for k in range(outcomes):
+        if a < 0:
+            tables.step_next[s * outcomes + k] = NULL
+            tables.step_reward[s * outcomes + k] = 0.0
+        else:
+            tables.step_next[s * outcomes + k] = next_state[s, a, k]
+            tables.step_reward[s * outcomes + k] = reward[s, a, k]
+
+
 @kernel
 def fill_step_tables(
     policies: NDArray[np.int16], i: int, next_state: NDArray[np.int32], reward: Floats, tables: Tables
 ) -> None:
     """Fill the one-step tables of policy i."""
-    outcomes = next_state.shape[2]
     for s in range(policies.shape[1]):
-        a = policies[i, s]
-        for k in range(outcomes):
-            if a < 0:
-                tables.step_next[s * outcomes + k] = NULL
-                tables.step_reward[s * outcomes + k] = 0.0
-            else:
-                tables.step_next[s * outcomes + k] = next_state[s, a, k]
-                tables.step_reward[s * outcomes + k] = reward[s, a, k]
+        fill_step_row(policies[i, s], s, next_state, reward, tables)
+
+
+@inlined_kernel
+def step_on(s: int, so_far: float, k: int, j: int, plan: Plan, tables: Tables) -> tuple[int, float]:
+    """Return where outcome k of the step number j of a block leads from s, and the reward up to there."""
+    outcomes = len(plan.cuts)
+    after, gained = s, 0.0
+    if s >= 0:
+        after = tables.step_next[s * outcomes + k]
+        gained = tables.step_reward[s * outcomes + k]
+        if after == -1:
+            after = -1 - j
+    return after, so_far + plan.discounts[j] * gained
 
 
 @kernel
@@ -257,14 +275,7 @@ def fill_block_tables(plan: Plan, tables: Tables) -> None:
         for i in range(size - 1, -1, -1):
             s, so_far = nexts[i], rewards[i]
             for k in range(outcomes):
-                after, gained = s, 0.0
-                if s >= 0:
-                    after = tables.step_next[s * outcomes + k]
-                    gained = tables.step_reward[s * outcomes + k]
-                    if after == -1:
-                        after = -1 - j
-                nexts[i * outcomes + k] = after
-                rewards[i * outcomes + k] = so_far + plan.discounts[j] * gained
+                nexts[i * outcomes + k], rewards[i * outcomes + k] = step_on(s, so_far, k, j, plan, tables)
         size *= outcomes
     for i in range(size):
         if nexts[i] >= 0:
@@ -303,15 +314,24 @@ def play_steps(
     return gained, t, s
 
 
+@inlined_kernel
+def play_from(
+    start: int, memo_at: int, remembered: int, position: int, plan: Plan, tables: Tables
+) -> tuple[float, int, int]:
+    """Play one episode; return gain, steps, last entry (≥ 0: truncated)."""
+    gained, t, s = play_blocks(start, memo_at, remembered, plan, tables)
+    if s >= 0:
+        gained, t, s = play_steps(s, t, gained, position, plan, tables)
+    return gained, t, s
+
+
 @kernel
 def play_aligned(plan: Plan, tables: Tables) -> tuple[float, int, int, bool]:
     """Play z with the noise fixed per (episode, step); return total gain, steps, truncated, failed."""
     total, steps, truncated = 0.0, 0, 0
     for e in range(len(plan.starts)):
-        gained, t, s = play_blocks(plan.starts[e], e * plan.row, plan.row, plan, tables)
-        if s >= 0:
-            gained, t, s = play_steps(s, t, gained, e * plan.t_max, plan, tables)
-            truncated += s >= 0
+        gained, t, s = play_from(plan.starts[e], e * plan.row, plan.row, e * plan.t_max, plan, tables)
+        truncated += s >= 0
         if s == NULL:
             return 0.0, 0, 0, True
         total += gained
@@ -327,15 +347,24 @@ def play_streamed(plan: Plan, tables: Tables) -> tuple[float, int, int, bool]:
     memory = len(plan.memo) if plan.row == plan.t_max else 0
     for e in range(len(plan.starts)):
         remembered = min(plan.t_max, memory - steps)
-        gained, t, s = play_blocks(plan.starts[e], steps, remembered, plan, tables)
-        if s >= 0:
-            gained, t, s = play_steps(s, t, gained, steps, plan, tables)
-            truncated += s >= 0
+        gained, t, s = play_from(plan.starts[e], steps, remembered, steps, plan, tables)
+        truncated += s >= 0
         if s == NULL:
             return 0.0, 0, 0, True
         total += gained
         steps += t
     return total, steps, truncated, False
+
+
+@inlined_kernel
+def put_result(
+    i: int, total: float, steps: int, truncated: int, failed: bool, plan: Plan, out: Played
+) -> None:
+    """Write what policy i got, given its total gain over z."""
+    out.performance[i] = plan.floor if failed else total / len(plan.starts)
+    out.steps[i] = steps
+    out.truncated[i] = truncated
+    out.failed[i] = failed
 
 
 @kernel
@@ -362,7 +391,4 @@ def play_policies(
                 total, steps, truncated, failed = play_streamed(plan, tables)
             else:
                 total, steps, truncated, failed = play_aligned(plan, tables)
-        out.performance[i] = plan.floor if failed else total / len(plan.starts)
-        out.steps[i] = steps
-        out.truncated[i] = truncated
-        out.failed[i] = failed
+        put_result(i, total, steps, truncated, failed, plan, out)

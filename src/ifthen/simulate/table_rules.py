@@ -221,6 +221,38 @@ def reinforce_action_set(
 
 
 @kernel
+def reinforce_ruleset(
+    i: int,
+    rules: RuleBatch,
+    lesson: Reinforcement,
+    model: Dynamics,
+    cuts: Floats,
+    gamma: float,
+    space: Workspace,
+) -> int:
+    """Let ruleset i learn from its rollouts (reinforceRules); return the steps taken."""
+    own, length, taken = fold(lesson.key, i), rules.lengths[i], 0
+    actions, learnt = rules.actions[i], rules.learnt[i]
+    match_masks(
+        rules.bounds, i, length, model.states, model.lows, model.cyclic, space.value_masks, space.masks
+    )
+    space.action_masks[:] = ZERO
+    for r in range(length):
+        space.action_masks[actions[r], r // WORD] |= ONE << np.uint64(r % WORD)
+    space.chosen_in[:] = -1
+    for rollout in range(lesson.rollouts):
+        steps = generate_trajectory(
+            fold(own, rollout), rollout, length, actions, learnt, rules.x0, model, cuts, space
+        )
+        fill_payoffs(steps, space.rewards, gamma, lesson.paper_payoff, space.payoffs)
+        for t in range(steps - 1, -1, -1):
+            s, a = space.states[t], space.actions[t]
+            reinforce_action_set(s, a, space.payoffs[t], lesson.eta, rules.x0, learnt, model, space)
+        taken += steps
+    return taken
+
+
+@kernel
 def reinforce_rules(
     first: int,
     last: int,
@@ -232,25 +264,7 @@ def reinforce_rules(
     t_max: int,
     out_steps: Ints,
 ) -> None:
-    """Let rulesets `first` to `last − 1` learn from their rollouts (reinforceRules)."""
+    """Let rulesets `first` to `last − 1` learn from their rollouts."""
     space = new_workspace(rules.bounds.shape[1], t_max, lesson.eta, rules.x0, model)
     for i in range(first, last):
-        own, length = fold(lesson.key, i), rules.lengths[i]
-        actions, learnt = rules.actions[i], rules.learnt[i]
-        match_masks(
-            rules.bounds, i, length, model.states, model.lows, model.cyclic, space.value_masks, space.masks
-        )
-        space.action_masks[:] = ZERO
-        for r in range(length):
-            space.action_masks[actions[r], r // WORD] |= ONE << np.uint64(r % WORD)
-        space.chosen_in[:] = -1
-        out_steps[i] = 0
-        for rollout in range(lesson.rollouts):
-            steps = generate_trajectory(
-                fold(own, rollout), rollout, length, actions, learnt, rules.x0, model, cuts, space
-            )
-            fill_payoffs(steps, space.rewards, gamma, lesson.paper_payoff, space.payoffs)
-            for t in range(steps - 1, -1, -1):
-                s, a = space.states[t], space.actions[t]
-                reinforce_action_set(s, a, space.payoffs[t], lesson.eta, rules.x0, learnt, model, space)
-            out_steps[i] += steps
+        out_steps[i] = reinforce_ruleset(i, rules, lesson, model, cuts, gamma, space)

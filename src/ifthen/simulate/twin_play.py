@@ -12,7 +12,7 @@ import numpy as np
 
 from ifthen.jit import inlined_kernel, kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.rules.batch import Intervals, put_terms
+from ifthen.rules.batch import Intervals, chosen, put_terms
 from ifthen.rules.blocks import Blocks, chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
 from ifthen.tasks.twin import call_step
@@ -57,7 +57,7 @@ def play_episode(
     address: int,
     rules: Intervals,
     i: int,
-    blocks: Blocks,
+    blocks: Blocks | None,
     t_max: int,
     gamma: float,
     states: Floats,
@@ -66,13 +66,17 @@ def play_episode(
 ) -> tuple[float, int, int]:
     """Play ruleset i on from row 0 of states and points; return its gain, steps and ending.
 
-    Behind the features, the row of points has room for the values of terms.
+    Behind the features, the row of points has room for the values of terms. Without blocks the rules are
+    asked one by one. Which of the two it is, is known when the function is compiled.
     """
     gained, factor, has_terms = 0.0, 1.0, rules.terms.shape[1] > 0
     for t in range(t_max):
-        if has_terms:
-            put_terms(rules, i, points, 0)
-        action = chosen_by_blocks(rules, i, blocks, points, 0)
+        if blocks is None:
+            action = chosen(rules, i, points, 0)
+        else:
+            if has_terms:
+                put_terms(rules, i, points, 0)
+            action = chosen_by_blocks(rules, i, blocks, points, 0)
         if action < 0:
             return gained, t, NO_RULE
         end = call_step(address, states, 0, action, points, rewards)
