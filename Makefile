@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 OPTIONAL := .venv-optional
 STRANGERS := .venv-strangers
+CUDA := .venv-cuda
 
-.PHONY: demo docs reference quick slow test test-optional strangers fuzz lint pictures clean
+.PHONY: demo docs reference quick slow test test-optional test-cuda strangers fuzz lint pictures clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
@@ -31,6 +32,10 @@ test: lint  ## all checks and tests
 
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
+
+test-cuda: $(CUDA)/installed  ## the kernels of the GPU, on a GPU of NVIDIA: about a minute
+	$(CUDA)/bin/python -c 'from ifthen.simulate.gpu import found; device = found(); print(device); exit(isinstance(device, str))'
+	$(CUDA)/bin/python -m pytest -n 0 tests/cuda
 
 strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: about an hour
 	$(STRANGERS)/bin/python benchmarks/strangers/run.py --write docs/strangers.md
@@ -89,6 +94,12 @@ $(OPTIONAL)/installed: pyproject.toml constraints.txt
 		--constraint $(OPTIONAL)/constraints.txt --editable '.[dev,box2d,track,video]' stable-baselines3
 	touch $@
 
+$(CUDA)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(CUDA)
+	$(CUDA)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+		--editable '.[dev,cuda]'
+	touch $@
+
 $(STRANGERS)/installed: pyproject.toml constraints.txt benchmarks/strangers/requirements.txt
 	$(PYTHON) -m venv $(STRANGERS)
 	$(STRANGERS)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
@@ -96,4 +107,4 @@ $(STRANGERS)/installed: pyproject.toml constraints.txt benchmarks/strangers/requ
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) runs site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) $(CUDA) runs site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,6 +22,7 @@ Written by `python -m tests.systems.test_keywords` from `System` and the systems
 from typing import Literal, TypedDict
 
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.gpu import Backend
 from ifthen.tasks.task import Noise
 '''
 

@@ -15,7 +15,7 @@ def doctor(
         bool, typer.Option("--clear-cache", help="Delete all compiled code on disk.")
     ] = False,
 ) -> None:
-    """Show versions, threads and the cache of compiled code, and check that compiling works.
+    """Show versions, threads, the GPU and the cache of compiled code, and check that compiling works.
 
     For example:
 
@@ -28,13 +28,16 @@ def doctor(
     from ifthen.jit import cache_is_usable, cache_root
     from ifthen.parallel import available_threads
     from ifthen.provenance import versions
+    from ifthen.simulate.gpu import found
     from ifthen.systems.registry import SYSTEMS
 
     if clear_cache:
         for folder in cache_root().glob("*"):
             if re.fullmatch("[0-9a-f]{16}", folder.name):  # ours: named after a hash of the sources
                 shutil.rmtree(folder, ignore_errors=True)
-    facts = {**versions(), "threads": str(available_threads())}
+    device = found()
+    gpu = f"none: {device}" if isinstance(device, str) else str(device)
+    facts = {**versions(), "threads": str(available_threads()), "GPU": gpu}
     began = time.perf_counter()
     for system in SYSTEMS.values():
         system(frozen_lake(4, 0.1)).learn(epochs=1)

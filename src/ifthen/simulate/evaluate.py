@@ -10,7 +10,9 @@ from ifthen.environments.rebind import policy_and_its_task
 from ifthen.environments.twins import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
+from ifthen.simulate import gpu
 from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.gpu import Backend
 from ifthen.simulate.simulator import Budget, Evaluation, Seeds, Simulator
 from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.twin import TwinSimulator
@@ -32,6 +34,7 @@ def simulator_of(
     noise: Noise = "aligned",
     budget: Budget | None = None,
     elites: int = 0,
+    backend: Backend = "cpu",
 ) -> Simulator: ...
 def simulator_of(
     task: Task,
@@ -41,6 +44,7 @@ def simulator_of(
     noise: Noise = "aligned",
     budget: Budget | None = None,
     elites: int = 0,
+    backend: Backend = "cpu",
 ) -> Simulator:
     """Return a new simulator of a task.
 
@@ -51,19 +55,40 @@ def simulator_of(
         noise: how a table uses its common random numbers: "aligned" or "stream".
         budget: the episodes that a generation is measured on, in an environment.
         elites: rulesets at the end of a population that never drop out of a race.
+        backend: what plays populations: "cpu", "cuda" (a GPU, else the CPU with a warning), or "auto" (a GPU
+            where there is one).
     """
     check_options(task, method, noise, budget or Budget())
     if isinstance(task, TabularTask):
-        return TableSimulator(task, threads, method, noise)
+        return _table_simulator(task, threads, method, noise, backend)
     assert isinstance(task, EnvTask)
-    return environment_simulator(task, threads, budget, elites)
+    return environment_simulator(task, threads, budget, elites, backend)
+
+
+def _table_simulator(
+    task: TabularTask, threads: int, method: Method, noise: Noise, backend: Backend
+) -> TableSimulator:
+    if gpu.is_wanted(backend):
+        from ifthen.simulate.gpu_table import GpuTableSimulator  # it loads Numba's part for GPUs
+
+        return GpuTableSimulator(task, threads, method, noise)
+    return TableSimulator(task, threads, method, noise)
 
 
 def environment_simulator(
-    task: EnvTask, threads: int = 1, budget: Budget | None = None, elites: int = 0
+    task: EnvTask,
+    threads: int = 1,
+    budget: Budget | None = None,
+    elites: int = 0,
+    backend: Backend = "cpu",
 ) -> EnvSimulator:
     """Return a new simulator of an environment; see `simulator_of` for the arguments."""
     twin = twin_of(task)
+    if gpu.is_wanted(backend, gpu.objection(task, twin)):
+        from ifthen.simulate.gpu_twin import GpuTwinSimulator  # it loads Numba's part for GPUs
+
+        assert twin is not None
+        return GpuTwinSimulator(task, twin, threads, budget, elites)
     if twin is not None:
         return TwinSimulator(task, twin, threads, budget, elites)
     kind = VectorSimulator if threads <= 1 else WorkerSimulator

@@ -6,6 +6,7 @@ Written by `python -m tests.systems.test_keywords` from `System` and the systems
 from typing import Literal, TypedDict
 
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.gpu import Backend
 from ifthen.tasks.task import Noise
 
 class SystemKeywords(TypedDict, total=False):
@@ -44,6 +45,7 @@ class PPLDLKeywords(SystemKeywords, total=False):
     double_every: int
     racing: bool
     fitness: Literal["sampled", "exact"]
+    backend: Backend
     otherwise: bool
 
 class PPLSTKeywords(SystemKeywords, total=False):
@@ -61,6 +63,7 @@ class PPLSTKeywords(SystemKeywords, total=False):
     double_every: int
     racing: bool
     fitness: Literal["sampled", "exact"]
+    backend: Backend
     num_reinf_rollouts: int
     eta: float
     x0: float

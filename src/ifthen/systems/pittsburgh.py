@@ -21,6 +21,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
+from ifthen.simulate.gpu import Backend
 from ifthen.simulate.simulator import Budget
 from ifthen.systems.parameters import Parameters, above, between, either, linear, logarithmic, setting
 from ifthen.tasks.task import Task
@@ -91,6 +92,10 @@ class PittsburghParameters(Parameters):
     )
     fitness: Literal["sampled", "exact"] = setting(
         "sampled", "Performance on z with common random numbers, or exact policy evaluation."
+    )
+    backend: Backend = setting(
+        "cpu",
+        "What plays populations: the CPU, a GPU of NVIDIA, or the GPU where there is one (docs/gpu.md).",
     )
 
     @property

@@ -72,6 +72,7 @@ class PittsburghSystem(System):
             noise=p.noise,
             budget=p.budget,
             elites=p.elites,
+            backend=p.backend,
         )
 
     def measured_row(

@@ -1,0 +1,223 @@
+"""The GPU: whether there is one, memory on it, and how kernels are compiled for it.
+
+Kernels of the GPU call the very functions that the CPU plays with: one choice, one episode, one update.
+Numba compiles these a second time, for the device. Here is what it needs for that:
+- a way to say no: without a device, a driver or the package numba-cuda, `found` says why;
+- a twin's step as a function of the device, where the CPU's kernels call it by its address;
+- arithmetic as the CPU's: every product is rounded before it is added to something. By default a GPU does
+  both at once (fused multiply-add), which gives other last bits.
+
+With NUMBA_ENABLE_CUDASIM=1 Numba runs the kernels in Python, thread by thread, for tests without a device.
+Then arrays stay where they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from numba.core import config as _config
+from numba.core.errors import NumbaError
+
+from ifthen.errors import warn
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.twin import StepFunction, Twin, call_step
+
+Backend = Literal["auto", "cpu", "cuda"]
+"""What plays a population: the CPU, the GPU, or the GPU where there is one."""
+SCRATCH_BYTES = 2**31
+"""The most memory that a launch takes for what it works with; larger populations are played in parts."""
+T = TypeVar("T")
+settings: Any = _config  # a part of Numba without types
+THREADS, WARP = (4, 2) if settings.ENABLE_CUDASIM else (128, 32)
+"""Threads of a block: in general, and at most where each has much to do alone."""
+PROCESSORS = 264
+"""Blocks that keep a device busy: two for each of its multiprocessors."""
+_launching = threading.Lock()
+
+
+class Device(NamedTuple):
+    """A GPU."""
+
+    name: str
+    compute_capability: tuple[int, int]
+    memory: int
+    """Bytes."""
+
+    def __str__(self) -> str:
+        major, minor = self.compute_capability
+        return f"{self.name}, {self.memory / 2**30:.0f} GiB, compute capability {major}.{minor}"
+
+
+def simulated() -> bool:
+    """Return whether Numba runs the kernels of the GPU in Python."""
+    return bool(settings.ENABLE_CUDASIM)
+
+
+@functools.cache
+def found() -> Device | str:
+    """Return the GPU, or why there is none to use."""
+    if simulated():
+        return Device("Numba's simulator of a GPU", (0, 0), 0)
+    if settings.DISABLE_JIT:
+        return "NUMBA_DISABLE_JIT is set, so nothing is compiled"
+    if importlib.util.find_spec("numba_cuda") is None:
+        return "the package numba-cuda is not installed (pip install 'ifthen[cuda]')"
+    try:
+        cuda = _cuda()
+        if not cuda.is_available():
+            return "no GPU of NVIDIA, or no driver for it, was found"
+        device = cuda.get_current_device()
+        name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+        return Device(
+            name, tuple(device.compute_capability), int(cuda.current_context().get_memory_info()[1])
+        )
+    except Exception as problem:  # whatever a driver that does not work raises
+        return f"the GPU does not answer ({type(problem).__name__}: {problem})"
+
+
+def objection(task: EnvTask, twin: Twin | None) -> str:
+    """Return why an environment cannot be played on a GPU; "" if it can."""
+    if twin is None:
+        return f"{task.name} has no compiled twin: it is played in Python"
+    if task.disturbances:
+        return f"{task.name} is disturbed, which only the CPU's twins can be"
+    if not isinstance(twin.function, StepFunction):
+        return f"the twin of {twin.name} is compiled code, and a GPU needs its Python function (twin_step)"
+    return ""
+
+
+def is_wanted(backend: Backend, problem: str = "") -> bool:
+    """Return whether to play on the GPU; warns where it was asked for and cannot be had.
+
+    Args:
+        backend: what the user asks for.
+        problem: why the task cannot be played on a GPU; "" if it can.
+    """
+    if backend == "cpu":
+        return False
+    device = problem or found()
+    if isinstance(device, str) and backend == "cuda":
+        warn(f"backend is 'cuda', but {device}. The CPU plays instead.")
+    return not isinstance(device, str)
+
+
+class Attempt:
+    """Plays on the GPU until it fails, and on the CPU from then on."""
+
+    def __init__(self) -> None:
+        self._given_up = False
+
+    def __call__(self, on_gpu: Callable[[], T], on_cpu: Callable[[], T]) -> T:
+        """Return what the GPU gives; what the CPU gives, after a warning, where the GPU cannot."""
+        if not self._given_up:
+            try:
+                return on_gpu()
+            except device_errors() as problem:
+                self._given_up = True
+                words = str(problem).strip().splitlines() or [type(problem).__name__]
+                warn(f"the GPU failed ({words[0][:200]}). The CPU plays from here on.")
+        return on_cpu()
+
+
+@functools.cache
+def device_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that a GPU raises: too little memory, or code that it cannot run."""
+    if simulated():
+        return (MemoryError,)
+    driver, error = (importlib.import_module(f"numba.cuda.cudadrv.{name}") for name in ("driver", "error"))
+    own = importlib.import_module("numba.cuda.core.errors")  # numba-cuda has errors of its own
+    return (
+        MemoryError,
+        driver.CudaAPIError,
+        driver.LinkerError,
+        error.CudaSupportError,
+        error.NvvmError,
+        NumbaError,
+        own.NumbaError,
+    )
+
+
+def parts(n: int, bytes_each: int) -> Iterator[slice]:
+    """Yield slices that cover `range(n)`, each of which fits into the memory for one launch."""
+    size = max(1, SCRATCH_BYTES // max(1, bytes_each))
+    for first in range(0, n, size):
+        yield slice(first, min(first + size, n))
+
+
+def over(items: int, threads: int = THREADS) -> int:
+    """Return how many blocks of threads give every item a thread."""
+    return max(1, -(-items // threads))
+
+
+def _cuda() -> Any:
+    """Return Numba's part for GPUs, which takes a while to load."""
+    return importlib.import_module("numba.cuda")
+
+
+def launch_for(kernel: Any, n: int, *arguments: Any) -> None:
+    """Run a kernel with a thread for each of n items; few items are spread over many blocks."""
+    threads = max(1, min(WARP, n // PROCESSORS))
+    launch(kernel, over(n, threads), threads, *arguments)
+
+
+def launch(kernel: Any, grid: int | tuple[int, ...], threads: int, *arguments: Any) -> None:
+    """Run a kernel; its arguments are numbers, arrays of the GPU and tuples of these."""
+    with _launching, exact_arithmetic():
+        kernel[grid, threads](*arguments)
+
+
+@contextmanager
+def exact_arithmetic() -> Iterator[None]:
+    """Let kernels that are compiled here round every product, and every sum, as the CPU does.
+
+    Numba has no option for it: the one that its compiler takes is put in (numba-cuda 0.30). Linking must not
+    compile anew, as it would not know of the option. Numba's warning that a small population does not fill
+    the device is left out.
+    """
+    if simulated():
+        yield
+        return
+    module: Any = importlib.import_module("numba.cuda.dispatcher")
+    usual, warns = module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS
+
+    def without_fused(*arguments: Any, **named: Any) -> Any:
+        options = {**named.pop("nvvm_options"), "fma": 0}
+        return usual(*arguments, **{**named, "nvvm_options": options, "lto": False})
+
+    module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = without_fused, 0
+    try:
+        yield
+    finally:
+        module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = usual, warns
+
+
+def gpu_kernel(function: Callable[..., None]) -> Any:
+    """Compile a function for the GPU on first use, as what `launch` starts there."""
+    if not simulated():
+        _teach()
+    return _cuda().jit(function)
+
+
+def gpu_function(function: Callable[..., Any]) -> Any:
+    """Compile a function for the GPU on first use, as what kernels there call."""
+    return _cuda().jit(function, device=True)
+
+
+@functools.cache
+def _teach() -> None:
+    """Say how a step of a twin is taken on the GPU: by its function, where the CPU has its address."""
+    overload = importlib.import_module("numba.cuda.extending").overload
+
+    def typed(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
+        def compiled(address: Any, states: Any, lane: Any, action: Any, points: Any, rewards: Any) -> Any:
+            return address(states[lane], action, points[lane], rewards) != 0
+
+        return compiled
+
+    overload(call_step, target="cuda")(typed)

@@ -1,0 +1,73 @@
+"""Populations in the memory of the GPU.
+
+With NUMBA_ENABLE_CUDASIM=1 there is no such memory, and arrays are copied inside that of the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import cuda as _cuda
+from numpy.typing import NDArray
+
+from ifthen.rules.batch import Intervals, Layout, RuleBatch, put_interval
+from ifthen.rules.feature import Feature
+from ifthen.simulate.gpu import THREADS, gpu_kernel, launch, over, simulated
+
+cuda: Any = _cuda  # a part of Numba without types
+
+
+@gpu_kernel
+def lay_out(work: Layout) -> None:
+    """Write the intervals of a population, one per thread."""
+    item = cuda.grid(1)
+    n, rules, features = work.lows.shape
+    i, r, d = item // (rules * features), item // features % rules, item % features
+    if i < n:
+        put_interval(work, i, r, d)
+
+
+class Memory:
+    """Arrays in the memory of the GPU, kept from one generation to the next where their shapes stay."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    def empty(self, name: str, shape: int | tuple[int, ...], kind: Any) -> Any:
+        """Return an array that is not filled; the one that had this name before is given up."""
+        wanted_shape, known = np.broadcast_shapes(shape), self._kept.get(name)
+        if known is None or known.shape != wanted_shape or known.dtype != kind:
+            self._kept.pop(name, None)
+            self._kept[name] = np.empty(shape, kind) if simulated() else cuda.device_array(shape, kind)
+        return self._kept[name]
+
+    def put(self, name: str, value: Any) -> Any:
+        """Return a copy of an array, or of a tuple with all arrays in it."""
+        if isinstance(value, np.ndarray):
+            place, own = self.empty(name, value.shape, value.dtype), np.ascontiguousarray(value)
+            if simulated():
+                place[...] = own
+            elif own.size:
+                place.copy_to_device(own)
+            return place
+        if isinstance(value, tuple):
+            items = [self.put(f"{name}.{number}", item) for number, item in enumerate(value)]
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return value
+
+    def lay_out(self, name: str, rules: RuleBatch, features: Sequence[Feature]) -> Intervals:
+        """Return a batch laid out over the features of its task."""
+        shape = rules.bounds.shape[:-1]
+        lows, highs = (self.empty(f"{name}.{end}", shape, np.float64) for end in ("lows", "highs"))
+        work = self.put(f"{name} layout", Layout.of(rules, features, lows, highs))
+        launch(lay_out, over(lows.size), THREADS, work)
+        laid_out: Intervals = self.put(name, Intervals.around(rules, features, work.lows, work.highs))
+        return laid_out
+
+
+def fetched(array: Any) -> NDArray[Any]:
+    """Return an array of the GPU in the memory of the CPU."""
+    own: NDArray[Any] = array.copy() if isinstance(array, np.ndarray) else array.copy_to_host()
+    return own

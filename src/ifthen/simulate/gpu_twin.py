@@ -1,0 +1,265 @@
+"""The simulator of compiled twins on a GPU: a thread for each ruleset and start.
+
+The functions that play are the CPU's: `play_episode`, which calls `chosen` and the twin's own step, and
+`reinforce_in_twin`. Sines, cosines and powers are the device's own. Their last bits differ from the CPU's, so
+that an episode can go another way. Populations are measured here, and large ones learn here. All else is done
+on the CPU: the history's measures of the fittest ruleset, and every final score.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda as _cuda
+from numba import float64
+
+from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.batch import Intervals, RuleBatch
+from ifthen.simulate import gpu
+from ifthen.simulate.environment import measured_of
+from ifthen.simulate.gpu import THREADS, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu_memory import Memory, fetched
+from ifthen.simulate.reinforce import Rollout, reinforce_in_twin
+from ifthen.simulate.simulator import Budget, Measured, Reinforcement
+from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Episodes
+from ifthen.simulate.twin import TwinSimulator
+from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_episode
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.twin import StepFunction, Twin
+
+cuda: Any = _cuda  # a part of Numba without types
+FEWEST_LEARNERS = 2000
+"""Fewer rulesets learn on the CPU: a rollout is one long thread, which a GPU is slow at."""
+
+
+class Sums(NamedTuple):
+    """What each of n rulesets got from all starts together, each `(n,)`."""
+
+    returns: Floats
+    steps: Ints
+    truncated: Ints
+    failed: Ints
+    """Episodes that reached a state without a rule."""
+    bad: Ints
+    """Episodes with a number that is not finite."""
+
+
+class Play(NamedTuple):
+    """A population that is played, in the memory of the GPU."""
+
+    rules: Intervals
+    starts: Starts
+    gamma: float
+    episodes: Episodes
+    """Each `(n, k)`."""
+    sums: Sums
+
+
+class Lesson(NamedTuple):
+    """Rulesets that learn, in the memory of the GPU."""
+
+    first: int
+    """The number of the first of them in the population."""
+    rules: Intervals
+    lesson: Reinforcement
+    starts: Starts
+    gamma: float
+    room: Rollout
+    """Each `(n, …)`."""
+    steps: Ints
+    """`(n,)`."""
+    bad: Ints
+    """`(population, 2)`."""
+    last: Floats
+    """`(population, features + 1)`."""
+
+
+@gpu_kernel
+def add_up(work: Play) -> None:
+    """Add up what a ruleset got, in the order of the starts, one ruleset per thread."""
+    i = cuda.grid(1)
+    played, sums = work.episodes, work.sums
+    if i < played.returns.shape[0]:
+        total, steps, truncated, failed, bad = 0.0, 0, 0, 0, 0
+        for e in range(played.returns.shape[1]):
+            ending = played.endings[i, e]
+            total += played.returns[i, e]
+            steps += played.steps[i, e]
+            truncated += ending == TRUNCATED
+            failed += ending == NO_RULE
+            bad += ending == NOT_FINITE
+        sums.returns[i] = total
+        sums.steps[i] = steps
+        sums.truncated[i] = truncated
+        sums.failed[i] = failed
+        sums.bad[i] = bad
+
+
+@gpu_function
+def room_of(room: Rollout, i: int) -> Rollout:
+    """Return the memory of ruleset i."""
+    return Rollout(
+        room.state[i],
+        room.now[i],
+        room.reward[i],
+        room.points[i],
+        room.actions[i],
+        room.rewards[i],
+        room.payoffs[i],
+    )
+
+
+class Kernels(NamedTuple):
+    """The kernels of one twin."""
+
+    play: Callable[[Play], None]
+    reinforce: Callable[[Lesson], None]
+
+
+@functools.cache
+def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernels:
+    """Return the kernels that play a twin with its own step, which each twin needs for itself."""
+    # Numba's simulator calls compiled functions of the CPU, which take a step by its address.
+    step = function.address if gpu.simulated() else gpu_function(function.function)
+
+    @gpu_kernel
+    def play(work: Play) -> None:
+        """Play one episode per thread."""
+        item = cuda.grid(1)
+        n, k = work.episodes.returns.shape
+        i, e = item // k, item % k
+        if i < n:
+            states = cuda.local.array((1, state_size), float64)
+            points = cuda.local.array((1, features), float64)
+            rewards = cuda.local.array(1, float64)
+            for d in range(state_size):
+                states[0, d] = work.starts.states[e, d]
+            for d in range(features):
+                points[0, d] = work.starts.points[e, d]
+            gained, steps, ending = play_episode(
+                step, work.rules, i, None, work.starts.t_max, work.gamma, states, points, rewards
+            )
+            work.episodes.returns[i, e] = gained
+            work.episodes.steps[i, e] = steps
+            work.episodes.endings[i, e] = ending
+
+    @gpu_kernel
+    def reinforce(work: Lesson) -> None:
+        """Let one ruleset per thread learn from its rollouts."""
+        i = cuda.grid(1)
+        if i < work.steps.shape[0]:
+            room = room_of(work.room, i)
+            work.steps[i] = reinforce_in_twin(
+                i + work.first,
+                work.rules,
+                work.lesson,
+                step,
+                work.starts,
+                work.gamma,
+                room,
+                work.bad,
+                work.last,
+            )
+
+    return Kernels(play, reinforce)
+
+
+class GpuTwinSimulator(TwinSimulator):
+    """Plays populations in a twin on a GPU, and single rulesets on the CPU; takes what its base takes."""
+
+    def __init__(
+        self, task: EnvTask, twin: Twin, threads: int = 1, budget: Budget | None = None, elites: int = 0
+    ) -> None:
+        super().__init__(task, twin, threads, budget, elites)
+        self._attempt, self._memory = gpu.Attempt(), Memory()
+
+    @property
+    def _kernels(self) -> Kernels:
+        assert isinstance(self.twin.function, StepFunction)
+        return kernels_of(self.twin.function, self.twin.state_size, len(self.task.features))
+
+    def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
+        """Measure rulesets on the training seeds that an epoch may spend."""
+        on_cpu = super().fitness
+        if self.budget.saves:  # which episodes are played depends on those before
+            return on_cpu(rules, epoch)
+        return self._attempt(lambda: self._measured(rules), lambda: on_cpu(rules, epoch))
+
+    def _measured(self, rules: RuleBatch) -> Measured:
+        """Play a population from all training seeds, and add up on the GPU."""
+        k, found = len(self.task.z), list[Sums]()
+        for part in gpu.parts(len(rules.lengths), 17 * k):
+            work = self._play(rules.take(part), self.task.z)
+            launch_for(add_up, len(work.sums.returns), work)
+            found.append(Sums(*(fetched(column) for column in work.sums)))
+        total, steps, truncated, failed, bad = (np.concatenate(own) for own in zip(*found, strict=True))
+        for i in np.flatnonzero((bad > 0) | ~np.isfinite(total))[:1]:
+            self.play(rules.take(np.array([i])), self.task.z)  # says which number it was
+        some = np.full(len(total), k)
+        return measured_of(self.task, total / k, some, steps, truncated, failed > 0)
+
+    def play_population(self, rules: RuleBatch, seeds: Ints) -> Episodes:
+        """Play each of n rulesets from each of k reset seeds."""
+
+        def on_gpu() -> Episodes:
+            found = list[Episodes]()
+            for part in gpu.parts(len(rules.lengths), 17 * len(seeds)):
+                played = self._play(rules.take(part), seeds).episodes
+                found.append(Episodes(*(fetched(column) for column in played)))
+            whole = Episodes(*(np.concatenate(own) for own in zip(*found, strict=True)))
+            self._check(whole, Intervals.of(rules, self.task.features), self.starts(seeds), seeds)
+            return whole
+
+        return self._attempt(on_gpu, lambda: self.play(rules, seeds))
+
+    def _play(self, rules: RuleBatch, seeds: Ints) -> Play:
+        """Play rulesets from reset seeds; what they got stays in the memory of the GPU."""
+        shape, room = (len(rules.lengths), len(seeds)), self._memory
+        kinds = np.float64, np.int64, np.int8
+        played = zip(Episodes._fields, kinds, strict=True)
+        summed = [(f"all {name}", np.float64 if name == "returns" else np.int64) for name in Sums._fields]
+        work = Play(
+            room.lay_out("rules", rules, self.task.features),
+            room.put("starts", self.starts(seeds)),
+            self.task.gamma,
+            Episodes(*(room.empty(name, shape, kind) for name, kind in played)),
+            Sums(*(room.empty(name, shape[0], kind) for name, kind in summed)),
+        )
+        launch(self._kernels.play, over(shape[0] * shape[1]), THREADS, work)
+        return work
+
+    def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let rules learn from rollouts that start from the seeds for learning."""
+        on_cpu = super().reinforce
+        if lesson.learners < FEWEST_LEARNERS:
+            return on_cpu(rules, lesson)
+        return self._attempt(lambda: self._reinforced(rules, lesson), lambda: on_cpu(rules, lesson))
+
+    def _reinforced(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let a population learn; its numbers change only when all of it has learnt."""
+        task, n, starts, memory = self.task, lesson.learners, self.starts(self.task.pool), self._memory
+        features, t_max, taken = len(task.features), starts.t_max, 0
+        laid_out = memory.lay_out("learners", rules, task.features)
+        pool = memory.put("pool", starts)
+        bad = memory.put("bad", np.full((n, 2), -1, dtype=np.int64))
+        last = memory.put("last", np.zeros((n, features + 1)))
+        wide, long = (1, self.twin.state_size), (t_max,)
+        shapes = wide, (1, features), (1,), (t_max, features), long, long, long
+        for part in gpu.parts(n, 8 * t_max * (features + 3)):
+            size = part.stop - part.start
+            room = Rollout(
+                *(
+                    memory.empty(name, (size, *shape), np.int64 if name == "actions" else np.float64)
+                    for name, shape in zip(Rollout._fields, shapes, strict=True)
+                )
+            )
+            steps = memory.empty("taken", size, np.int64)
+            work = Lesson(part.start, laid_out, lesson, pool, task.gamma, room, steps, bad, last)
+            launch_for(self._kernels.reinforce, size, work)
+            taken += int(fetched(steps).sum())
+        self._refuse_bad(fetched(bad), fetched(last))
+        rules.learnt[:n] = fetched(laid_out.learnt)[:n]
+        return taken
