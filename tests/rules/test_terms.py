@@ -259,7 +259,7 @@ def test_tasks_have_no_terms_and_systems_start_without() -> None:
     rules = parse_rules("IF x + y <= 3 THEN Down\nOTHERWISE Right", task=lake)
     with pytest.raises(TaskError, match="terms belong to a ruleset"):
         lake.replaced(features=rules.features)
-    with pytest.raises(ParameterError, match="starts from rules without terms"):
+    with pytest.raises(ParameterError, match="starts from rules over single features"):
         PPLDL(lake, start=rules)
 
 

@@ -147,7 +147,7 @@ class Lanes:
         return observations[places], rewards[places], terminated[places], truncated[places]
 
     def true_points(self) -> Floats | None:
-        """Return what the environments show, `(m, features)`; None where that is what is read."""
+        """Return what the environments show, `(m, features)`; None without disturbances."""
         if not self._task.disturbances:
             return None
         memories = [self._made[place].memory for place in self._places]

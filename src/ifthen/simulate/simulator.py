@@ -1,7 +1,8 @@
 """What a simulator is: it plays rules in one task, and owns every cache that doing so needs.
 
-There is one for tables, one for compiled twins, one for vector environments and one that spreads those over
-worker processes. `ifthen.simulate.evaluate` decides which one a task gets; nobody else asks.
+There is one for tables and one for compiled twins, each also on a GPU, one for vector environments, and one
+that spreads those over worker processes. `ifthen.simulate.evaluate` decides which one a task gets; nobody
+else asks.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Trajectory(NamedTuple):
     outcomes: Ints | None = None
     """`(T,)`: the outcome drawn at each step, on tables."""
     undisturbed: Floats | None = None
-    """`(T + 1, features)`: what the environment shows; None where that is what is read."""
+    """`(T + 1, features)`: what the environment shows; None without disturbances."""
 
     def discounted(self, gamma: float) -> float:
         """Return the sum of the rewards, each discounted by its step."""

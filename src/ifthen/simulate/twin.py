@@ -154,7 +154,7 @@ class TwinSimulator(EnvSimulator):
         return played
 
     def _true_points(self, states: Floats) -> Floats | None:
-        """Return what the environment shows in states `(m, …)`; None where that is what is read."""
+        """Return what the environment shows in states `(m, …)`; None without disturbances."""
         return true_points(states, len(self.task.features)).copy() if self.task.disturbances else None
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:

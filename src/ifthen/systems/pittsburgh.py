@@ -1,6 +1,6 @@
 """What PPL-DL and PPL-ST share: parameters, the initial population and breeding.
 
-An individual is a ruleset of fixed size. A generation is popSize/2 breeding rounds, each giving two
+An individual is a ruleset of fixed size. A generation is pop_size/2 breeding rounds, each giving two
 children; children replace the whole population (paper, sections "Design Commonalities" and "Comparison
 Methodology").
 """
@@ -200,11 +200,11 @@ def next_generation(
     alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
     key = stream(seed, "breed", epoch)
 
-    p, how = parameters, (whole_rules, alleles, task.n_actions)
+    p = parameters
+    rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
 
     def work(first: int, last: int) -> None:
-        rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-        breed(first, last, key, parents, *rates, *how, children)
+        breed(first, last, key, parents, *rates, whole_rules, alleles, task.n_actions, children)
 
     for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
     elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]

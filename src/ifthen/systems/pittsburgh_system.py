@@ -177,7 +177,11 @@ def checked_start(system: System, start: RuleSet, most: int, limit: str) -> Rule
             "ifthen.prune(ruleset, task, to='list').ruleset."
         )
     if start.terms:
-        raise ParameterError(f"{system.name} starts from rules without terms.")
+        names = ", ".join(term.name for term in start.terms)
+        raise ParameterError(
+            f"{system.name} starts from rules over single features, but these test sums ({names}). "
+            "Write their conditions over single features, or train PPL-X."
+        )
     named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
     if named[0] != named[1] or start.action_names != task.action_names:
         ours, theirs = described(start, task), described(task, start)

@@ -377,7 +377,7 @@ class System(Shown, ABC):
 
     @property
     def watched(self) -> float:
-        """The last number in that column; NaN where a file of another version has none."""
+        """The last number in `watched_column`; NaN where a file of another version has none."""
         return float(self.now.records[-1].get(self.watched_column, math.nan))
 
     @property

@@ -174,7 +174,7 @@ class EnvTask(Task):
 
     @property
     def is_stochastic(self) -> bool:
-        """True: nobody knows better."""
+        """True: an environment does not say whether it is."""
         return True
 
     @property

@@ -102,7 +102,7 @@ class Task(Shown, ABC):
 
     @property
     def sees_place(self) -> bool:
-        """Whether the features are where in a grid it is, rather than what is seen there."""
+        """Whether the features are the coordinates of a cell, rather than what is seen from it."""
         return [feature.name for feature in self.features] == ["x", "y"]
 
     @property

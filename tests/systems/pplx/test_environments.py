@@ -300,7 +300,7 @@ def test_a_list_to_start_from_is_among_the_first_and_never_lost(monkeypatch: pyt
     score = system.front.at(rules=3).score
     system.learn(epochs=EPOCHS[SCRATCH] + 1)
     assert system.front.at(rules=3).score >= score
-    with pytest.raises(ParameterError, match="starts from rules without terms"):
+    with pytest.raises(ParameterError, match="starts from rules over single features"):
         seeker(start=learnt().ruleset)
 
 
