@@ -162,7 +162,8 @@ def ruleset_text(folder: Path, system: str, task: str, seed: int) -> str:
     """Return the text of a trial's final ruleset in a packed study."""
     (path,) = (folder / "rulesets" / system).glob(f"{task}.json.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:
-        return next(line for line in file if json.loads(line)["seed"] == seed)
+        rows = map(json.loads, file)
+        return json.dumps(next(row["ruleset"] for row in rows if row["seed"] == seed), ensure_ascii=False)
 
 
 def differing_ruleset(job: Job, system: str, packed: Path) -> str:
