@@ -17,7 +17,7 @@ from typing import Any
 
 from ifthen.environments import register_with_gymnasium
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _homes() -> dict[str, str]:
