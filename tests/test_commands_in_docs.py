@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,29 @@ def test_the_page_of_a_command_lists_the_options_of_its_help(name: str) -> None:
     said = CliRunner().invoke(cli.app, [*name.split(), "--help"]).output
     listed = set(re.findall(r"^. (--[\w-]+)", said, re.MULTILINE)) - {"--help"}
     assert listed <= options()[name] <= set(re.findall(r"--[\w-]+", said))
+
+
+NEEDS_MORE = ("mypackage:", "heating:", "battery:", "--config", "--start", "--tensorboard", "LunarLander-v3")
+"""Trainings that need a file, a class or a package that the document tells of, or an extra."""
+
+
+def test_trainings_in_the_documents_are_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everything happens as for a user, up to the first episode that would be learnt from."""
+    monkeypatch.chdir(tmp_path)
+    begun, train = list[str](), sys.modules["ifthen.cli.train"]
+    monkeypatch.setattr(train, "learn_and_report", lambda folder, *_: begun.append(str(folder.path)))
+    monkeypatch.setattr(train, "run_seeds", lambda settings, seeds, *_: begun.append(f"{seeds} seeds"))
+    ifthen, asked = Runner(monkeypatch, capsys), set[str]()
+    for document in DOCUMENTS:
+        for words in typed(document):
+            asked |= {shlex.join(words)} if words[0] == "train" else set()
+    tried = [command for command in sorted(asked) if not any(part in command for part in NEEDS_MORE)]
+    for command in tried:
+        done = ifthen(*shlex.split(command), *([] if "--seeds" in command else ["--overwrite"]))
+        assert done.code == 0, f"ifthen {command}: {done.err}"
+    assert len(begun) == len(tried) >= 20
 
 
 def test_how_tos_that_train_nothing_run(

@@ -43,3 +43,4 @@ def test_the_changelog_and_the_citation_tell_of_this_version() -> None:
     version, date = first.removeprefix("## ").rstrip(")").split(" (")
     assert version == ifthen.__version__
     assert f"date-released: {date}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version = {{{version}}}" in (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
