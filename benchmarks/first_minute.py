@@ -104,7 +104,16 @@ def install() -> Table:
         python = str(venv / ("Scripts" if os.name == "nt" else "bin") / "python")
         steps = {
             "python -m venv": [sys.executable, "-m", "venv", "--clear", str(venv)],
-            "pip install": [python, "-m", "pip", "install", "--quiet", wheel, "-c", str(ROOT / "constraints.txt")],
+            "pip install": [
+                python,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                wheel,
+                "-c",
+                str(ROOT / "constraints.txt"),
+            ],
             "first rules": [python, *STARTS["train PPL-X FrozenLake-8-0.3"]],
         }
         total = Took(0.0, 0.0)

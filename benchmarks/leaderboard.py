@@ -53,16 +53,17 @@ page.
 SOURCES = """## Sources
 Rules and scores were compared with these sources, except where it says otherwise.
 
-- **Géron 2017**: A. Géron, *Hands-On Machine Learning with Scikit-Learn and TensorFlow*, O'Reilly; in the edition of
-  2019 in chapter 18. The rule was checked in code that cites the book, not in the book.
-- **Xu**: J. Xu, *How to Beat the CartPole Game in 5 Lines*, Towards Data Science. Rules and scores were checked in a
-  translation. The article is from about 2021; its date could not be checked.
-- **Xiao 2019**: Z. Xiao, *Reinforcement Learning: Theory and Python Implementation*, China Machine Press, chapter 1;
-  rule and score by the author's notebook in the repository ZhiqingXiao/OpenAIGymSolution.
+- **Géron 2017**: A. Géron, *Hands-On Machine Learning with Scikit-Learn and TensorFlow*, O'Reilly; in the
+  edition of 2019 in chapter 18. The rule was checked in code that cites the book, not in the book.
+- **Xu**: J. Xu, *How to Beat the CartPole Game in 5 Lines*, Towards Data Science. Rules and scores were
+  checked in a translation. The article is from about 2021; its date could not be checked.
+- **Xiao 2019**: Z. Xiao, *Reinforcement Learning: Theory and Python Implementation*, China Machine Press,
+  chapter 1; rule and score by the author's notebook in the repository ZhiqingXiao/OpenAIGymSolution.
 - **Xiao 2021**: notebooks of the same repository, version 1.0.0 of 2021.
-- **Nichol**: A. Nichol (unixpickle), *CartPole Decision Tree*, a gist. It could not be checked: neither the numbers in
-  the rule nor its year.
-- **Klimov**: the function `heuristic` of `gymnasium.envs.box2d.lunar_lander`, read in the installed package.
+- **Nichol**: A. Nichol (unixpickle), *CartPole Decision Tree*, a gist. It could not be checked: neither the
+  numbers in the rule nor its year.
+- **Klimov**: the function `heuristic` of `gymnasium.envs.box2d.lunar_lander`, read in the installed
+  package.
 """
 
 
@@ -97,7 +98,10 @@ BOARDS = {
         ),
     ),
     "MountainCar-v0": Board(
-        "mountain_car", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2019", "-105.75 (100,000 episodes)"),)
+        "mountain_car",
+        1_000,
+        "pplx-control",
+        (Entry("closed_form", "Xiao 2019", "-105.75 (100,000 episodes)"),),
     ),
     "Acrobot-v1": Board(
         "acrobot", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2021", "-88.36 (10,000 episodes)"),)

@@ -69,7 +69,9 @@ def repeat(name: str, seed: int, given: argparse.Namespace) -> None:
     budget = {key: getattr(given, key) for key in BUDGET}
     plan, kept = plan_of(name, seed, budget), Kept(given.results, f"{name}-seed{seed}")
     if kept.known and kept.known["budget"] != budget:
-        raise SystemExit(f"{kept.path} has another budget, {kept.known['budget']}: remove it, or give --results.")
+        raise SystemExit(
+            f"{kept.path} has another budget, {kept.known['budget']}: remove it, or give --results."
+        )
     if not kept.known:
         folder = given.out / f"{name}-seed{seed}"
         found = tune_in(folder, plan, engine_by_name("local", given.workers, None))
@@ -165,7 +167,9 @@ def _full(name: str, records: list[tuple[int, dict[str, Any]]], defaults: list[f
         "| seed | trainings | tuned | p |",
         "|---|---|---|---|",
     ]
-    lines += [f"| {s} | {len(o['full'])} | {mean(o['full'])} | {chance(o['full'], defaults)} |" for s, o in full]
+    lines += [
+        f"| {s} | {len(o['full'])} | {mean(o['full'])} | {chance(o['full'], defaults)} |" for s, o in full
+    ]
     all_tuned = [score for _, own in full for score in own["full"]]
     told = f"All together: tuned {mean(all_tuned)}, p = {chance(all_tuned, defaults)}."
     return [*lines, "", told, ""]
@@ -177,6 +181,7 @@ def write_page(page: Path, folder: Path) -> None:
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
     lines = [line for name in TASKS for line in section(folder, name)]
+    lines = lines or ["No repeat has ended yet.", ""]
     write_text(page, before + "\n".join([BEGIN, "", *lines]) + END + after)
 
 

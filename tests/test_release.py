@@ -22,9 +22,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile) -> None:
     package = ROOT / "src" / "ifthen"
-    files = {str(path.relative_to(package.parent).as_posix()) for path in package.rglob("*") if path.is_file()}
+    files = {
+        str(path.relative_to(package.parent).as_posix()) for path in package.rglob("*") if path.is_file()
+    }
     wanted = {name for name in files if "__pycache__" not in name}
-    held = {name for name in wheel.namelist() if not name.startswith(f"ifthen-{ifthen.__version__}.dist-info/")}
+    held = {
+        name for name in wheel.namelist() if not name.startswith(f"ifthen-{ifthen.__version__}.dist-info/")
+    }
     assert held == wanted
     for kind in (".j2", ".js", ".css", ".csv", ".json", ".pyi", "py.typed"):
         assert any(name.endswith(kind) for name in held), f"no file {kind} in the wheel"
