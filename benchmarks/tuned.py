@@ -161,8 +161,8 @@ def _full(name: str, records: list[tuple[int, dict[str, Any]]], defaults: list[f
         return [f"At the defaults' own length {name} was not measured.", ""]
     steps = full[0][1]["full_steps"]
     lines = [
-        f"The same settings of {name}, trained for {steps / 1e6:.3g} million steps, which the defaults take by "
-        f"default. The defaults get {mean(defaults)} over {len(defaults)} trainings.",
+        f"The same settings of {name}, trained for {steps / 1e6:.3g} million steps, which the defaults take "
+        f"by default. The defaults get {mean(defaults)} over {len(defaults)} trainings.",
         "",
         "| seed | trainings | tuned | p |",
         "|---|---|---|---|",
