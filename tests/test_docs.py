@@ -40,7 +40,7 @@ def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pyte
 def shortened(code: str) -> str:
     """Return code that learns for two epochs, or from a few steps, where it says more."""
     code = re.sub(r"epochs=\d+", "epochs=2", code)
-    code = re.sub(r"pop_size=\d+", "pop_size=20", code)
+    code = re.sub(r"pop_size=\d+", "pop_size=20", code).replace("every=5,", "every=1,")
     code = re.sub(r"(teacher=model\))\.learn\(\)", r"\1.learn(total_timesteps=2000)", code)
     return code.replace("ifthen.distil(model, ", "ifthen.distil(model, steps=2000, task=")
 
