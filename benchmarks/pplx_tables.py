@@ -14,7 +14,7 @@ import numpy as np
 
 import ifthen
 from ifthen.runs.settings import parse_assignment
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 
 
 def optimal_share(system: ifthen.PPLX) -> float:

@@ -28,8 +28,8 @@ from timing import Timed, best_interleaved, machine, timed, warm_up
 
 from ifthen import PPLST, TabularTask, frozen_lake, value_iteration
 from ifthen.parallel import available_threads
-from ifthen.simulate.table import optimal_performance
 from ifthen.simulate.table_play import play
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.pittsburgh import Population
 from ifthen.systems.registry import SYSTEMS
 from ifthen.tasks.task import Noise

@@ -12,7 +12,7 @@ import gymnasium
 import pytest
 
 from ifthen import ModelFileError, cli, evaluate, load, prune, read_ruleset
-from ifthen.runs import folder as files
+from ifthen.runs import run_folder as files
 from ifthen.runs.settings import read_settings
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.gym_task import EnvTask

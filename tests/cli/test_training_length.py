@@ -7,7 +7,7 @@ import polars
 import pytest
 
 from ifthen import ParameterError, load
-from ifthen.runs import folder as files
+from ifthen.runs import run_folder as files
 from ifthen.runs.settings import checked_settings, read_settings
 from tests.commands import Runner
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ifthen import TaskError, task_by_name
-from ifthen.environments.registry import known_names
+from ifthen.environments.known_environments import known_names
 
 
 @pytest.mark.parametrize("name", known_names())

@@ -8,7 +8,7 @@ import pytest
 
 from ifthen import TabularTask, TaskError, value_iteration
 from ifthen.environments.from_table import table_task
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from tests import naive
 
 

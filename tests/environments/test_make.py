@@ -22,7 +22,7 @@ from ifthen.explanation.trace import trace
 from ifthen.rules.feature import Feature
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests.envs import ENDLESS, KINDS, LIMIT, WALK, Walk
 from tests.naive_envs import flatten
 

@@ -12,9 +12,10 @@ from gymnasium import wrappers
 from gymnasium.envs.classic_control import CartPoleEnv
 
 from ifthen import PPLDL, env_task, task_by_name
-from ifthen.environments import OWN, registry
+from ifthen.environments import OWN
+from ifthen.environments import known_environments as registry
 from ifthen.environments.cart_pole import CartPole
-from ifthen.environments.registry import (
+from ifthen.environments.known_environments import (
     KnownEnvironment,
     KnownFeature,
     about,

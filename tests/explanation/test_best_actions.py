@@ -25,7 +25,7 @@ from ifthen import (
     prune,
 )
 from ifthen.explanation.reading import LONGEST_READING, readable
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests import naive
 from tests.rulesets import voting_rules
 from tests.systems.contract import meadow

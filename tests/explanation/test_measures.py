@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList, TaskError, evaluate
 from ifthen.explanation.measures import advantages, usage, visits
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests import naive, naive_explain
 from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake

@@ -25,9 +25,9 @@ from ifthen import (
 )
 from ifthen.exports import FORMATS, export
 from ifthen.exports.code import identifier, number_literal
+from ifthen.exports.decision_tree import decision_tree
 from ifthen.exports.dmn import NAMESPACE, action_order
 from ifthen.exports.parts import identifiers
-from ifthen.exports.tree import decision_tree
 from tests.explanation.policies import (
     MIXED,
     ODD_ACTIONS,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ifthen import frozen_lake, paper_suite
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.registry import SYSTEMS
 
 FOLDER = Path(__file__).parent

@@ -21,7 +21,7 @@ from ifthen import (
     TaskError,
     frozen_lake,
 )
-from ifthen.explanation.read import parse_rules, read_ruleset
+from ifthen.explanation.read_ruleset import parse_rules, read_ruleset
 from ifthen.exports import export, rules_text
 from tests.explanation.policies import INTEGER_RULES, real_rules
 

@@ -36,7 +36,7 @@ from ifthen.rules.batch import (
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, ranges_of
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.text.rules_text import rules_text
 from tests import naive_envs
 
 X = Feature("x", -2.0, 3.0, "real", "m", clips=True)

@@ -25,7 +25,7 @@ from ifthen import (
     prune,
 )
 from ifthen.simplify.compact import compact
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests import naive
 from tests.rulesets import voting_rules
 from tests.worlds import chain, random_task, small_lake

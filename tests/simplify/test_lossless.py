@@ -23,7 +23,7 @@ from ifthen import (
 from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import all_vectors, where_in_words
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets
 from tests.worlds import small_lake
 

@@ -32,7 +32,7 @@ from ifthen import (
 )
 from ifthen.rules.batch import batch_of
 from ifthen.simulate.evaluate import environment_simulator, evaluations
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED
 from ifthen.tasks.gym_task import EnvTask
 from tests import naive, naive_envs

@@ -29,12 +29,12 @@ from ifthen.simulate.reinforce import (
     reinforce_rule,
 )
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
 from ifthen.simulate.table_rules import new_workspace, reinforce_action_set, reinforce_rules
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.systems.pittsburgh import empty_population, random_rules
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import Dynamics
+from ifthen.tasks.tabular_task import Dynamics
 from ifthen.tasks.twin import Twin, twin_step
 from tests import naive, naive_envs, naive_evolve
 from tests.envs import individuals, random_strengths, task_of

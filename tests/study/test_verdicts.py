@@ -7,8 +7,8 @@ import pytest
 
 from ifthen import paper_suite
 from ifthen.study.paper import PARAMETERS, is_papers, papers_performance
-from ifthen.study.plan import StudyPlan, checked_plan
-from ifthen.study.results import Results
+from ifthen.study.study_plan import StudyPlan, checked_plan
+from ifthen.study.study_results import Results
 from ifthen.study.verdicts import judge, papers_verdict, tallies
 
 HIGH, LOW = [0.9 + 0.001 * i for i in range(20)], [0.5 + 0.002 * i for i in range(20)]

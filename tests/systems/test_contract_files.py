@@ -20,7 +20,7 @@ from ifthen.environments.from_table import table_task
 from ifthen.store import read_archive, write_archive
 from ifthen.systems import pittsburgh
 from ifthen.systems.registry import SYSTEMS
-from ifthen.tasks import table as tabular
+from ifthen.tasks import tabular_task as tabular
 from tests.systems.contract import OTHER, every_system, make, meadow, saved_bytes
 
 EPOCHS = 5

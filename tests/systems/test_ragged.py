@@ -58,7 +58,7 @@ def test_two_threads_give_the_bytes_of_one(
     name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ifthen.systems.pittsburgh.ROUNDS_PER_SLICE", 1)
-    monkeypatch.setattr("ifthen.tasks.table.STATES_PER_SLICE", 1)
+    monkeypatch.setattr("ifthen.tasks.tabular_task.STATES_PER_SLICE", 1)
     one, two = (ragged(name, where, threads=threads).learn(epochs=2) for threads in (1, 2))
     assert saved_bytes(one, tmp_path) == saved_bytes(two, tmp_path)
 

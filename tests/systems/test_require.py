@@ -10,7 +10,7 @@ import pytest
 
 from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, RuleSet, env_task, load, prune, verify
 from ifthen.rules.constraint import breach, shielded
-from ifthen.rules.text.constraint import constraint_in
+from ifthen.rules.text.constraint_text import constraint_in
 from ifthen.simulate.scope import recorded_episodes
 from ifthen.systems.registry import SYSTEMS
 from tests.archives import members, npy, write

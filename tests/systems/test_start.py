@@ -20,7 +20,7 @@ from ifthen import (
     evaluate,
     load,
 )
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.systems.pittsburgh import Population, empty_population, put_first
 from tests.archives import with_manifest
 from tests.rulesets import ACTIONS, FEATURES, all_states, rules

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 
 from ifthen.checks import whole_number
-from ifthen.environments.registry import USUAL, changing_wrapper, class_path, known_by_id
+from ifthen.environments.known_environments import USUAL, changing_wrapper, class_path, known_by_id
 from ifthen.errors import TaskError, warn
 from ifthen.randomness import below, check_seed, stream
 from ifthen.tasks.flatten import FlatSpace, check_actions

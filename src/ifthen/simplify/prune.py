@@ -18,14 +18,14 @@ from ifthen.rules.arrays import Ints
 from ifthen.rules.constraint import shielded
 from ifthen.rules.decision_list import constant_lists
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import constraints_in
+from ifthen.rules.text.constraint_text import constraints_in
 from ifthen.simplify.by_play import pruned_by_play, size_of
 from ifthen.simplify.compact import Compaction, compact
 from ifthen.simplify.lossless import Intervals, decision_list_of, lossless
 from ifthen.simplify.shortened import shortened
 from ifthen.simplify.shortening import Progress
-from ifthen.simplify.shortest.lists import Effort
-from ifthen.simulate.environment import checked_seeds
+from ifthen.simplify.shortest.shortest_list import Effort
+from ifthen.simulate.env_simulator import checked_seeds
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import (
     check_fits,

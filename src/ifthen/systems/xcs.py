@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ifthen.errors import ParameterError
 from ifthen.systems.parameters import between, linear, logarithmic, setting
-from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
-from ifthen.systems.xcsf.system import XCSF
+from ifthen.systems.xcsf.xcsf import XCSF
+from ifthen.systems.xcsf.xcsf_parameters import MOST, XCSFParameters
 
 if TYPE_CHECKING:
     from typing import Unpack

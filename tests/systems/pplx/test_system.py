@@ -17,7 +17,8 @@ from ifthen import (
     load,
     task_by_name,
 )
-from ifthen.systems.pplx import distil, on_table
+from ifthen.systems.pplx import distil_values as distil
+from ifthen.systems.pplx import pplx_on_table as on_table
 from tests.systems.contract import make, meadow
 
 

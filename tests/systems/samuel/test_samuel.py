@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ifthen import SAMUEL, DecisionList, ModelFileError, ParameterError, evaluate, frozen_lake, load
-from ifthen.systems.samuel.parameters import OPERATORS
+from ifthen.systems.samuel.samuel_parameters import OPERATORS
 from tests.archives import with_array
 from tests.systems.contract import SMALL, meadow
 

@@ -19,8 +19,8 @@ from ifthen import (
     maze,
     prune,
 )
-from ifthen.systems.zcs.population import STEPS, TIME
-from ifthen.systems.zcs.run import act, settle
+from ifthen.systems.zcs.zcs_population import STEPS, TIME
+from ifthen.systems.zcs.zcs_steps import act, settle
 from tests.archives import with_array
 
 

@@ -18,8 +18,8 @@ from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import GOLDEN, mix
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
-from ifthen.systems.xcsf.parameters import Reach, Settings
-from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
+from ifthen.systems.xcsf.xcsf_parameters import Reach, Settings
+from ifthen.systems.xcsf.xcsf_population import NURSERY, Bounds, Classifiers, Records
 
 HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
 
