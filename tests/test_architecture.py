@@ -58,6 +58,10 @@ SEEDED_GENERATORS = {
     "systems.pplx.scratch",
 }
 HELPERS = [
+    "lazy",
+    "results",
+    "tables",
+    "twins",
     "errors",
     "checks",
     "compiler",

@@ -11,7 +11,8 @@ import gymnasium
 import pytest
 from gymnasium.envs.classic_control import CartPoleEnv
 
-from ifthen import TaskError, load
+from ifthen import load
+from ifthen.errors import TaskError
 from ifthen.runs import run_folder as files
 from ifthen.store import read_archive, write_archive
 from ifthen.study.read_results import read_results

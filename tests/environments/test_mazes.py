@@ -12,7 +12,6 @@ from ifthen import (
     PPLDL,
     DecisionList,
     TabularTask,
-    TaskError,
     evaluate,
     explain,
     explain_page,
@@ -26,7 +25,7 @@ from ifthen import (
 )
 from ifthen.cli.tasks import maze_table
 from ifthen.environments.mazes import MAZES, NEIGHBOURS, MazeEnv, steps_to_food
-from ifthen.errors import RuleError
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation.pictures.policy_grid import cells, policy_text
 from ifthen.explanation.pictures.write_pictures import policy_picture
 from ifthen.runs.task_settings import EnvironmentSettings, made_task, with_settings

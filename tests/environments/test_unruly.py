@@ -14,7 +14,7 @@ from gymnasium.envs.toy_text import BlackjackEnv, CliffWalkingEnv
 from ifthen import PPLDL, XCSF, evaluate, parse_rules
 from ifthen.environments.from_table import has_table
 from ifthen.environments.make import as_task, env_task, task_by_name
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import IfthenWarning, TaskError
 from ifthen.explanation.trace import trace
 from ifthen.runs.task_settings import EnvironmentSettings

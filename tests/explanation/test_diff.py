@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules, TabularTask, TaskError, evaluate
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules, TabularTask, evaluate
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation.diff import diff
 from ifthen.explanation.policy_diff import SHOWN
 from ifthen.simulate import scope

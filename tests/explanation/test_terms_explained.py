@@ -18,7 +18,7 @@ from ifthen import (
     read_rules,
     verify,
 )
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.explanation.pictures.planes import regions
 from ifthen.rules.batch import stacked
 from ifthen.rules.term import coefficients

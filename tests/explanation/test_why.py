@@ -19,13 +19,12 @@ from ifthen import (
     DecisionList,
     Feature,
     PredictionArrayRules,
-    RuleError,
     RuleSet,
     StrengthRules,
     TabularTask,
-    TaskError,
     frozen_lake,
 )
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation import counterfactual as search
 from ifthen.explanation.counterfactual import nearest_alone
 from ifthen.explanation.read_ruleset import parse_rules

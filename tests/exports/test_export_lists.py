@@ -11,18 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import (
-    PPLST,
-    XCSF,
-    DecisionList,
-    Feature,
-    ParameterError,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TaskError,
-)
+from ifthen import PPLST, XCSF, DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.exports import FORMATS, export
 from ifthen.exports.code import identifier, number_literal
 from ifthen.exports.decision_tree import decision_tree

@@ -11,18 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import (
-    PPLDL,
-    DecisionList,
-    Feature,
-    ParameterError,
-    RuleError,
-    StrengthRules,
-    TaskError,
-    frozen_lake,
-    parse_rules,
-    term,
-)
+from ifthen import PPLDL, DecisionList, Feature, StrengthRules, frozen_lake, parse_rules, term
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.rules.batch import (
     NO_TERMS,
     Intervals,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.runs.settings import checked_settings, read_settings
 from ifthen.runs.task_settings import with_settings
 from ifthen.simulate.table_simulator import optimal_performance

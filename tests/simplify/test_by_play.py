@@ -16,18 +16,16 @@ from ifthen import (
     PPLDL,
     DecisionList,
     Feature,
-    ParameterError,
     PredictionArrayRules,
-    RuleError,
     RuleSet,
     StrengthRules,
-    TaskError,
     evaluate,
     parse_rules,
     prune,
     verify,
 )
 from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.rules.batch import stacked
 from ifthen.rules.boxes.list_analysis import _precedence
 from ifthen.rules.feature import lows_and_highs, number_in_words

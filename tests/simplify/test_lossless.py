@@ -10,16 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    ParameterError,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TabularTask,
-)
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TabularTask
+from ifthen.errors import ParameterError, RuleError
 from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import all_vectors, where_in_words

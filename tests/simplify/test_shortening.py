@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Front, RuleSet, TabularTask, evaluate, front, prune
+from ifthen import DecisionList, RuleSet, TabularTask, evaluate, front, prune
+from ifthen.results import Front
 from ifthen.simplify.lossless import decision_list_of
 from ifthen.simplify.shortened import shortened
 from ifthen.simplify.shortening import (

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, ParameterError, RuleError, TaskError, frozen_lake
+from ifthen import DecisionList, Feature, frozen_lake
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.randomness import stream
 from ifthen.simplify.shortest import annealing as search
 from ifthen.simplify.shortest import bits as words

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH as STRONGEST
 from ifthen.rules.batch import Intervals, RuleBatch

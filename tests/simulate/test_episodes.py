@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, RuleSet, TaskError
+from ifthen import DecisionList, RuleSet
+from ifthen.errors import TaskError
 from ifthen.rules.batch import batch_of
 from ifthen.simulate.evaluate import environment_simulator, shared_simulator, simulator_of
 from ifthen.simulate.simulator import Simulator

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import TabularTask, frozen_lake, value_iteration
+from ifthen import TabularTask, frozen_lake
 from ifthen.randomness import stream
 from ifthen.simulate import table_play
 from ifthen.simulate.table_play import Played, block_length, outcome, plan, play, remember_outcomes
+from ifthen.tables import value_iteration
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.task import Noise
 from tests import naive

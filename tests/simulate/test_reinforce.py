@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import PPLST, TabularTask
-from ifthen.environments.twins import register_twin, twin_of
+from ifthen.environments.twin_registry import register_twin, twin_of
 from ifthen.errors import TaskError
 from ifthen.evolve.alleles import alleles_of
 from ifthen.randomness import stream
@@ -387,7 +387,7 @@ def test_numbers_that_are_not_finite_are_caught_in_twin_and_lanes(
     task = task_of(name, t_max=9, player=player)
     if player == "auto":
         register_twin(name, Twin(wrong, 2, broken_step(*numbers)))
-        monkeypatch.setattr("ifthen.environments.twins.compare", lambda *_: None)
+        monkeypatch.setattr("ifthen.environments.twin_registry.compare", lambda *_: None)
         assert twin_of(task) is not None
     everywhere = np.stack([np.stack(task.ranges, -1)] * 2)[None]
     own = everywhere, np.zeros((1, 2), np.int32), np.zeros((1, 2, 4)), np.array([2])

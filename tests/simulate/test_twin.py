@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.rules.batch import Intervals, RuleBatch, chosen

@@ -15,7 +15,7 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen import OutputError, ParameterError
+from ifthen.errors import OutputError, ParameterError
 from ifthen.store import write_text
 from ifthen.study import trial
 from ifthen.study.engines import Crew, Job, Local

@@ -10,8 +10,9 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import EnvTask, OutputError, evaluate, load
+from ifthen import EnvTask, evaluate, load
 from ifthen.digits import in_units, mean_and_sd
+from ifthen.errors import OutputError
 from ifthen.runs.run_report import learning_curve
 from ifthen.simplify.prune import prune
 from ifthen.simulate.evaluate import evaluations

@@ -9,7 +9,8 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import PPLDL, RuleError, env_task
+from ifthen import PPLDL, env_task
+from ifthen.errors import RuleError
 from ifthen.runs.run_report import learning_curve
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.simulate.evaluate import evaluations

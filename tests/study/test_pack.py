@@ -13,7 +13,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError, RuleSet, TaskError
+from ifthen import RuleSet
+from ifthen.errors import OutputError, TaskError
 from ifthen.study.histories import read_log
 from ifthen.study.read_results import HISTORIES, read_results, write_pack
 from ifthen.study.study_folder import LOG, PACK, PLAN, claim, write_log

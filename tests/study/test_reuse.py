@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import OutputError
+from ifthen.errors import OutputError
 from ifthen.study import study_folder
 from ifthen.study.read_results import read_results, write_pack
 from ifthen.study.study_folder import MADE_BY, check_source, claim, take_over, unfinished

@@ -14,7 +14,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError, ParameterError, TabularTask, load
+from ifthen import TabularTask, load
+from ifthen.errors import OutputError, ParameterError
 from ifthen.parallel import PARENT_SECONDS
 from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.store import alone

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError
 from ifthen.digits import NOTHING, mean_and_sd
+from ifthen.errors import OutputError
 from ifthen.study.paper import PARAMETERS, papers_performance, papers_size
 from ifthen.study.read_results import read_results
 from ifthen.study.study_folder import claim

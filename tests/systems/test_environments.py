@@ -15,9 +15,10 @@ import numpy as np
 import polars.testing
 import pytest
 
-from ifthen import PPLDL, PPLST, ModelFileError, ParameterError, RuleSet, System, TaskError, evaluate, load
+from ifthen import PPLDL, PPLST, RuleSet, System, evaluate, load
 from ifthen.environments.known_environments import presets_of
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.systems import pittsburgh
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.presets import ANY

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import ModelFileError, evaluate, load
+from ifthen import evaluate, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError
 from ifthen.systems.pittsburgh import Population
 from tests import naive, naive_evolve
 from tests.archives import members, npy, with_array, write

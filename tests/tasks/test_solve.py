@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import TaskError, frozen_lake, policy_values, value_iteration
+from ifthen import frozen_lake
+from ifthen.errors import TaskError
 from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.tables import policy_values, value_iteration
 from ifthen.tasks.solve import evaluate_policies, exact_performances
 from tests import naive
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ifthen
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.systems.learning import Goal
 from ifthen.systems.parameters import checked_parameters, search_ranges
 from ifthen.systems.records import Records

@@ -15,7 +15,7 @@ import polars
 import pytest
 
 import ifthen
-from ifthen import OutputError, ParameterError
+from ifthen.errors import OutputError, ParameterError
 from ifthen.runs.settings import checked_settings
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.study.engines import Crew, Job
@@ -284,7 +284,7 @@ def test_without_optuna_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> N
     import sys
 
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ifthen.EngineError, match="extra 'tune'"):
+    with pytest.raises(ifthen.errors.EngineError, match="extra 'tune'"):
         proposing.check_optuna()
 
 

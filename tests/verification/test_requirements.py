@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, ParameterError, RuleSet, StrengthRules, env_task, frozen_lake, parse_rules
+from ifthen import DecisionList, RuleSet, StrengthRules, env_task, frozen_lake, parse_rules
+from ifthen.errors import ParameterError
 from ifthen.simulate.scope import recorded_episodes
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.table_simulator import policy_table

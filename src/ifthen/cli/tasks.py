@@ -62,7 +62,7 @@ def maze_table() -> TextTable:
 def _print_environment(name: str) -> None:
     """Print an environment's features and actions, or why it cannot be made here."""
     from ifthen.environments.make import task_by_name
-    from ifthen.environments.twins import twin_of
+    from ifthen.environments.twin_registry import twin_of
     from ifthen.pages.report_page import SOURCES, sources_of
 
     try:

@@ -150,7 +150,7 @@ def prune(
     sizes = rules, tests, performance
     _check_options(to, method, *sizes, polish)
     played = None if task is None else pruning_seeds(task, episodes, seeds)
-    if played is None and not loss is episodes is seeds is steps is None:
+    if played is None and any(each is not None for each in (loss, episodes, seeds, steps)):
         raise ParameterError(
             "loss, episodes, seeds and steps are for environments, where pruning means playing."
         )
@@ -165,8 +165,8 @@ def prune(
         changed = int((fewer.choose(points)[0] != ruleset.choose(points)[0]).sum())
         words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
         return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
-    if not rules is tests is performance is None:
-        if not loss is steps is None:
+    if any(each is not None for each in sizes):
+        if loss is not None or steps is not None:
             raise ParameterError(
                 "loss and steps are for pruning as far as the return allows: leave them out where rules, "
                 "tests or performance say how far."

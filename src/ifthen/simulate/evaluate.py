@@ -7,7 +7,7 @@ from typing import Any, get_args, overload
 from ifthen.checks import one_of
 from ifthen.environments.make import TaskLike
 from ifthen.environments.rebind import policy_and_its_task
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
 from ifthen.simulate import gpu

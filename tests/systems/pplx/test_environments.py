@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, System, evaluate, load
+from ifthen import PPLX, DecisionList, System, evaluate, load
 from ifthen.environments.make import env_task
-from ifthen.errors import IfthenWarning
+from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.learning import Goal

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, ParameterError, evaluate, explain, export, load, parse_rules, verify
+from ifthen import PPLX, evaluate, explain, export, load, parse_rules, verify
 from ifthen.environments.frozen_lake import frozen_lake
+from ifthen.errors import ParameterError
 from ifthen.rules.text.terms import terms_in
 from ifthen.runs.settings import checked_settings
 from ifthen.study.study_plan import checked_plan

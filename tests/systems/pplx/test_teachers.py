@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, TaskError, evaluate, load
+from ifthen import PPLX, DecisionList, evaluate, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.pplx_on_env import DISTIL, SEARCH, VALUES, OnEnvironment
 from ifthen.systems.pplx.teacher import PROBES, Teacher, as_teacher, is_sb3_file

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import XCSF, ModelFileError, ParameterError, TaskError, load
+from ifthen import XCSF, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.systems.xcsf.xcsf_on_env import EnvLearner
 from ifthen.systems.xcsf.xcsf_parameters import kernel_reach

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import XCSF, ParameterError, RuleError, TabularTask, frozen_lake, load
+from ifthen import XCSF, TabularTask, frozen_lake, load
+from ifthen.errors import ParameterError, RuleError
 from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.xcsf.xcsf_on_table import TableLearner
 from ifthen.systems.xcsf.xcsf_parameters import kernel_reach

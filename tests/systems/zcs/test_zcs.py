@@ -7,18 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from ifthen import (
-    ZCS,
-    ModelFileError,
-    ParameterError,
-    StrengthSumRules,
-    TaskError,
-    env_task,
-    evaluate,
-    load,
-    maze,
-    prune,
-)
+from ifthen import ZCS, StrengthSumRules, env_task, evaluate, load, maze, prune
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.systems.zcs.zcs_population import STEPS, TIME
 from ifthen.systems.zcs.zcs_steps import act, settle
 from tests.archives import with_array

@@ -2,9 +2,9 @@
 
 A table says for each state which actions may be taken: those of an optimal policy, or the one that some
 ruleset takes. Wanted is a decision list whose first matching rule gives an allowed action in every state;
-vectors that are no state do not matter. Lists are found by annealing (`search`), and that none is
-shorter is proven by a few states that alone need as many rules (`proof`). Work is counted, not
-timed: the same seed gives the same list on every machine.
+vectors that are no state do not matter. Lists are found by `annealing`, and that none is shorter is proven
+by a few states that alone need as many rules (`proof`). Work is counted, not timed: the same seed
+gives the same list on every machine.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ModelFileError, ParameterError, RuleError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature

@@ -4,7 +4,7 @@ Bit r stands for slot r. A rule enters the masks of the states it matches when i
 when it is deleted. On a tabular task no match set is ever searched for: a step reads one mask per action, and
 the states that a rule matches are themselves found by bit masks, from the states that have a feature "up to"
 a value. An environment has no list of states: there are masks of two live rows, the state before and the
-present one, and all rules are asked once when a new state arrives (see `on_env.py`).
+present one, and all rules are asked once when a new state arrives (see `xcsf_on_env.py`).
 """
 
 from __future__ import annotations

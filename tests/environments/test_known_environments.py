@@ -24,7 +24,7 @@ from ifthen.environments.known_environments import (
     known_environments,
     presets_of,
 )
-from ifthen.environments.twins import registered_twin
+from ifthen.environments.twin_registry import registered_twin
 from ifthen.systems.registry import SYSTEMS
 from tests.envs import WALK, Walk
 

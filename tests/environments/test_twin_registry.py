@@ -12,7 +12,14 @@ from gymnasium.envs.classic_control import AcrobotEnv
 from numba.core import config
 
 from ifthen.environments.cart_pole import CartPole
-from ifthen.environments.twins import Checked, check_twin, register_twin, registered_twin, twin_of, unlike
+from ifthen.environments.twin_registry import (
+    Checked,
+    check_twin,
+    register_twin,
+    registered_twin,
+    twin_of,
+    unlike,
+)
 from ifthen.errors import ParameterError, TaskError
 from ifthen.tasks.twin import PROTOTYPE, StepFunction, Twin, call_step, twin_step
 from tests import naive_envs

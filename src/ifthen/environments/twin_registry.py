@@ -44,7 +44,7 @@ def register_twin(environment: str, twin: Twin) -> None:
         twin: its twin; prove it with `check_twin`.
     """
     if not isinstance(twin, Twin):
-        raise TaskError(f"a twin must be a Twin (ifthen.Twin), not {twin!r}.")
+        raise TaskError(f"a twin must be a Twin (ifthen.twins.Twin), not {twin!r}.")
     if not isinstance(environment, str) or not environment:
         raise TaskError(
             f"a twin is registered for an environment's id, such as 'CartPole-v1', not {environment!r}."
