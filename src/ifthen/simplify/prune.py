@@ -238,7 +238,7 @@ def _check_options(
         whole_number("tests", tests, 0, MOST)
     if performance is not None:
         real_number("performance", performance, -1e300, 1e300)
-    if polish and rules is tests is performance is None:
+    if polish and rules is None and tests is None and performance is None:
         raise ParameterError("polish tunes shorter rules: give rules, tests or performance with it.")
 
 

@@ -38,6 +38,9 @@ class PPLX(System):
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a decision list to begin with; random rules only where None.
+        require: what the rules must always or never do, such as "never heat when room >= 24"; one text or
+            several. Rules that keep it are put on top of the list where it is needed.
+        verbose: 1 to print a line now and then while learning.
         teacher: in environments, a policy to learn from: a ruleset, a trained system or its file, a function
             of an observation that returns an action or the values of all actions, or a model of
             Stable-Baselines3 or its file. See docs/pplx.md.

@@ -65,6 +65,9 @@ class SAMUEL(System):
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
         start: a decision list whose rules all plans begin with; rules that match everything where None.
+        require: what the rules must always or never do, such as "never heat when room >= 24"; one text or
+            several. Rules that keep it are put on top of the list where it is needed.
+        verbose: 1 to print a line now and then while learning.
         parameters: by name; see `SAMUELParameters`.
     """
 

@@ -31,10 +31,13 @@ class XCSF(System):
 
     In environments, learning stops between episodes only: an epoch, and learn(steps=…), finish the episode.
 
+    It refuses `start`, as its rules come by covering, and `require`, which only rules with an order can keep.
+
     Args:
         task: a task, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
+        verbose: 1 to print a line now and then while learning.
         parameters: by name; see `XCSFParameters`.
     """
 
