@@ -26,10 +26,10 @@ from ifthen.digits import in_units, mean_in_words
 from ifthen.runs.settings import RunSettings
 from ifthen.simulate.evaluate import evaluate
 from ifthen.store import write_text
-from ifthen.study.run import engine_by_name
+from ifthen.study.run_study import engine_by_name
 from ifthen.study.statistics import compare, summarise
-from ifthen.tuning.plan import TunePlan, checked_tune_plan
 from ifthen.tuning.tune import tune_in
+from ifthen.tuning.tuning_plan import TunePlan, checked_tune_plan
 
 HERE = Path(__file__).parent
 STRANGER = f"{HERE / 'strangers' / 'stranger_envs.py'}:Strangers/WeightedCar-v0"

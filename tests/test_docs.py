@@ -14,7 +14,7 @@ import pytest
 import ifthen
 from ifthen import cli
 from ifthen.runs.settings import checked_settings
-from ifthen.study.plan import checked_plan
+from ifthen.study.study_plan import checked_plan
 
 ROOT = Path(__file__).parents[1]
 
@@ -113,7 +113,7 @@ DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTIN
 
 
 def exists(dotted: str) -> bool:
-    """Return whether a dotted name such as `ifthen.study.read` is a module, or a name in one."""
+    """Return whether a dotted name such as `ifthen.study.read_results` is a module, or a name in one."""
     parts = dotted.split(".")
     found: object = importlib.import_module(parts[0])
     for i, part in enumerate(parts[1:], start=2):
