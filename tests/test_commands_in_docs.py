@@ -1,4 +1,4 @@
-"""What the documents type at a shell exists, and the how-tos that train nothing run as they stand."""
+"""What the documents type at a shell exists, and what the pages for beginners type runs as it stands."""
 
 from __future__ import annotations
 
@@ -86,19 +86,32 @@ def test_trainings_in_the_documents_are_accepted(
     assert len(begun) == len(tried) >= 20
 
 
-def test_how_tos_that_train_nothing_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("page", "training", "least"),
+    [
+        ("howto", ("CartPole-v1", "--set", "steps=1000", "--out", "runs/pole"), 10),
+        ("start", ("FrozenLake-8-0.3", "--set", "collect=2000", "--out", "runs/first"), 7),
+    ],
+)
+def test_commands_of_pages_for_beginners_run(
+    page: str,
+    training: tuple[str, ...],
+    least: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """All but those that train, with a run that was trained for less long."""
     monkeypatch.chdir(tmp_path)
     ifthen = Runner(monkeypatch, capsys)
-    assert ifthen("train", "PPL-X", "CartPole-v1", "--set", "steps=1000", "--out", "runs/pole").code == 0
-    shutil.copytree("runs/pole", "runs/three")
+    assert ifthen("train", "PPL-X", *training).code == 0
+    shutil.copytree(training[-1], "runs/three")
     ran = 0
-    for words in typed(ROOT / "docs" / "howto.md"):
+    for words in typed(ROOT / "docs" / f"{page}.md"):
         if any(set(words) >= long for long in LONG):
             continue
         done = ifthen(*words)
         assert done.code in (0, 1), done.err  # 1: a requirement is not met
         assert done.out
         ran += 1
-    assert ran >= 10
+    assert ran >= least
