@@ -29,6 +29,8 @@ CHOOSING_TAKES = 0.02
 """Scoring one list takes at most this share of the plan's steps."""
 FIRST_PLAYED = 3
 """Each list first plays this many episodes. Their length tells how many more the steps allow."""
+FEWEST_PLAYED = 5
+"""A list's score is a mean over at least this many episodes."""
 SCREENED = (5, 2, 1)
 """A list plays a fifth of the episodes, then half, then all, and stops when it cannot be good enough."""
 MOST_STATES = 12_000
@@ -234,7 +236,7 @@ class Bench:
         seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
         returns = self.play(drafts, seeds[:FIRST_PLAYED])
         length = max(known.length, (self.steps - before) / returns.size)
-        k = self.affordable(CHOOSING_TAKES * known.budget, length, 5, len(seeds))
+        k = self.affordable(CHOOSING_TAKES * known.budget, length, FEWEST_PLAYED, len(seeds))
         for stop in sorted({max(FIRST_PLAYED, k // part) for part in SCREENED}):
             if stop > FIRST_PLAYED:
                 more = self.play([drafts[i] for i in going], seeds[returns.shape[1] : stop])

@@ -32,14 +32,14 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.distil import distil
-from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
+from ifthen.systems.pplx.distil import SHORT_SIZES, SIZES, distil, grown
+from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, NET_ROWS, Knowledge, remembered
 from ifthen.systems.pplx.learner import Learner
 from ifthen.systems.pplx.parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
-from ifthen.systems.pplx.search import choose, shorten, tune
-from ifthen.systems.pplx.values import learn_values
+from ifthen.systems.pplx.search import choose, choose_by_values, shorten, tune
+from ifthen.systems.pplx.values import UPDATES, learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
@@ -51,12 +51,16 @@ BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
 """The name of each phase in progress lines."""
-SHORTENING, TUNING, DISTILLING, CHOOSING = "shorten", "tune", "distil", "choose"
+SHORTENING, TUNING, DISTILLING, CHOOSING, NOTHING = "shorten", "tune", "distil", "choose", "nothing"
 """An epoch of the search does one of these."""
 ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
 """The epochs of the search, in order."""
 PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
 """The search divides its steps among its epochs in these proportions."""
+SHORT_ROUNDS = (DISTILLING,) * 4 + (NOTHING,) * (len(ROUNDS) - 5) + (CHOOSING,)
+"""The epochs of the search in short plans, where playing cannot tell many lists apart."""
+SHORT_PARTS = {DISTILLING: 1.0, NOTHING: 0.0, CHOOSING: 16.0}
+"""In short plans, the search divides its steps among its epochs in these proportions."""
 EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
 """The number of epochs of each phase."""
 NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
@@ -84,8 +88,8 @@ PLANS = (
     *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
 )
 """Without `steps`, the plan's steps are one of these numbers."""
-ENOUGH_STEPS = 100_000
-"""Shorter plans leave rules that pruning by playing can still take away."""
+MOST_NETWORKS = 5
+"""At most this many networks learn action values."""
 PROBES = 4
 """At least this many episodes with random actions come before learning."""
 PROBE_STEPS = 200
@@ -189,7 +193,7 @@ class OnEnvironment(Learner):
     @property
     def shortens(self) -> bool:
         """Whether the plan has steps enough for shortening. Lists that only imitate are left as they are."""
-        return self.parameters.imitate or self.system.now.population.budget >= ENOUGH_STEPS
+        return self.parameters.imitate or not self.system.now.population.is_short
 
     @staticmethod
     def phase(epoch: int, plan: Mapping[int, int] = EPOCHS) -> tuple[int, int]:
@@ -207,8 +211,10 @@ class OnEnvironment(Learner):
 
     def quota(self, epoch: int, budget: float) -> float:
         """Return the steps that an epoch may take."""
-        plan, shares, parts = self.plan, SHARES, PARTS
-        if self.is_cheap:
+        plan, shares, parts, rounds = self.plan, SHARES, PARTS, rounds_of(budget)
+        if rounds is SHORT_ROUNDS:
+            parts = SHORT_PARTS
+        elif self.is_cheap:
             shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
             parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
         phase, place = self.phase(epoch, plan)
@@ -220,7 +226,7 @@ class OnEnvironment(Learner):
         if phase != SEARCH:
             return steps[phase] / EPOCHS[phase]
         left = budget - sum(steps.values())
-        return left * parts[ROUNDS[place % len(ROUNDS)]] / sum(parts[own] for own in ROUNDS)
+        return left * parts[rounds[place % len(rounds)]] / sum(parts[own] for own in rounds)
 
     def allowed(self, epoch: int, budget: float, taken: int) -> float:
         """Return the steps that an epoch may take: less than planned where those before it took more.
@@ -250,9 +256,7 @@ class OnEnvironment(Learner):
         memory = remembered(
             Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
         )
-        nets = np.zeros((NETWORKS, weights_of(f, a)), np.float32)
-        fill_network(bench.key("network"), f, a, nets[0])
-        nets[1] = nets[-1] = nets[0]
+        nets = self.first_networks(bench, self.networks(plan))
         first = [*(single(action, f) for action in range(a)), *self.given]
         known = Knowledge(
             *memory,
@@ -266,6 +270,23 @@ class OnEnvironment(Learner):
         )
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
+
+    def networks(self, budget: float) -> int:
+        """Return how many networks learn: several where steps are few; one for a teacher's values."""
+        if self.system.taught is not None:
+            return 1
+        return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
+
+    def first_networks(self, bench: Bench, networks: int) -> NDArray[np.float32]:
+        """Return networks with random weights, as `Knowledge.nets`."""
+        f, a = len(self.task.features), self.task.n_actions
+        size = weights_of(f, a)
+        nets = np.zeros((NET_ROWS, networks * size), np.float32)
+        for m in range(networks):
+            key = bench.key("network", m) if m else bench.key("network")
+            fill_network(key, f, a, nets[0, m * size : (m + 1) * size])
+        nets[1] = nets[-1] = nets[0]
+        return nets
 
     def planned(self, bench: Bench, length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
@@ -290,11 +311,13 @@ class OnEnvironment(Learner):
         known, error, epoch = population, None, int(before["epoch"]) + 1
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
+            known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
         phase, place = self.phase(epoch, self.plan)
-        turn = place % len(ROUNDS) if phase == SEARCH else 0
-        does = ROUNDS[turn] if phase == SEARCH else DISTILLING
+        rounds = rounds_of(known.budget)
+        turn = place % len(rounds) if phase == SEARCH else 0
+        does = rounds[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
-        if phase == SEARCH and DISTILLING not in ROUNDS[turn:]:
+        if phase == SEARCH and DISTILLING not in rounds[turn:]:
             known = known.forgetting()
         if bench.quota == 0:
             return known, self.row(known, before, bench, None)
@@ -310,12 +333,19 @@ class OnEnvironment(Learner):
             begins = phase == DISTIL and place == 0
             known = distil(bench, known, first=begins, terms=self.parameters.terms)
         elif does == TUNING:
-            known = tune(bench, known, ROUNDS[:turn].count(TUNING))
+            known = tune(bench, known, rounds[:turn].count(TUNING))
         elif does == CHOOSING:
-            known = choose(bench, known)
+            known = self.last_choice(bench, known)
         else:
-            known = shorten(bench, known, first=turn == 0 or ROUNDS[turn - 1] != SHORTENING)
+            known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
         return known, self.row(known, before, bench, error)
+
+    def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
+        """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
+        if not known.is_short:
+            return choose(bench, known)
+        new = [] if known.learnt_nothing else grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
+        return choose_by_values(bench, known, new)
 
     def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Seek lists at random with the steps of the whole phase: there are no values to imitate.
@@ -416,6 +446,11 @@ class OnEnvironment(Learner):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
+
+
+def rounds_of(budget: float) -> tuple[str, ...]:
+    """Return the epochs of the search in a plan of so many steps."""
+    return SHORT_ROUNDS if budget < ENOUGH_STEPS else ROUNDS
 
 
 def suited_plan(speed: float, length: float) -> int:

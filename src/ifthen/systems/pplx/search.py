@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import Bench, fitness_of
+from ifthen.systems.pplx.bench import Bench, fitness_of, unplayed
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
 from ifthen.systems.pplx.knowledge import Knowledge
@@ -56,6 +56,10 @@ STAGES = 4
 """The last choice has this many stages. The worse half of the lists drops out after each."""
 LEAST_EPISODES = 5
 """The last choice begins with fewer lists where the steps allow each less than this many episodes a stage."""
+WORTH = 0.03
+"""In short plans, a longer list must cost this share less by the values."""
+MOST_CHOSEN = 6
+"""In short plans, the last choice is among this many lists, and the best single rule."""
 MOST_EPISODES = 200
 """In a stage of the last choice, a list plays at most this many episodes."""
 
@@ -186,6 +190,35 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
         fitness[going] = pooled(fitness[going], fitness_of(returns))
         going = sorted(going, key=lambda i: -fitness[i, 0])[: max(1, len(going) // 2)]
     return known._replace(fitness=fitness)
+
+
+def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowledge:
+    """Return what is known with the lists that values speak for, each scored by the same number of episodes.
+
+    Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
+    values choose a few lists here: of each size, the one that costs least where lists go, if it costs less
+    than all shorter ones. Their scores of before are forgotten.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        new: more lists to choose from.
+    """
+    known = known.with_drafts([*known.drafts, *new], [*known.fitness, *unplayed(new)])
+    drafts, points = known.drafts, known.visited
+    costs = bench.costs(known, points)
+    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
+    found, least = [max(singles, key=lambda i: known.scores[i])], math.inf
+    for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
+        cost = regret(drafts[i], points, costs)
+        if cost < (1 - WORTH) * least:
+            found, least = [*found, i], cost
+    going = sorted({found[0], *found[-MOST_CHOSEN:]})
+    k = bench.affordable(bench.quota / len(going), known.length, LEAST_EPISODES, bench.plenty * MOST_EPISODES)
+    staying = sorted({*going, *singles})
+    fitness = known.fitness.copy()
+    fitness[going] = fitness_of(bench.play([drafts[i] for i in going], bench.seeds(k)))
+    return known.with_drafts([drafts[i] for i in staying], fitness[staying])
 
 
 def pooled(first: Floats, second: Floats) -> Floats:
