@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ifthen.systems.pplx import values
+from ifthen.systems.pplx import knowledge, on_env, values
 
 
 @pytest.fixture(scope="module")
@@ -15,4 +15,13 @@ def few_updates() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "MOST_PER_STEP", 4.0)
         patch.setattr(values, "FEW_UPDATES", 200)
+        yield
+
+
+@pytest.fixture(scope="module")
+def long_plans() -> Iterator[None]:
+    """Let plans of few steps search as long ones do, with one network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge, "ENOUGH_STEPS", 1000)
+        patch.setattr(on_env, "MOST_NETWORKS", 1)
         yield

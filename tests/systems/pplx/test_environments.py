@@ -51,7 +51,7 @@ PLAN = 1 + sum(EPOCHS.values())
 STEPS = 10_000
 
 
-pytestmark = pytest.mark.usefixtures("few_updates")
+pytestmark = pytest.mark.usefixtures("few_updates", "long_plans")
 
 
 def seeker(**given: Any) -> PPLX:

@@ -105,7 +105,7 @@ class Knowledge(NamedTuple):
     @property
     def is_short(self) -> bool:
         """Whether the plan has too few steps to compare many lists by playing."""
-        return self.budget < ENOUGH_STEPS
+        return is_short(self.budget)
 
     @property
     def length(self) -> float:
@@ -198,6 +198,11 @@ class Knowledge(NamedTuple):
         taken = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
         return known.with_clock(length=(1 - LATEST) * self.length + LATEST * taken)
+
+
+def is_short(budget: float) -> bool:
+    """Return whether a plan has too few steps to compare many lists by playing."""
+    return budget < ENOUGH_STEPS
 
 
 def single_precision(numbers: Floats) -> NDArray[np.float32]:

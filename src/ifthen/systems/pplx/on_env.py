@@ -33,7 +33,7 @@ from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
 from ifthen.systems.pplx.distil import SHORT_SIZES, SIZES, distil, grown
-from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, NET_ROWS, Knowledge, remembered
+from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, is_short, remembered
 from ifthen.systems.pplx.learner import Learner
 from ifthen.systems.pplx.parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
@@ -450,7 +450,7 @@ class OnEnvironment(Learner):
 
 def rounds_of(budget: float) -> tuple[str, ...]:
     """Return the epochs of the search in a plan of so many steps."""
-    return SHORT_ROUNDS if budget < ENOUGH_STEPS else ROUNDS
+    return SHORT_ROUNDS if is_short(budget) else ROUNDS
 
 
 def suited_plan(speed: float, length: float) -> int:
