@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from ifthen import PPLX, evaluate, load
 from ifthen.errors import ModelFileError
-from ifthen.systems.pplx.distil import imitated_states
+from ifthen.systems.pplx.distil_values import imitated_states
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, Knowledge, is_short
-from ifthen.systems.pplx.on_env import EPOCHS, MOST_NETWORKS, OnEnvironment
+from ifthen.systems.pplx.policy_search import LEAST_EPISODES, MOST_CHOSEN, WORTH, choose_by_values
+from ifthen.systems.pplx.pplx_on_env import EPOCHS, MOST_NETWORKS, OnEnvironment
 from ifthen.systems.pplx.q_network import weights_of
-from ifthen.systems.pplx.search import LEAST_EPISODES, MOST_CHOSEN, WORTH, choose_by_values
 from tests.archives import with_array
 from tests.systems.pplx.lists import haystack
 
