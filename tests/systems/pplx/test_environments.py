@@ -305,21 +305,6 @@ def test_a_list_to_start_from_is_among_the_first_and_never_lost(monkeypatch: pyt
         seeker(start=learnt().ruleset)
 
 
-@pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])
-def test_rules_are_pruned_by_play_after_short_plans_and_dead_rules_always_go(steps: int, plays: bool) -> None:
-    task, bounds = haystack(), np.tile([-1.0, 1.0], (4, 25, 1))
-    bounds[:3, 3] = [-1.0, 0.0], [0.0, 0.5], [-0.5, 0.3]  # the first two leave nothing to the third
-    start = DecisionList(bounds, [0, 1, 0, 1], task.features, task.action_names)
-    system = seeker(start=start, rules=4, steps=steps).learn(epochs=0)
-    assert isinstance(system, PPLX)
-    assert system.shortens is not plays
-    assert system.ruleset == start
-    found = pruned_policy(system)
-    assert found is not None
-    assert len(found.ruleset) == 2
-    assert (found.seeds is not None) is plays
-
-
 def test_rules_that_need_each_other_are_not_called_pruned_after_a_long_plan() -> None:
     system = seeker(steps=200_000, rules=1).learn(epochs=0)
     assert len(system.ruleset) == 1

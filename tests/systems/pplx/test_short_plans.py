@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, evaluate, load
+from ifthen import PPLX, DecisionList, evaluate, load
 from ifthen.errors import ModelFileError
+from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.pplx.distil_values import imitated_states
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, Knowledge, is_short
@@ -79,7 +80,9 @@ def test_networks_differ_and_are_saved_and_loaded(tmp_path: Path) -> None:
     system.save(tmp_path / "m.zip")
     assert load(tmp_path / "m.zip").now.population.nets.tobytes() == known.nets.tobytes()
     for wrong in (slice(0, -1), slice(0, 0)):
-        bad = with_array(tmp_path / "m.zip", tmp_path, "nets", lambda nets, own=wrong: nets[:, own])
+        bad = with_array(
+            tmp_path / "m.zip", tmp_path, "population/nets", lambda nets, own=wrong: nets[:, own]
+        )
         with pytest.raises(ModelFileError, match="nets must be float32 of shape"):
             load(bad)
 
@@ -135,3 +138,18 @@ def test_values_choose_the_lists_that_play_in_the_end_and_all_of_them_play_as_mu
     numbers = found.fitness[longer, 2]
     assert len(set(numbers)) == 1
     assert numbers[0] >= LEAST_EPISODES
+
+
+@pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])
+def test_rules_are_pruned_by_play_after_short_plans_and_dead_rules_always_go(steps: int, plays: bool) -> None:
+    task, bounds = haystack(), np.tile([-1.0, 1.0], (4, 25, 1))
+    bounds[:3, 3] = [-1.0, 0.0], [0.0, 0.5], [-0.5, 0.3]  # the first two leave nothing to the third
+    start = DecisionList(bounds, [0, 1, 0, 1], task.features, task.action_names)
+    system = seeker(start=start, rules=4, steps=steps).learn(epochs=0)
+    assert isinstance(system, PPLX)
+    assert system.shortens is not plays
+    assert system.ruleset == start
+    found = pruned_policy(system)
+    assert found is not None
+    assert len(found.ruleset) == 2
+    assert (found.seeds is not None) is plays
