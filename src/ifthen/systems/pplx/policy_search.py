@@ -59,7 +59,7 @@ LEAST_EPISODES = 5
 WORTH = 0.03
 """In short plans, a longer list must cost this share less by the values."""
 MOST_CHOSEN = 6
-"""In short plans, the last choice is among this many lists, and the best single rule."""
+"""In short plans, values choose at most this many lists to play in the end."""
 MOST_EPISODES = 200
 """In a stage of the last choice, a list plays at most this many episodes."""
 
@@ -196,28 +196,34 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
     """Return what is known with the lists that values speak for, each scored by the same number of episodes.
 
     Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
-    values choose a few lists here: of each size, the one that costs least where lists go, if it costs less
-    than all shorter ones. Their scores of before are forgotten.
+    values choose here: of each size, the list that costs least where lists go, if it costs less than all
+    shorter ones. The best list so far and the best single rule play beside them. Scores of before are
+    forgotten.
 
     Args:
         bench: plays.
         known: what is known.
         new: more lists to choose from.
     """
+    so_far = known.best.key()
     known = known.with_drafts([*known.drafts, *new], [*known.fitness, *unplayed(new)])
-    drafts, points = known.drafts, known.visited
+    drafts, points, chosen, least = known.drafts, known.visited, list[int](), math.inf
     costs = bench.costs(known, points)
-    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
-    found, least = [max(singles, key=lambda i: known.scores[i])], math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
         if cost < (1 - WORTH) * least:
-            found, least = [*found, i], cost
-    going = sorted({found[0], *found[-MOST_CHOSEN:]})
+            chosen, least = [*chosen, i], cost
+    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
+    steady = {
+        max(singles, key=lambda i: known.scores[i]),
+        *(i for i in range(len(drafts)) if drafts[i].key() == so_far),
+    }
+    most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
+    going = sorted({*steady, *chosen[-most:]})
     k = bench.affordable(bench.quota / len(going), known.length, LEAST_EPISODES, bench.plenty * MOST_EPISODES)
-    staying = sorted({*going, *singles})
     fitness = known.fitness.copy()
     fitness[going] = fitness_of(bench.play([drafts[i] for i in going], bench.seeds(k)))
+    staying = sorted({*going, *singles})
     return known.with_drafts([drafts[i] for i in staying], fitness[staying])
 
 

@@ -344,7 +344,7 @@ class OnEnvironment(Learner):
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
         if not known.is_short:
             return choose(bench, known)
-        new = [] if known.learnt_nothing else grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
+        new = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
         return choose_by_values(bench, known, new)
 
     def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
