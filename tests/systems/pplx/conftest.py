@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ifthen.systems.pplx import knowledge, pplx_on_env
+from ifthen.systems.pplx import env_plan, knowledge
 from ifthen.systems.pplx import value_learning as values
 
 
@@ -24,5 +24,5 @@ def long_plans() -> Iterator[None]:
     """Let plans of few steps search as long ones do, with one network."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(knowledge, "ENOUGH_STEPS", 1000)
-        patch.setattr(pplx_on_env, "MOST_NETWORKS", 1)
+        patch.setattr(env_plan, "MOST_NETWORKS", 1)
         yield

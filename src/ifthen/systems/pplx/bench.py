@@ -231,6 +231,24 @@ class Bench:
         fresh, fitness = self._chosen(known, fresh, np.array([_to_beat(known, own) for own in fresh]))
         return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
 
+    def scored_alike(self, drafts: list[Draft], fitness: Floats, length: float) -> Floats:
+        """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
+
+        Args:
+            drafts: n lists.
+            fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds.
+            length: the mean length of an episode.
+        """
+        seeds, fitness = self.task.choosing(self.plenty * CHOSEN_ON), fitness.copy()
+        played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
+        paid = (self.left / length + played.sum()) / len(drafts)
+        k = int(np.clip(paid, max(FEWEST_PLAYED, played.max()), max(len(seeds), played.max())))
+        for i, draft in enumerate(drafts):
+            if played[i] < k:
+                more = fitness_of(self.play([draft], seeds[played[i] : k]))
+                fitness[i] = (pooled(fitness[[i]], more) if played[i] else more)[0]
+        return fitness
+
     def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
         seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
@@ -285,3 +303,13 @@ def _to_beat(known: Knowledge, draft: Draft) -> float:
 def unplayed(drafts: list[Draft]) -> list[Floats]:
     """Return the fitness of lists that have not played yet."""
     return [UNPLAYED] * len(drafts)
+
+
+def pooled(first: Floats, second: Floats) -> Floats:
+    """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
+    numbers = first[:, 2] + second[:, 2]
+    share = first[:, 2] / numbers
+    mean = share * first[:, 0] + (1 - share) * second[:, 0]
+    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
+    variance = share * squares[0] + (1 - share) * squares[1] - mean**2
+    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import Bench, fitness_of, unplayed
+from ifthen.systems.pplx.bench import Bench, fitness_of, pooled, unplayed
 from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read, updated, written
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
@@ -197,16 +197,17 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
 
     Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
     values choose here: of each size, the list that costs least where lists go, if it costs less than all
-    shorter ones. The best list so far and the best single rule play beside them. Scores of before are
-    forgotten.
+    shorter ones. The best list so far and the best single rule play beside them, all on the same seeds.
 
     Args:
         bench: plays.
         known: what is known.
         new: more lists to choose from.
     """
-    so_far = known.best.key()
-    known = known.with_drafts([*known.drafts, *new], [*known.fitness, *unplayed(new)])
+    best = int(np.nanargmax(known.scores))
+    keys = {draft.key() for draft in known.drafts}
+    fresh = [draft for draft in new if draft.key() not in keys]
+    known = known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
     drafts, points, chosen, least = known.drafts, known.visited, list[int](), math.inf
     costs = bench.costs(known, points)
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
@@ -214,24 +215,10 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
         if cost < (1 - WORTH) * least:
             chosen, least = [*chosen, i], cost
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
-    steady = {
-        max(singles, key=lambda i: known.scores[i]),
-        *(i for i in range(len(drafts)) if drafts[i].key() == so_far),
-    }
+    steady = {best, max(singles, key=lambda i: known.scores[i])}
     most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
     going = sorted({*steady, *chosen[-most:]})
-    k = bench.affordable(bench.quota / len(going), known.length, LEAST_EPISODES, bench.plenty * MOST_EPISODES)
     fitness = known.fitness.copy()
-    fitness[going] = fitness_of(bench.play([drafts[i] for i in going], bench.seeds(k)))
+    fitness[going] = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length)
     staying = sorted({*going, *singles})
     return known.with_drafts([drafts[i] for i in staying], fitness[staying])
-
-
-def pooled(first: Floats, second: Floats) -> Floats:
-    """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
-    numbers = first[:, 2] + second[:, 2]
-    share = first[:, 2] / numbers
-    mean = share * first[:, 0] + (1 - share) * second[:, 0]
-    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
-    variance = share * squares[0] + (1 - share) * squares[1] - mean**2
-    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)

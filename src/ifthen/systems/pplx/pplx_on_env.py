@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -33,13 +32,30 @@ from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
-from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, is_short, remembered
+from ifthen.systems.pplx.env_plan import (
+    CHEAP_PLAN,
+    CHOOSING,
+    DISTIL,
+    DISTILLING,
+    EPOCHS,
+    SCRATCH,
+    SEARCH,
+    SHORTENING,
+    TUNING,
+    VALUES,
+    WORDS,
+    Plan,
+    networks_for,
+    rounds_of,
+    suited_plan,
+)
+from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
-from ifthen.systems.pplx.value_learning import UPDATES, learn_values
+from ifthen.systems.pplx.value_learning import learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
@@ -47,49 +63,6 @@ if TYPE_CHECKING:
     from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.pplx import PPLX
 
-BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
-"""The phases, as the history numbers them."""
-WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
-"""The name of each phase in progress lines."""
-SHORTENING, TUNING, DISTILLING, CHOOSING, NOTHING = "shorten", "tune", "distil", "choose", "nothing"
-"""An epoch of the search does one of these."""
-ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
-"""The epochs of the search, in order."""
-PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
-"""The search divides its steps among its epochs in these proportions."""
-SHORT_ROUNDS = (DISTILLING,) * 4 + (NOTHING,) * (len(ROUNDS) - 5) + (CHOOSING,)
-"""The epochs of the search in short plans, where playing cannot tell many lists apart."""
-SHORT_PARTS = {DISTILLING: 1.0, NOTHING: 0.0, CHOOSING: 16.0}
-"""In short plans, the search divides its steps among its epochs in these proportions."""
-EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
-"""The number of epochs of each phase."""
-NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
-"""The epochs of each phase that are always played, even when the steps run out."""
-SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
-"""Each phase takes at most this share of the plan's steps. The search takes the rest."""
-CHEAP_PLAN = 8_000_000
-"""The plan's steps in environments whose steps cost next to nothing."""
-CHEAP_SCRATCH = 0.125
-"""In such environments, evolving random lists takes this share of the plan's steps."""
-CHEAP_CHOICE = 10.0
-"""In such environments, the last choice gets ten times its usual part of the steps."""
-MOST_VALUE_STEPS = 200_000
-"""Learning action values takes at most this many steps."""
-LEAST_SHARE = 0.5
-"""An epoch gets at least this share of its planned steps, or it is left out."""
-SECONDS = 150
-"""Without `steps`, one process plays the plan's steps in about this many seconds."""
-MOST_SECONDS = 1200
-"""Slow environments may take up to this many seconds."""
-FEWEST_EPISODES = 500
-"""A plan has at least this many episodes, if they fit into MOST_SECONDS."""
-PLANS = (
-    *(10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 300_000, 500_000, 700_000),
-    *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
-)
-"""Without `steps`, the plan's steps are one of these numbers."""
-MOST_NETWORKS = 5
-"""At most this many networks learn action values."""
 PROBES = 4
 """At least this many episodes with random actions come before learning."""
 PROBE_STEPS = 200
@@ -114,7 +87,7 @@ class OnEnvironment(Learner):
     """Learns in an environment."""
 
     plays_on = True
-    knee, takes_teachers = 0.01, True
+    knee, takes_teachers = 0.0025, True
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -173,72 +146,32 @@ class OnEnvironment(Learner):
         return [] if start is None else [lists.draft_from(start)]
 
     @property
-    def plan(self) -> dict[int, int]:
-        """The number of epochs of each phase. A teacher replaces the first phase, or two if it has values."""
+    def plan(self) -> Plan:
+        """The epochs. A teacher replaces the first phase, or two if it has values."""
         taught = self.system.taught
         saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
         saved |= {SEARCH} if self.parameters.imitate else set()
-        return {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
+        own = {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
+        return Plan(own, self.is_cheap)
 
     @property
     def epochs(self) -> int:
         """The length of the plan."""
-        return sum(self.plan.values())
+        return self.plan.length
 
     @property
     def imitation(self) -> int:
         """The epochs before lists are searched for by their returns."""
-        return self.epochs - self.plan.get(SEARCH, 0)
+        return self.epochs - self.plan.epochs.get(SEARCH, 0)
 
     @property
     def shortens(self) -> bool:
         """Whether the plan has steps enough for shortening. Lists that only imitate are left as they are."""
         return self.parameters.imitate or not self.system.now.population.is_short
 
-    @staticmethod
-    def phase(epoch: int, plan: Mapping[int, int] = EPOCHS) -> tuple[int, int]:
-        """Return the phase of an epoch, and its number there; the last phase goes on after the plan."""
-        phase, place = BEGINNING, epoch - 1
-        for phase, epochs in plan.items():
-            if epoch == 0 or place < epochs or phase == max(plan):
-                break
-            place -= epochs
-        return (phase, place) if epoch else (BEGINNING, 0)
-
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
-        return WORDS[self.phase(epoch, self.plan)[0]]
-
-    def quota(self, epoch: int, budget: float) -> float:
-        """Return the steps that an epoch may take."""
-        plan, shares, parts, rounds = self.plan, SHARES, PARTS, rounds_of(budget)
-        if rounds is SHORT_ROUNDS:
-            parts = SHORT_PARTS
-        elif self.is_cheap:
-            shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
-            parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
-        phase, place = self.phase(epoch, plan)
-        steps = {own: share * budget for own, share in shares.items() if own in plan}
-        if VALUES in plan:
-            steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
-        if SEARCH not in plan:
-            steps[DISTIL] = budget - steps.get(VALUES, 0.0)
-        if phase != SEARCH:
-            return steps[phase] / EPOCHS[phase]
-        left = budget - sum(steps.values())
-        return left * parts[rounds[place % len(rounds)]] / sum(parts[own] for own in rounds)
-
-    def allowed(self, epoch: int, budget: float, taken: int) -> float:
-        """Return the steps that an epoch may take: less than planned where those before it took more.
-
-        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
-        """
-        planned = [self.quota(e, budget) for e in range(epoch, max(self.epochs, epoch) + 1)]
-        share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
-        phase, place = self.phase(epoch, self.plan)
-        if share < LEAST_SHARE and place not in NEEDED[phase]:
-            return 0.0
-        return planned[0] * min(1.0, max(LEAST_SHARE, share))
+        return WORDS[self.plan.phase(epoch)[0]]
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
@@ -272,10 +205,8 @@ class OnEnvironment(Learner):
         return known, self.row(known, None, bench, None)
 
     def networks(self, budget: float) -> int:
-        """Return how many networks learn: several where steps are few; one for a teacher's values."""
-        if self.system.taught is not None:
-            return 1
-        return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
+        """Return how many networks learn; a teacher's values take one."""
+        return networks_for(budget) if self.system.taught is None else 1
 
     def first_networks(self, bench: Bench, networks: int) -> NDArray[np.float32]:
         """Return networks with random weights, as `Knowledge.nets`."""
@@ -312,11 +243,11 @@ class OnEnvironment(Learner):
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
             known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
-        phase, place = self.phase(epoch, self.plan)
+        phase, place = self.plan.phase(epoch)
         rounds = rounds_of(known.budget)
         turn = place % len(rounds) if phase == SEARCH else 0
         does = rounds[turn] if phase == SEARCH else DISTILLING
-        bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
+        bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SEARCH and DISTILLING not in rounds[turn:]:
             known = known.forgetting()
         if bench.quota == 0:
@@ -363,7 +294,7 @@ class OnEnvironment(Learner):
         chosen = self.system.chosen(front)
         return {
             "epoch": epoch,
-            "phase": self.phase(epoch, self.plan)[0],
+            "phase": self.plan.phase(epoch)[0],
             **self.measures(chosen, known, bench),
             "chosen_rules": chosen.rules,
             "chosen_tests": chosen.tests,
@@ -446,17 +377,6 @@ class OnEnvironment(Learner):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
-
-
-def rounds_of(budget: float) -> tuple[str, ...]:
-    """Return the epochs of the search in a plan of so many steps."""
-    return SHORT_ROUNDS if is_short(budget) else ROUNDS
-
-
-def suited_plan(speed: float, length: float) -> int:
-    """Return the steps of a plan, given the steps of one process in a second, and those of an episode."""
-    steps = max(SECONDS * speed, min(FEWEST_EPISODES * length, MOST_SECONDS * speed), PLANS[0])
-    return max(plan for plan in PLANS if plan <= steps)
 
 
 def measured_speed(bench: Bench) -> float:

@@ -366,7 +366,7 @@ def train(
             step_down(nets[0, past], slope, nets[2, past], nets[3, past], rate)
         for i in range(nets.shape[1]):
             nets[1, i] += AVERAGING * (nets[0, i] - nets[1, i])
-    return missed / max(updates * BATCH * members, 1)
+    return float(missed / max(updates * BATCH * members, 1))
 
 
 @kernel
