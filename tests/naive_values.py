@@ -86,10 +86,41 @@ def scaled(point: Any, scale: Any) -> list[float]:
     return [(float(x) - float(c)) / float(s) for x, c, s in own]
 
 
-def action_values(net: Any, scale: Any, points: Any, actions: int, hidden: int) -> Matrix:
-    """The action values of points."""
-    x = [scaled(point, scale) for point in points]
-    return forward(layers(net, len(points[0]), actions, hidden), x)[2]
+def networks_of(nets: Any, features: int, actions: int, hidden: int) -> list[list[float]]:
+    """The numbers of each network, where several stand behind each other."""
+    numbers, size = [float(x) for x in nets], weights_of(features, actions, hidden)
+    return [numbers[i : i + size] for i in range(0, len(numbers), size)]
+
+
+def values_at(net: list[Layer], x: list[float]) -> list[float]:
+    """The action values of one network at one scaled point."""
+    return forward(net, [x])[2][0]
+
+
+def summed(nets: list[list[float]], x: Matrix, actions: int, hidden: int) -> Matrix:
+    """The action values of several networks added up."""
+    found = [forward(layers(net, len(x[0]), actions, hidden), x)[2] for net in nets]
+    return [[sum(own[i][a] for own in found) for a in range(actions)] for i in range(len(x))]
+
+
+def action_values(nets: Any, scale: Any, points: Any, actions: int, hidden: int) -> Matrix:
+    """The action values of points, on average over the networks."""
+    own = networks_of(nets, len(points[0]), actions, hidden)
+    total = summed(own, [scaled(point, scale) for point in points], actions, hidden)
+    return [[value / len(own) for value in row] for row in total]
+
+
+def goals(
+    ahead: Matrix, worth: Matrix, advice: Any, after: list[int], rewards: list[float], factors: list[float]
+) -> list[float]:
+    """What values should be: rewards, and what follows under the best or the advised action."""
+    found = []
+    for i, row in enumerate(after):
+        action = ahead[i].index(max(ahead[i]))
+        if len(advice) and advice[row] >= 0:
+            action = int(advice[row])
+        found.append(rewards[i] + factors[i] * worth[i][action])
+    return found
 
 
 def backward(net: list[Layer], x: Matrix, dq: Matrix) -> list[Layer]:
@@ -164,30 +195,31 @@ def trained(
     advice: Any,
     settings: Any,
 ) -> tuple[list[list[float]], float]:
-    """The network, its target, slopes and squares after updates, and the mean absolute error."""
-    net, target, mean, square = ([float(x) for x in row] for row in nets)
-    features, missed = memory.points.shape[1], []
+    """The networks, their targets, slopes and squares after updates, and the mean absolute error."""
+    features, missed, hidden = memory.points.shape[1], [], settings.HIDDEN
+    net, target, mean, square = (networks_of(row, features, actions, hidden) for row in nets)
+    share, most = float(settings.AVERAGING), settings.LARGEST_ERROR
     for update in range(updates):
         own = naive.fold(key, update)
         steps = [drawn_step(own, i, memory, known, gamma, settings.LOOKAHEAD) for i in range(settings.BATCH)]
         x = [scaled(memory.points[s], scale) for s, _, _, _ in steps]
         y = [scaled(memory.points[after], scale) for _, after, _, _ in steps]
-        present = layers(net, features, actions, settings.HIDDEN)
-        q, ahead = forward(present, x)[2], forward(present, y)[2]
-        worth = forward(layers(target, features, actions, settings.HIDDEN), y)[2]
-        dq = [[0.0] * actions for _ in steps]
-        for i, (s, after, rewards, factor) in enumerate(steps):
-            next_action = ahead[i].index(max(ahead[i]))
-            if len(advice) and advice[after] >= 0:
-                next_action = advice[after]
-            error = q[i][memory.moves[s]] - (rewards * scale.reward + factor * worth[i][next_action])
-            missed.append(abs(error))
-            most = settings.LARGEST_ERROR
-            dq[i][memory.moves[s]] = max(-most, min(most, error)) / settings.BATCH
-        net, mean, square = adam(net, flat(backward(present, x, dq)), mean, square, rate, settings)
-        share = float(settings.AVERAGING)
-        target = [(1 - share) * t + share * w for t, w in zip(target, net, strict=True)]
-    return [net, target, mean, square], sum(missed) / max(len(missed), 1)
+        ahead = summed(net, y, actions, hidden)
+        worth = [[value / len(net) for value in row] for row in summed(target, y, actions, hidden)]
+        _, after, rewards, factors = zip(*steps, strict=True)
+        wanted = goals(ahead, worth, advice, list(after), [r * scale.reward for r in rewards], list(factors))
+        for m in range(len(net)):
+            present = layers(net[m], features, actions, hidden)
+            q, dq = forward(present, x)[2], [[0.0] * actions for _ in steps]
+            for i, (s, _, _, _) in enumerate(steps):
+                error = q[i][memory.moves[s]] - wanted[i]
+                missed.append(abs(error))
+                dq[i][memory.moves[s]] = max(-most, min(most, error)) / settings.BATCH
+            slope = flat(backward(present, x, dq))
+            net[m], mean[m], square[m] = adam(net[m], slope, mean[m], square[m], rate, settings)
+            target[m] = [(1 - share) * t + share * w for t, w in zip(target[m], net[m], strict=True)]
+    found = [[x for own in row for x in own] for row in (net, target, mean, square)]
+    return found, sum(missed) / max(len(missed), 1)
 
 
 def explored(

@@ -19,7 +19,7 @@ from ifthen.results import DistilResult
 from ifthen.runs.distil import Fidelity, evaluation, fidelity
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.pplx_on_env import DISTIL
+from ifthen.systems.pplx.env_plan import DISTIL
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 from tests.envs import HAYSTACK, task_of

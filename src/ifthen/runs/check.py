@@ -17,7 +17,7 @@ from ifthen.pages.report_page import sources_of
 from ifthen.parallel import checked_threads
 from ifthen.simulate.random_play import RandomPlay, random_play
 from ifthen.systems.ppl_dl import PPLDL
-from ifthen.systems.pplx.pplx_on_env import suited_plan
+from ifthen.systems.pplx.env_plan import suited_plan
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 1_000_000
+MOST_GIVEN_UP = 0.1
+"""A list within a standard error of the best may give up at most this share of its lead."""
 BETTER = 1e-9
 """A score is better from this share on: less is rounding."""
 Size = Literal["rules", "tests", "nodes"]
@@ -140,13 +142,14 @@ class Front(Shown):
         Args:
             share: from 0, which is the best list, to 1.
             within_error: whether it may give up a standard error of the best one's score, too, if that is
-                more. The episodes played cannot tell such lists apart, and the shorter one is preferred
-                (the rule by which Breiman and others 1984 prune trees). Where the best list got the same
-                in every episode, so must the shorter one.
+                more, but no more than a tenth of the lead. The episodes played cannot tell such lists apart,
+                and the shorter one is preferred (the rule by which Breiman and others 1984 prune trees).
+                Where the best list got the same in every episode, so must the shorter one.
         """
         best = self.best
-        lost = real_number("share", share, 0, 1) * (best.score - self.points[0].score)
-        least = best.score - max(lost, best.error if within_error else 0.0)
+        lead = best.score - self.points[0].score
+        lost = real_number("share", share, 0, 1) * lead
+        least = best.score - max(lost, min(best.error, MOST_GIVEN_UP * lead) if within_error else 0.0)
         steady = within_error and best.steady
         return next(own for own in self.points if own.score >= least and not (steady and not own.steady))
 

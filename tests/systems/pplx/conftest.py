@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ifthen.systems.pplx import env_plan, knowledge
 from ifthen.systems.pplx import value_learning as values
 
 
@@ -15,4 +16,13 @@ def few_updates() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "MOST_PER_STEP", 4.0)
         patch.setattr(values, "FEW_UPDATES", 200)
+        yield
+
+
+@pytest.fixture(scope="module")
+def long_plans() -> Iterator[None]:
+    """Let plans of few steps search as long ones do, with one network."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(knowledge, "ENOUGH_STEPS", 1000)
+        patch.setattr(env_plan, "MOST_NETWORKS", 1)
         yield

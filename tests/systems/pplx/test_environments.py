@@ -20,13 +20,11 @@ from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.learning import Goal
-from ifthen.systems.pplx import pplx_on_env as on_env
+from ifthen.systems.pplx import env_plan
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import KEPT, fitness_of, trimmed
+from ifthen.systems.pplx.bench import KEPT, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.drafts import Draft
-from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
-from ifthen.systems.pplx.policy_search import CANDIDATES, pooled
-from ifthen.systems.pplx.pplx_on_env import (
+from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
@@ -38,9 +36,12 @@ from ifthen.systems.pplx.pplx_on_env import (
     SEARCH,
     SHARES,
     VALUES,
-    OnEnvironment,
+    Plan,
     suited_plan,
 )
+from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
+from ifthen.systems.pplx.policy_search import CANDIDATES
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import seek, single
 from tests.archives import members, npy, poke, with_array, with_manifest, write
@@ -52,7 +53,7 @@ PLAN = 1 + sum(EPOCHS.values())
 STEPS = 10_000
 
 
-pytestmark = pytest.mark.usefixtures("few_updates")
+pytestmark = pytest.mark.usefixtures("few_updates", "long_plans")
 
 
 def seeker(**given: Any) -> PPLX:
@@ -201,8 +202,8 @@ def test_where_nothing_was_learnt_lists_are_drawn_until_one_gets_more() -> None:
 
 
 def test_the_plan_goes_through_its_phases_and_searches_on() -> None:
-    phases = [OnEnvironment.phase(epoch) for epoch in range(PLAN + 5)]
-    expected = [(on_env.BEGINNING, 0)]
+    phases = [Plan().phase(epoch) for epoch in range(PLAN + 5)]
+    expected = [(env_plan.BEGINNING, 0)]
     expected += [(phase, i) for phase in (SCRATCH, VALUES, DISTIL, SEARCH) for i in range(EPOCHS[phase])]
     assert phases == expected + [(SEARCH, EPOCHS[SEARCH] + i) for i in range(5)]
     history = learnt().history
@@ -215,7 +216,7 @@ def test_the_plan_goes_through_its_phases_and_searches_on() -> None:
 def test_the_phases_share_all_of_the_plans_steps(budget: float, cheap: bool) -> None:
     learner = PPLX("CartPole-v1").learner if cheap else seeker().learner
     assert isinstance(learner, OnEnvironment)
-    quotas = [learner.quota(epoch, budget) for epoch in range(1, PLAN)]
+    quotas = [learner.plan.quota(epoch, budget) for epoch in range(1, PLAN)]
     assert sum(quotas) == pytest.approx(budget)
     assert min(quotas) > 0
     assert sum(quotas[:2]) == pytest.approx((CHEAP_SCRATCH if cheap else SHARES[SCRATCH]) * budget)
@@ -225,18 +226,18 @@ def test_the_phases_share_all_of_the_plans_steps(budget: float, cheap: bool) -> 
 def test_an_epoch_may_take_less_where_others_took_more(budget: float, epoch: int, taken: float) -> None:
     learner = seeker().learner
     assert isinstance(learner, OnEnvironment)
-    phase, place = OnEnvironment.phase(epoch)
-    planned = learner.quota(epoch, budget)
-    allowed = learner.allowed(epoch, budget, int(taken * budget))
+    phase, place = Plan().phase(epoch)
+    planned = learner.plan.quota(epoch, budget)
+    allowed = learner.plan.allowed(epoch, budget, int(taken * budget))
     assert LEAST_SHARE * planned <= allowed <= planned or (allowed == 0 and place not in NEEDED[phase])
-    later = sum(learner.quota(e, budget) for e in range(epoch, PLAN))
+    later = sum(learner.plan.quota(e, budget) for e in range(epoch, PLAN))
     assert allowed > 0 or budget - int(taken * budget) < LEAST_SHARE * later
-    assert learner.allowed(1, budget, 0) == pytest.approx(learner.quota(1, budget))
-    last = learner.quota(PLAN - 1, budget)
-    assert learner.allowed(PLAN - 1, budget, int(budget - 0.75 * last)) == pytest.approx(
+    assert learner.plan.allowed(1, budget, 0) == pytest.approx(learner.plan.quota(1, budget))
+    last = learner.plan.quota(PLAN - 1, budget)
+    assert learner.plan.allowed(PLAN - 1, budget, int(budget - 0.75 * last)) == pytest.approx(
         0.75 * last, rel=0.01
     )
-    assert learner.allowed(PLAN + 3, budget, int(2 * budget)) > 0
+    assert learner.plan.allowed(PLAN + 3, budget, int(2 * budget)) > 0
 
 
 def test_a_slow_environment_gets_a_short_plan() -> None:
@@ -303,21 +304,6 @@ def test_a_list_to_start_from_is_among_the_first_and_never_lost(monkeypatch: pyt
     assert system.front.at(rules=3).score >= score
     with pytest.raises(ParameterError, match="starts from rules over single features"):
         seeker(start=learnt().ruleset)
-
-
-@pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])
-def test_rules_are_pruned_by_play_after_short_plans_and_dead_rules_always_go(steps: int, plays: bool) -> None:
-    task, bounds = haystack(), np.tile([-1.0, 1.0], (4, 25, 1))
-    bounds[:3, 3] = [-1.0, 0.0], [0.0, 0.5], [-0.5, 0.3]  # the first two leave nothing to the third
-    start = DecisionList(bounds, [0, 1, 0, 1], task.features, task.action_names)
-    system = seeker(start=start, rules=4, steps=steps).learn(epochs=0)
-    assert isinstance(system, PPLX)
-    assert system.shortens is not plays
-    assert system.ruleset == start
-    found = pruned_policy(system)
-    assert found is not None
-    assert len(found.ruleset) == 2
-    assert (found.seeds is not None) is plays
 
 
 def test_rules_that_need_each_other_are_not_called_pruned_after_a_long_plan() -> None:

@@ -23,9 +23,11 @@ from ifthen.systems.pplx.q_network import (
     Memory,
     Scale,
     action_values,
+    add_values,
     backward,
     draw_batch,
     explore,
+    fill_goals,
     fill_network,
     forward,
     layers,
@@ -33,6 +35,7 @@ from ifthen.systems.pplx.q_network import (
     rectify,
     step_down,
     train,
+    values_at,
     weights_of,
 )
 from tests import naive_values
@@ -120,12 +123,41 @@ def test_units_and_action_values_are_the_oracles(seed: int, n: int) -> None:
     sums = np.full(HIDDEN, np.nan, np.float32)
     one_layer(x[0], own.w1, own.b1, sums)
     assert sums == pytest.approx(naive_values.one_layer(x[0].tolist(), plain(own)[0]), rel=1e-4, abs=1e-5)
-    points = 3.0 * draws.normal(size=(n, FEATURES))
-    values = action_values(net, SCALE, points, ACTIONS)
-    expected = naive_values.action_values(net, SCALE, points, ACTIONS, HIDDEN)
+    values_at(own, x[0], h1[0], h2[0], q[0])
+    assert q[0] == pytest.approx(naive_values.values_at(plain(own), x[0].tolist()), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.oracle
+@given(numbers, st.integers(1, 5), st.integers(1, 3))
+def test_action_values_are_the_mean_of_all_networks(seed: int, n: int, members: int) -> None:
+    nets = np.concatenate([network(seed + m) for m in range(members)])
+    points = 3.0 * np.random.default_rng(seed).normal(size=(n, FEATURES))
+    values = action_values(nets, SCALE, points, ACTIONS)
+    expected = naive_values.action_values(nets, SCALE, points, ACTIONS, HIDDEN)
     np.testing.assert_allclose(values, expected, rtol=1e-3, atol=1e-4)
     for i in range(n):  # to the last bit, so that it does not matter which points are asked for together
-        assert values[i].tobytes() == action_values(net, SCALE, points[[i]], ACTIONS)[0].tobytes()
+        assert values[i].tobytes() == action_values(nets, SCALE, points[[i]], ACTIONS)[0].tobytes()
+
+
+@pytest.mark.oracle
+@given(numbers, st.integers(1, 3))
+def test_goals_are_rewards_and_what_follows_by_all_networks(seed: int, members: int) -> None:
+    draws, n = np.random.default_rng(seed), 7
+    nets = np.concatenate([network(seed + m) for m in range(members)])
+    y = draws.normal(size=(n, FEATURES)).astype(np.float32)
+    total, one = units(n, ACTIONS), units(n, ACTIONS)
+    add_values(nets, ACTIONS, y, units(n, HIDDEN), units(n, HIDDEN), one, total)
+    apart = naive_values.networks_of(nets, FEATURES, ACTIONS, HIDDEN)
+    assert len(apart) == members
+    expected = naive_values.summed(apart, y.tolist(), ACTIONS, HIDDEN)
+    np.testing.assert_allclose(total, expected, rtol=1e-3, atol=1e-4)
+    advice = draws.integers(-1, ACTIONS, n).astype(np.int16) if seed % 2 else NO_ADVICE
+    after, made = draws.permutation(n), np.full(n, np.nan, np.float32)
+    rewards, factors = draws.normal(size=(2, n)).astype(np.float32)
+    worth = draws.normal(size=(n, ACTIONS)).astype(np.float32)
+    fill_goals(total, worth, advice, after, rewards, factors, made)
+    own = total.tolist(), worth.tolist(), advice, after.tolist(), rewards.tolist(), factors.tolist()
+    assert made == pytest.approx(naive_values.goals(*own), rel=1e-4, abs=1e-5)
 
 
 def slopes_by(seed: int, n: int) -> tuple[Any, Any, Any, Any]:
@@ -223,10 +255,10 @@ def test_weights_step_down_as_by_adam(seed: int) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("advised", [False, True])
-def test_updates_go_the_oracles_way(advised: bool) -> None:
-    memory, nets = memory_of(3), np.zeros((4, weights_of(FEATURES, ACTIONS)), np.float32)
-    nets[0], nets[1] = network(1), network(2)
+@pytest.mark.parametrize(("advised", "members"), [(False, 1), (True, 1), (False, 3)])
+def test_updates_go_the_oracles_way(advised: bool, members: int) -> None:
+    memory, nets = memory_of(3), np.zeros((4, members * weights_of(FEATURES, ACTIONS)), np.float32)
+    nets[0], nets[1] = (np.concatenate([network(k + m) for m in range(0, 20 * members, 20)]) for k in (1, 2))
     own = memory, len(memory.moves), SCALE, 0.95, 1e-3, 3, ACTIONS
     some = np.random.default_rng(1).integers(-1, ACTIONS, len(memory.moves)).astype(np.int16)
     advice = some if advised else NO_ADVICE

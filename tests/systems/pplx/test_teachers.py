@@ -18,7 +18,8 @@ from ifthen import PPLX, DecisionList, evaluate, load
 from ifthen.environments.make import env_task
 from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.pplx_on_env import DISTIL, SEARCH, VALUES, OnEnvironment
+from ifthen.systems.pplx.env_plan import DISTIL, SEARCH, VALUES
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.teacher import PROBES, Teacher, as_teacher, is_sb3_file
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import with_manifest
@@ -320,10 +321,10 @@ def test_a_teacher_saves_the_phases_that_it_makes_needless() -> None:
     for system in (pupil(margins), pupil(sign), PPLX(haystack())):
         learner = system.learner
         assert isinstance(learner, OnEnvironment)
-        spent = [learner.quota(epoch, 1e5) for epoch in range(1, learner.epochs + 1)]
+        spent = [learner.plan.quota(epoch, 1e5) for epoch in range(1, learner.epochs + 1)]
         assert sum(spent) == pytest.approx(1e5)
-        assert learner.phase(learner.imitation, learner.plan)[0] == DISTIL
-        assert learner.phase(learner.imitation + 1, learner.plan) == (SEARCH, 0)
+        assert learner.plan.phase(learner.imitation)[0] == DISTIL
+        assert learner.plan.phase(learner.imitation + 1) == (SEARCH, 0)
 
 
 def test_lists_that_only_imitate_are_scored_by_that() -> None:
@@ -338,7 +339,7 @@ def test_lists_that_only_imitate_are_scored_by_that() -> None:
     assert 0.9 < scores[-1] <= 1
     learner, budget = system.learner, 5e4
     assert isinstance(learner, OnEnvironment)
-    spent = [learner.quota(e, budget) for e in range(1, 15)]
+    spent = [learner.plan.quota(e, budget) for e in range(1, 15)]
     assert sum(spent) == pytest.approx(budget)
     assert system.learn(epochs=2).now.records[-1]["phase"] == DISTIL
     with pytest.raises(ParameterError, match="imitate=True needs a teacher"):

@@ -29,6 +29,8 @@ CHOOSING_TAKES = 0.02
 """Scoring one list takes at most this share of the plan's steps."""
 FIRST_PLAYED = 3
 """Each list first plays this many episodes. Their length tells how many more the steps allow."""
+FEWEST_PLAYED = 5
+"""A list's score is a mean over at least this many episodes."""
 SCREENED = (5, 2, 1)
 """A list plays a fifth of the episodes, then half, then all, and stops when it cannot be good enough."""
 MOST_STATES = 12_000
@@ -229,12 +231,30 @@ class Bench:
         fresh, fitness = self._chosen(known, fresh, np.array([_to_beat(known, own) for own in fresh]))
         return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
 
+    def scored_alike(self, drafts: list[Draft], fitness: Floats, length: float) -> Floats:
+        """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
+
+        Args:
+            drafts: n lists.
+            fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds.
+            length: the mean length of an episode.
+        """
+        seeds, fitness = self.task.choosing(self.plenty * CHOSEN_ON), fitness.copy()
+        played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
+        paid = (self.left / length + played.sum()) / len(drafts)
+        k = int(np.clip(paid, max(FEWEST_PLAYED, played.max()), max(len(seeds), played.max())))
+        for i, draft in enumerate(drafts):
+            if played[i] < k:
+                more = fitness_of(self.play([draft], seeds[played[i] : k]))
+                fitness[i] = (pooled(fitness[[i]], more) if played[i] else more)[0]
+        return fitness
+
     def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
         seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
         returns = self.play(drafts, seeds[:FIRST_PLAYED])
         length = max(known.length, (self.steps - before) / returns.size)
-        k = self.affordable(CHOOSING_TAKES * known.budget, length, 5, len(seeds))
+        k = self.affordable(CHOOSING_TAKES * known.budget, length, FEWEST_PLAYED, len(seeds))
         for stop in sorted({max(FIRST_PLAYED, k // part) for part in SCREENED}):
             if stop > FIRST_PLAYED:
                 more = self.play([drafts[i] for i in going], seeds[returns.shape[1] : stop])
@@ -283,3 +303,13 @@ def _to_beat(known: Knowledge, draft: Draft) -> float:
 def unplayed(drafts: list[Draft]) -> list[Floats]:
     """Return the fitness of lists that have not played yet."""
     return [UNPLAYED] * len(drafts)
+
+
+def pooled(first: Floats, second: Floats) -> Floats:
+    """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
+    numbers = first[:, 2] + second[:, 2]
+    share = first[:, 2] / numbers
+    mean = share * first[:, 0] + (1 - share) * second[:, 0]
+    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
+    variance = share * squares[0] + (1 - share) * squares[1] - mean**2
+    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)

@@ -14,7 +14,7 @@ from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.systems.pplx.bench import MOST_STATES, Bench
+from ifthen.systems.pplx.bench import FEWEST_PLAYED, MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
@@ -48,6 +48,9 @@ EPISODES = 5
 """A list plays at most this many episodes in a round."""
 TRIED = 2
 """This many lists of a round may be kept. With a teacher all may: the best list of every size is wanted."""
+LATEST = 6000
+"""In short plans, the first round also begins with this many of the latest steps. They were taken to learn
+the values, mostly by the network. Lists that are fitted at few points do badly elsewhere."""
 FITTED_ON = 3000
 """Lists are fitted on at most this many points."""
 CHANGES = 20_000
@@ -65,10 +68,23 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
     """
     if first:
         known = imitated_states(bench, known)
+    made = grown(bench, known, terms, SIZES if bench.teacher is None else SHORT_SIZES + SIZES)
+    useful = np.unique(np.vstack([draft.terms for draft in made]), axis=0)
+    return visit(bench, known._replace(useful=useful), made)
+
+
+def grown(bench: Bench, known: Knowledge, terms: bool, sizes: tuple[int, ...]) -> list[Draft]:
+    """Return lists read off trees and fitted, at the points that are known.
+
+    Args:
+        bench: random numbers, and what actions cost.
+        known: what is known.
+        terms: whether to look for sums of features to compare, besides those that the user gave.
+        sizes: leaves of the trees.
+    """
     points = known.visited
     costs = bench.costs(known, points)
     given = bench.given_terms
-    sizes = SIZES if bench.teacher is None else SHORT_SIZES + SIZES
     plain = distilled(points, costs, given, PLAIN_SIZES if terms else sizes)
     made = fits(bench, "fit plain", plain, given, points, costs)
     if terms:
@@ -76,9 +92,7 @@ def distil(bench: Bench, known: Knowledge, first: bool, terms: bool) -> Knowledg
         own = best_distilled(bench, points, costs, often, known_terms, sizes)
         new = random_terms(bench.draws, points.std(axis=0), often, NEW_TERMS)
         made += fits(bench, "fit", own, np.vstack([known_terms, new]), points, costs)
-    made = list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
-    useful = np.unique(np.vstack([draft.terms for draft in made]), axis=0)
-    return visit(bench, known._replace(useful=useful), made)
+    return list({draft.key(): draft for draft in (bench.readable(d, known) for d in made)}.values())
 
 
 def fits(
@@ -109,6 +123,8 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
         played += episodes
         returns.append(bench.mean_return(episodes))
     tried = TRIED if bench.teacher is None else len(made)
+    if known.is_short:  # scores take steps that the last choice needs
+        tried = bench.affordable(bench.left / FEWEST_PLAYED, known.length, 0, tried)
     best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
     known = learn_on(bench, bench.seen(known, np.vstack(points)), played)
     return bench.tried(known, best)
@@ -120,6 +136,9 @@ def imitated_states(bench: Bench, known: Knowledge) -> Knowledge:
     k = bench.affordable(bench.quota / 2, known.length, 1, bench.plenty * IMITATED)
     episodes = bench.explore(policy, 0.0, bench.seeds(k), np.uint64(0), known.scaling)
     points = bench.clipped(np.vstack([episode.points for episode in episodes]))
+    if known.is_short and bench.teacher is None:
+        latest = known.points[known.moves >= 0][-LATEST:]
+        points = np.vstack([points, bench.clipped(latest)])
     known = known._replace(states=bench.some(points, MOST_STATES).astype(np.float32))
     if bench.teacher is None and np.isfinite(known.network_return):
         return known

@@ -15,8 +15,12 @@ from ifthen.systems.pplx.drafts import Draft, pack, ruleset, unpack
 from ifthen.systems.pplx.q_network import CUT, TERMINAL, Memory, Scale, weights_of
 from ifthen.tasks.gym_task import EnvTask
 
-NETWORKS = 5
+NET_ROWS = 5
 """The rows of `nets`."""
+MOST_NETWORKS = 100
+"""Files with more networks than this are refused. It is far more than are ever learnt."""
+ENOUGH_STEPS = 100_000
+"""A plan with fewer steps is short: it cannot compare many lists by playing them."""
 NEAR = 0.15
 """Largest score gap to the best list, as a share of the gain, that counts as nearly as good."""
 PLENTY = 25e-6
@@ -53,7 +57,7 @@ class Knowledge(NamedTuple):
     scale: Floats
     """`(2·features + 1,)`: centre and spread of each feature, and what rewards are multiplied by."""
     nets: NDArray[np.float32]
-    """`(5, weights)`: network, target, Adam's slopes and squares, and the best network."""
+    """`(5, networks · weights)`: networks, targets, Adam's slopes and squares, and the best networks."""
     bounds: Floats
     """`(n, rules, columns, 2)`: with the next three, the lists; the first one is being shortened."""
     actions: NDArray[np.int32]
@@ -97,6 +101,11 @@ class Knowledge(NamedTuple):
     def budget(self) -> float:
         """The plan's steps."""
         return float(self.clock[0])
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the plan has too few steps to compare many lists by playing."""
+        return is_short(self.budget)
 
     @property
     def length(self) -> float:
@@ -191,6 +200,11 @@ class Knowledge(NamedTuple):
         return known.with_clock(length=(1 - LATEST) * self.length + LATEST * taken)
 
 
+def is_short(budget: float) -> bool:
+    """Return whether a plan has too few steps to compare many lists by playing."""
+    return budget < ENOUGH_STEPS
+
+
 def single_precision(numbers: Floats) -> NDArray[np.float32]:
     """Return numbers in single precision; those beyond LARGEST become LARGEST."""
     return np.clip(numbers, -LARGEST, LARGEST).astype(np.float32)
@@ -235,13 +249,14 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         return shape[axis] if len(shape) > axis else 0
 
     n, rules, terms, steps = size("lengths"), size("actions", 1), size("terms", 1), size("moves")
+    networks = int(np.clip(size("nets", 1) // weights_of(f, a), 1, MOST_NETWORKS))
     expected: ArraySpec = {
         "points": ((steps, f), np.float32),
         "moves": ((steps,), np.int16),
         "rewards": ((steps,), np.float32),
         "states": ((size("states"), f), np.float32),
         "scale": ((2 * f + 1,), np.float64),
-        "nets": ((NETWORKS, weights_of(f, a)), np.float32),
+        "nets": ((NET_ROWS, networks * weights_of(f, a)), np.float32),
         "bounds": ((n, rules, f + terms, 2), np.float64),
         "actions": ((n, rules), np.int32),
         "lengths": ((n,), np.int64),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import Bench, fitness_of
+from ifthen.systems.pplx.bench import Bench, fitness_of, pooled, unplayed
 from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read, updated, written
 from ifthen.systems.pplx.drafts import Draft, tidy, without_rule, without_test
 from ifthen.systems.pplx.fit import polished, regret
@@ -56,6 +56,10 @@ STAGES = 4
 """The last choice has this many stages. The worse half of the lists drops out after each."""
 LEAST_EPISODES = 5
 """The last choice begins with fewer lists where the steps allow each less than this many episodes a stage."""
+WORTH = 0.03
+"""In short plans, a longer list must cost this share less by the values."""
+MOST_CHOSEN = 6
+"""In short plans, values choose at most this many lists to play in the end."""
 MOST_EPISODES = 200
 """In a stage of the last choice, a list plays at most this many episodes."""
 
@@ -188,11 +192,33 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
     return known._replace(fitness=fitness)
 
 
-def pooled(first: Floats, second: Floats) -> Floats:
-    """Return mean, deviation and number `(n, 3)` of two sets of returns together, given those of each."""
-    numbers = first[:, 2] + second[:, 2]
-    share = first[:, 2] / numbers
-    mean = share * first[:, 0] + (1 - share) * second[:, 0]
-    squares = [(own[:, :2] ** 2).sum(axis=1) for own in (first, second)]
-    variance = share * squares[0] + (1 - share) * squares[1] - mean**2
-    return np.stack([mean, np.sqrt(np.maximum(0.0, variance)), numbers], axis=1)
+def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowledge:
+    """Return what is known with the lists that values speak for, each scored by the same number of episodes.
+
+    Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
+    values choose here: of each size, the list that costs least where lists go, if it costs less than all
+    shorter ones. The best list so far and the best single rule play beside them, all on the same seeds.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        new: more lists to choose from.
+    """
+    best = int(np.nanargmax(known.scores))
+    keys = {draft.key() for draft in known.drafts}
+    fresh = [draft for draft in new if draft.key() not in keys]
+    known = known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
+    drafts, points, chosen, least = known.drafts, known.visited, list[int](), math.inf
+    costs = bench.costs(known, points)
+    for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
+        cost = regret(drafts[i], points, costs)
+        if cost < (1 - WORTH) * least:
+            chosen, least = [*chosen, i], cost
+    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
+    steady = {best, max(singles, key=lambda i: known.scores[i])}
+    most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
+    going = sorted({*steady, *chosen[-most:]})
+    fitness = known.fitness.copy()
+    fitness[going] = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length)
+    staying = sorted({*going, *singles})
+    return known.with_drafts([drafts[i] for i in staying], fitness[staying])

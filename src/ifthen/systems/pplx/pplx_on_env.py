@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -32,9 +31,26 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.distil_values import distil
-from ifthen.systems.pplx.knowledge import NETWORKS, Knowledge, remembered
-from ifthen.systems.pplx.policy_search import choose, shorten, tune
+from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
+from ifthen.systems.pplx.env_plan import (
+    CHEAP_PLAN,
+    CHOOSING,
+    DISTIL,
+    DISTILLING,
+    EPOCHS,
+    SCRATCH,
+    SEARCH,
+    SHORTENING,
+    TUNING,
+    VALUES,
+    WORDS,
+    Plan,
+    networks_for,
+    rounds_of,
+    suited_plan,
+)
+from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, remembered
+from ifthen.systems.pplx.policy_search import choose, choose_by_values, shorten, tune
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
@@ -47,45 +63,6 @@ if TYPE_CHECKING:
     from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.pplx import PPLX
 
-BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
-"""The phases, as the history numbers them."""
-WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
-"""The name of each phase in progress lines."""
-SHORTENING, TUNING, DISTILLING, CHOOSING = "shorten", "tune", "distil", "choose"
-"""An epoch of the search does one of these."""
-ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
-"""The epochs of the search, in order."""
-PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
-"""The search divides its steps among its epochs in these proportions."""
-EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
-"""The number of epochs of each phase."""
-NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
-"""The epochs of each phase that are always played, even when the steps run out."""
-SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
-"""Each phase takes at most this share of the plan's steps. The search takes the rest."""
-CHEAP_PLAN = 8_000_000
-"""The plan's steps in environments whose steps cost next to nothing."""
-CHEAP_SCRATCH = 0.125
-"""In such environments, evolving random lists takes this share of the plan's steps."""
-CHEAP_CHOICE = 10.0
-"""In such environments, the last choice gets ten times its usual part of the steps."""
-MOST_VALUE_STEPS = 200_000
-"""Learning action values takes at most this many steps."""
-LEAST_SHARE = 0.5
-"""An epoch gets at least this share of its planned steps, or it is left out."""
-SECONDS = 150
-"""Without `steps`, one process plays the plan's steps in about this many seconds."""
-MOST_SECONDS = 1200
-"""Slow environments may take up to this many seconds."""
-FEWEST_EPISODES = 500
-"""A plan has at least this many episodes, if they fit into MOST_SECONDS."""
-PLANS = (
-    *(10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 300_000, 500_000, 700_000),
-    *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
-)
-"""Without `steps`, the plan's steps are one of these numbers."""
-ENOUGH_STEPS = 100_000
-"""Shorter plans leave rules that pruning by playing can still take away."""
 PROBES = 4
 """At least this many episodes with random actions come before learning."""
 PROBE_STEPS = 200
@@ -110,7 +87,7 @@ class OnEnvironment(Learner):
     """Learns in an environment."""
 
     plays_on = True
-    knee, takes_teachers = 0.01, True
+    knee, takes_teachers = 0.0025, True
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
@@ -169,70 +146,32 @@ class OnEnvironment(Learner):
         return [] if start is None else [lists.draft_from(start)]
 
     @property
-    def plan(self) -> dict[int, int]:
-        """The number of epochs of each phase. A teacher replaces the first phase, or two if it has values."""
+    def plan(self) -> Plan:
+        """The epochs. A teacher replaces the first phase, or two if it has values."""
         taught = self.system.taught
         saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
         saved |= {SEARCH} if self.parameters.imitate else set()
-        return {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
+        own = {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
+        return Plan(own, self.is_cheap)
 
     @property
     def epochs(self) -> int:
         """The length of the plan."""
-        return sum(self.plan.values())
+        return self.plan.length
 
     @property
     def imitation(self) -> int:
         """The epochs before lists are searched for by their returns."""
-        return self.epochs - self.plan.get(SEARCH, 0)
+        return self.epochs - self.plan.epochs.get(SEARCH, 0)
 
     @property
     def shortens(self) -> bool:
         """Whether the plan has steps enough for shortening. Lists that only imitate are left as they are."""
-        return self.parameters.imitate or self.system.now.population.budget >= ENOUGH_STEPS
-
-    @staticmethod
-    def phase(epoch: int, plan: Mapping[int, int] = EPOCHS) -> tuple[int, int]:
-        """Return the phase of an epoch, and its number there; the last phase goes on after the plan."""
-        phase, place = BEGINNING, epoch - 1
-        for phase, epochs in plan.items():
-            if epoch == 0 or place < epochs or phase == max(plan):
-                break
-            place -= epochs
-        return (phase, place) if epoch else (BEGINNING, 0)
+        return self.parameters.imitate or not self.system.now.population.is_short
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
-        return WORDS[self.phase(epoch, self.plan)[0]]
-
-    def quota(self, epoch: int, budget: float) -> float:
-        """Return the steps that an epoch may take."""
-        plan, shares, parts = self.plan, SHARES, PARTS
-        if self.is_cheap:
-            shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
-            parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
-        phase, place = self.phase(epoch, plan)
-        steps = {own: share * budget for own, share in shares.items() if own in plan}
-        if VALUES in plan:
-            steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
-        if SEARCH not in plan:
-            steps[DISTIL] = budget - steps.get(VALUES, 0.0)
-        if phase != SEARCH:
-            return steps[phase] / EPOCHS[phase]
-        left = budget - sum(steps.values())
-        return left * parts[ROUNDS[place % len(ROUNDS)]] / sum(parts[own] for own in ROUNDS)
-
-    def allowed(self, epoch: int, budget: float, taken: int) -> float:
-        """Return the steps that an epoch may take: less than planned where those before it took more.
-
-        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
-        """
-        planned = [self.quota(e, budget) for e in range(epoch, max(self.epochs, epoch) + 1)]
-        share = (budget - taken) / sum(planned) if epoch <= self.epochs else 1.0
-        phase, place = self.phase(epoch, self.plan)
-        if share < LEAST_SHARE and place not in NEEDED[phase]:
-            return 0.0
-        return planned[0] * min(1.0, max(LEAST_SHARE, share))
+        return WORDS[self.plan.phase(epoch)[0]]
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
@@ -250,9 +189,7 @@ class OnEnvironment(Learner):
         memory = remembered(
             Memory(np.zeros((0, f), np.float32), np.zeros(0, np.int16), np.zeros(0, np.float32)), episodes
         )
-        nets = np.zeros((NETWORKS, weights_of(f, a)), np.float32)
-        fill_network(bench.key("network"), f, a, nets[0])
-        nets[1] = nets[-1] = nets[0]
+        nets = self.first_networks(bench, self.networks(plan))
         first = [*(single(action, f) for action in range(a)), *self.given]
         known = Knowledge(
             *memory,
@@ -266,6 +203,21 @@ class OnEnvironment(Learner):
         )
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
+
+    def networks(self, budget: float) -> int:
+        """Return how many networks learn; a teacher's values take one."""
+        return networks_for(budget) if self.system.taught is None else 1
+
+    def first_networks(self, bench: Bench, networks: int) -> NDArray[np.float32]:
+        """Return networks with random weights, as `Knowledge.nets`."""
+        f, a = len(self.task.features), self.task.n_actions
+        size = weights_of(f, a)
+        nets = np.zeros((NET_ROWS, networks * size), np.float32)
+        for m in range(networks):
+            key = bench.key("network", m) if m else bench.key("network")
+            fill_network(key, f, a, nets[0, m * size : (m + 1) * size])
+        nets[1] = nets[-1] = nets[0]
+        return nets
 
     def planned(self, bench: Bench, length: float, goal: Goal) -> int:
         """Return the plan's steps: those given, CHEAP_PLAN, or as many as the environment's speed allows.
@@ -290,11 +242,13 @@ class OnEnvironment(Learner):
         known, error, epoch = population, None, int(before["epoch"]) + 1
         if epoch == 1 and goal.unit == "steps" and self.parameters.steps is None:
             known = known.with_clock(budget=goal.target)
-        phase, place = self.phase(epoch, self.plan)
-        turn = place % len(ROUNDS) if phase == SEARCH else 0
-        does = ROUNDS[turn] if phase == SEARCH else DISTILLING
-        bench = self.bench(epoch, self.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
-        if phase == SEARCH and DISTILLING not in ROUNDS[turn:]:
+            known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
+        phase, place = self.plan.phase(epoch)
+        rounds = rounds_of(known.budget)
+        turn = place % len(rounds) if phase == SEARCH else 0
+        does = rounds[turn] if phase == SEARCH else DISTILLING
+        bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
+        if phase == SEARCH and DISTILLING not in rounds[turn:]:
             known = known.forgetting()
         if bench.quota == 0:
             return known, self.row(known, before, bench, None)
@@ -310,12 +264,19 @@ class OnEnvironment(Learner):
             begins = phase == DISTIL and place == 0
             known = distil(bench, known, first=begins, terms=self.parameters.terms)
         elif does == TUNING:
-            known = tune(bench, known, ROUNDS[:turn].count(TUNING))
+            known = tune(bench, known, rounds[:turn].count(TUNING))
         elif does == CHOOSING:
-            known = choose(bench, known)
+            known = self.last_choice(bench, known)
         else:
-            known = shorten(bench, known, first=turn == 0 or ROUNDS[turn - 1] != SHORTENING)
+            known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
         return known, self.row(known, before, bench, error)
+
+    def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
+        """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
+        if not known.is_short:
+            return choose(bench, known)
+        new = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
+        return choose_by_values(bench, known, new)
 
     def instead_of_distilling(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Seek lists at random with the steps of the whole phase: there are no values to imitate.
@@ -333,7 +294,7 @@ class OnEnvironment(Learner):
         chosen = self.system.chosen(front)
         return {
             "epoch": epoch,
-            "phase": self.phase(epoch, self.plan)[0],
+            "phase": self.plan.phase(epoch)[0],
             **self.measures(chosen, known, bench),
             "chosen_rules": chosen.rules,
             "chosen_tests": chosen.tests,
@@ -416,12 +377,6 @@ class OnEnvironment(Learner):
             ruleset = self.system.shields.put_on(cast(DecisionList, point.ruleset))
             key = ruleset, point.episodes or 1
             self._scored_again[key] = Point(ruleset, score, deviation, int(episodes))
-
-
-def suited_plan(speed: float, length: float) -> int:
-    """Return the steps of a plan, given the steps of one process in a second, and those of an episode."""
-    steps = max(SECONDS * speed, min(FEWEST_EPISODES * length, MOST_SECONDS * speed), PLANS[0])
-    return max(plan for plan in PLANS if plan <= steps)
 
 
 def measured_speed(bench: Bench) -> float:

@@ -41,8 +41,8 @@ class PPLXParameters(Parameters):
         0,
         1,
         "The ruleset is the shortest list that gives up at most this share of what the best list gains over "
-        "the shortest. By default 0.001 on tables; in environments 0.01, or a standard error of the best "
-        "score if that is more.",
+        "the shortest. By default 0.001 on tables; in environments 0.0025, or a standard error of the "
+        "best score if that is more, up to a tenth.",
     )
     rules: int | None = between(
         None,

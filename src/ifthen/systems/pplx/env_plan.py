@@ -1,0 +1,125 @@
+"""The plan of PPL-X in an environment: its phases, what their epochs do, and the steps that each may take."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ifthen.systems.pplx.knowledge import is_short
+from ifthen.systems.pplx.value_learning import UPDATES
+
+BEGINNING, SCRATCH, VALUES, DISTIL, SEARCH = range(5)
+"""The phases, as the history numbers them."""
+WORDS = ("beginning", "random lists", "action values", "distilling", "tuning")
+"""The name of each phase in progress lines."""
+SHORTENING, TUNING, DISTILLING, CHOOSING, NOTHING = "shorten", "tune", "distil", "choose", "nothing"
+"""An epoch of the search does one of these."""
+ROUNDS = (SHORTENING, SHORTENING, TUNING, DISTILLING, DISTILLING) * 3 + (SHORTENING, TUNING, TUNING, CHOOSING)
+"""The epochs of the search, in order."""
+PARTS = {SHORTENING: 1.0, TUNING: 1.5, DISTILLING: 0.5, CHOOSING: 3.0}
+"""The search divides its steps among its epochs in these proportions."""
+SHORT_ROUNDS = (DISTILLING,) * 4 + (NOTHING,) * (len(ROUNDS) - 5) + (CHOOSING,)
+"""The epochs of the search in short plans, where playing cannot tell many lists apart."""
+SHORT_PARTS = {DISTILLING: 1.0, NOTHING: 0.0, CHOOSING: 16.0}
+"""In short plans, the search divides its steps among its epochs in these proportions."""
+EPOCHS = {SCRATCH: 2, VALUES: 20, DISTIL: 14, SEARCH: len(ROUNDS)}
+"""The number of epochs of each phase."""
+NEEDED = {SCRATCH: (1,), VALUES: (0, 19), DISTIL: (0,), SEARCH: (len(ROUNDS) - 1,)}
+"""The epochs of each phase that are always played, even when the steps run out."""
+SHARES = {SCRATCH: 0.05, VALUES: 0.5, DISTIL: 0.2}
+"""Each phase takes at most this share of the plan's steps. The search takes the rest."""
+CHEAP_PLAN = 8_000_000
+"""The plan's steps in environments whose steps cost next to nothing."""
+CHEAP_SCRATCH = 0.125
+"""In such environments, evolving random lists takes this share of the plan's steps."""
+CHEAP_CHOICE = 10.0
+"""In such environments, the last choice gets ten times its usual part of the steps."""
+MOST_VALUE_STEPS = 200_000
+"""Learning action values takes at most this many steps."""
+LEAST_SHARE = 0.5
+"""An epoch gets at least this share of its planned steps, or it is left out."""
+SECONDS = 150
+"""Without `steps`, one process plays the plan's steps in about this many seconds."""
+MOST_SECONDS = 1200
+"""Slow environments may take up to this many seconds."""
+FEWEST_EPISODES = 500
+"""A plan has at least this many episodes, if they fit into MOST_SECONDS."""
+PLANS = (
+    *(10_000, 15_000, 20_000, 30_000, 50_000, 70_000, 100_000, 150_000, 200_000, 300_000, 500_000, 700_000),
+    *(1_000_000, 1_500_000, 2_000_000, 3_000_000),
+)
+"""Without `steps`, the plan's steps are one of these numbers."""
+MOST_NETWORKS = 5
+"""At most this many networks learn action values."""
+
+
+class Plan(NamedTuple):
+    """The epochs of learning."""
+
+    epochs: dict[int, int] = EPOCHS
+    """The number of epochs of each phase that is played."""
+    cheap: bool = False
+    """Whether steps cost next to nothing."""
+
+    @property
+    def length(self) -> int:
+        """The number of epochs in all."""
+        return sum(self.epochs.values())
+
+    def phase(self, epoch: int) -> tuple[int, int]:
+        """Return the phase of an epoch, and its number there; the last phase goes on after the plan."""
+        phase, place = BEGINNING, epoch - 1
+        for phase, epochs in self.epochs.items():
+            if epoch == 0 or place < epochs or phase == max(self.epochs):
+                break
+            place -= epochs
+        return (phase, place) if epoch else (BEGINNING, 0)
+
+    def quota(self, epoch: int, budget: float) -> float:
+        """Return the steps that an epoch may take, of so many for the whole plan."""
+        shares, parts, rounds = SHARES, PARTS, rounds_of(budget)
+        if rounds is SHORT_ROUNDS:
+            parts = SHORT_PARTS
+        elif self.cheap:
+            parts = PARTS | {CHOOSING: CHEAP_CHOICE * PARTS[CHOOSING]}
+        if self.cheap:
+            shares = SHARES | {SCRATCH: CHEAP_SCRATCH}
+        phase, place = self.phase(epoch)
+        steps = {own: share * budget for own, share in shares.items() if own in self.epochs}
+        if VALUES in self.epochs:
+            steps[VALUES] = min(steps[VALUES], MOST_VALUE_STEPS)
+        if SEARCH not in self.epochs:
+            steps[DISTIL] = budget - steps.get(VALUES, 0.0)
+        if phase != SEARCH:
+            return steps[phase] / EPOCHS[phase]
+        left = budget - sum(steps.values())
+        return left * parts[rounds[place % len(rounds)]] / sum(parts[own] for own in rounds)
+
+    def allowed(self, epoch: int, budget: float, taken: int) -> float:
+        """Return the steps that an epoch may take: less than planned where those before it took more.
+
+        Where long episodes took far more, only the epochs in NEEDED are played. The others get 0 steps.
+        """
+        planned = [self.quota(e, budget) for e in range(epoch, max(self.length, epoch) + 1)]
+        share = (budget - taken) / sum(planned) if epoch <= self.length else 1.0
+        phase, place = self.phase(epoch)
+        if share < LEAST_SHARE and place not in NEEDED[phase]:
+            return 0.0
+        return planned[0] * min(1.0, max(LEAST_SHARE, share))
+
+
+def networks_for(budget: float) -> int:
+    """Return how many networks learn action values in a plan of so many steps."""
+    return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
+
+
+def rounds_of(budget: float) -> tuple[str, ...]:
+    """Return the epochs of the search in a plan of so many steps."""
+    return SHORT_ROUNDS if is_short(budget) else ROUNDS
+
+
+def suited_plan(speed: float, length: float) -> int:
+    """Return the steps of a plan, given the steps of one process in a second, and those of an episode."""
+    steps = max(SECONDS * speed, min(FEWEST_EPISODES * length, MOST_SECONDS * speed), PLANS[0])
+    return max(plan for plan in PLANS if plan <= steps)

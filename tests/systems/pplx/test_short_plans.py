@@ -1,0 +1,162 @@
+"""PPL-X with few steps: several networks, more points to fit lists at, and a choice that rests on values."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifthen import PPLX, DecisionList, evaluate, load
+from ifthen.errors import ModelFileError
+from ifthen.runs.pruned_policy import pruned_policy
+from ifthen.systems.pplx.bench import fitness_of
+from ifthen.systems.pplx.distil_values import imitated_states
+from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS
+from ifthen.systems.pplx.fit import regret
+from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, Knowledge, is_short
+from ifthen.systems.pplx.policy_search import MOST_CHOSEN, WORTH, choose_by_values
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment
+from ifthen.systems.pplx.q_network import weights_of
+from tests.archives import with_array
+from tests.systems.pplx.lists import haystack
+
+PLAN = 1 + sum(EPOCHS.values())
+STEPS = 4_000
+
+pytestmark = pytest.mark.usefixtures("few_updates")
+
+
+def seeker(**given: Any) -> PPLX:
+    return PPLX(haystack(), **{"seed": 1, "threads": 1, "steps": STEPS, **given})
+
+
+@functools.cache
+def learnt() -> PPLX:
+    """Return a system after its whole plan; not to be changed."""
+    system = seeker().learn()
+    assert isinstance(system, PPLX)
+    return system
+
+
+def learner_of(system: PPLX) -> OnEnvironment:
+    assert isinstance(system.learner, OnEnvironment)
+    return system.learner
+
+
+def networks_in(system: PPLX) -> int:
+    known: Knowledge = system.now.population
+    return known.nets.shape[1] // int(weights_of(len(system.task.features), system.task.n_actions))
+
+
+def test_few_steps_find_the_features_that_matter() -> None:
+    system = learnt()
+    best = max(evaluate(list_, system.task).performance for list_ in [p.ruleset for p in system.front.points])
+    assert evaluate(system.ruleset, system.task).performance >= 0.9 * best
+    constants = learner_of(system).constants(system.now.population)
+    assert best > 1.5 * max(evaluate(p.ruleset, system.task).performance for p in constants)
+
+
+@given(st.floats(1e3, 1e9))
+def test_the_fewer_steps_the_more_networks(budget: float) -> None:
+    learner = learner_of(seeker())
+    own = learner.networks(budget)
+    assert 1 <= own <= MOST_NETWORKS
+    assert own >= learner.networks(2 * budget)
+    assert learner.networks(1e3) == MOST_NETWORKS
+    assert learner.networks(400_000) == 1
+
+
+def test_networks_differ_and_are_saved_and_loaded(tmp_path: Path) -> None:
+    system = seeker().learn(epochs=3)
+    assert isinstance(system, PPLX)
+    assert networks_in(system) == MOST_NETWORKS
+    known: Knowledge = system.now.population
+    apart = known.nets[0].reshape(MOST_NETWORKS, -1)
+    assert len(np.unique(apart, axis=0)) == MOST_NETWORKS
+    system.save(tmp_path / "m.zip")
+    assert load(tmp_path / "m.zip").now.population.nets.tobytes() == known.nets.tobytes()
+    for kept in (slice(0, -1), slice(0, 0)):
+        bad = with_array(tmp_path / "m.zip", tmp_path, "population/nets", itemgetter((slice(None), kept)))
+        with pytest.raises(ModelFileError, match="nets must be float32 of shape"):
+            load(bad)
+
+
+def test_a_goal_in_steps_gets_the_networks_of_its_plan() -> None:
+    system = seeker(steps=None)
+    system.learn(epochs=0)
+    system.learn(total_timesteps=2_000)
+    assert networks_in(system) == MOST_NETWORKS
+    assert system.now.population.is_short
+
+
+def test_a_teachers_values_take_one_network() -> None:
+    system = PPLX(haystack(), seed=1, threads=1, steps=STEPS, teacher=lambda observation: 0)
+    assert learner_of(system).networks(STEPS) == 1
+
+
+@given(st.floats(1e3, ENOUGH_STEPS - 1))
+def test_the_phases_of_a_short_plan_share_all_of_its_steps(budget: float) -> None:
+    assert is_short(budget)
+    learner = learner_of(seeker())
+    quotas = [learner.plan.quota(epoch, budget) for epoch in range(1, PLAN)]
+    assert sum(quotas) == pytest.approx(budget)
+    assert quotas[-1] == max(quotas[-EPOCHS[4] :])  # most of the search is the last choice
+    assert not is_short(ENOUGH_STEPS)
+
+
+def test_lists_are_fitted_where_values_were_learnt_too() -> None:
+    system = seeker().learn(epochs=EPOCHS[1] + EPOCHS[2])
+    known: Knowledge = system.now.population
+    bench = learner_of(system).bench(99, 100.0)
+    states = imitated_states(bench, known).states
+    taken = bench.clipped(known.points[known.moves >= 0]).astype(np.float32)
+    assert len(states) > len(taken) / 2
+    assert {row.tobytes() for row in taken[-100:]} <= {row.tobytes() for row in states}
+
+
+def test_values_choose_the_lists_that_play_in_the_end_and_all_of_them_play_as_much() -> None:
+    system = seeker().learn(epochs=PLAN - 2)
+    known: Knowledge = system.now.population
+    learner = learner_of(system)
+    new = [draft for draft in known.drafts if len(draft.actions) > 1]
+    bench = learner.bench(99, 2_000.0)
+    found = choose_by_values(bench, known, known.drafts)  # the same lists again change nothing
+    points, costs = known.visited, bench.costs(known, known.visited)
+    longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
+    longer.sort(key=lambda i: found.drafts[i].size)
+    assert 0 < len(longer) <= MOST_CHOSEN + 1
+    assert known.best.key() in {draft.key() for draft in found.drafts}  # the best so far plays, too
+    assert {found.drafts[i].key() for i in longer} <= {draft.key() for draft in new}
+    chosen = [i for i in longer if found.drafts[i].key() != known.best.key()]
+    own = [regret(found.drafts[i], points, costs) for i in chosen]
+    assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
+    least = min(regret(draft, points, costs) for draft in known.drafts)
+    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
+    numbers = found.fitness[longer, 2]
+    assert len(set(numbers)) == 1
+    seeds = system.task.choosing(int(numbers[0]))
+    for i in longer:  # the scores are those of the first seeds for choosing, whoever played them before
+        returns = learner.bench(99, 0.0).play([found.drafts[i]], seeds)
+        assert found.fitness[i] == pytest.approx(fitness_of(returns)[0])
+
+
+@pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])
+def test_rules_are_pruned_by_play_after_short_plans_and_dead_rules_always_go(steps: int, plays: bool) -> None:
+    task, bounds = haystack(), np.tile([-1.0, 1.0], (4, 25, 1))
+    bounds[:3, 3] = [-1.0, 0.0], [0.0, 0.5], [-0.5, 0.3]  # the first two leave nothing to the third
+    start = DecisionList(bounds, [0, 1, 0, 1], task.features, task.action_names)
+    system = seeker(start=start, rules=4, steps=steps).learn(epochs=0)
+    assert isinstance(system, PPLX)
+    assert system.shortens is not plays
+    assert system.ruleset == start
+    found = pruned_policy(system)
+    assert found is not None
+    assert len(found.ruleset) == 2
+    assert (found.seeds is not None) is plays
