@@ -13,6 +13,7 @@ from ifthen.cli.model import (
     MostTests,
     Policy,
     RequireFile,
+    TaskChanges,
     TaskName,
     kept_requirements,
     read_policy,
@@ -59,6 +60,7 @@ def export(
     most_rules: MostRules = None,
     most_tests: MostTests = None,
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
 ) -> None:
     """Write a policy as code, a table, a diagram or data that other programs read.
 
@@ -80,7 +82,7 @@ def export(
     if numbers is None and (require or require_file):
         raise ParameterError("--require is for devices: give --numbers, or 'ifthen verify' to check rules.")
     wanted = required(require, require_file)
-    policy = read_policy(model, task, rules=most_rules, tests=most_tests)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     if numbers is not None and file is not None:
         _for_device(policy, to, numbers, file, [*wanted, *kept_requirements(model)])
         return
