@@ -42,13 +42,21 @@ def test_exact_shares_are_those_of_many_points(rules: RuleSet) -> None:
     assert sum(own.share for own in found.actions) == pytest.approx(1.0)
     drawn = np.random.default_rng(0)
     columns = [
-        drawn.integers(f.low, f.high, 20_000, endpoint=True) if f.is_integer else drawn.uniform(f.low, f.high, 20_000)
+        drawn.integers(f.low, f.high, 20_000, endpoint=True)
+        if f.is_integer
+        else drawn.uniform(f.low, f.high, 20_000)
         for f in rules.features
     ]
     chosen = rules.predict(np.stack(columns, axis=1).astype(np.float64))
     for own in found.actions:
         number = rules.action_names.index(own.action) if own.action in rules.action_names else -1
         assert own.share == pytest.approx(float((chosen == number).mean()), abs=0.02)
+
+
+def test_the_rest_of_one_rule_is_said_by_its_borders() -> None:
+    rules = DecisionList([[[2, 3], [1, 4]], [[0, 10], [0, 4]]], [0, 1], [X, Y], ["rest", "work"])
+    (work,) = [own for own in action_regions(rules).actions if own.action == "work"]
+    assert work.words == "x < 2 OR x > 3 OR y < 1 (rule 2)"
 
 
 def test_sums_are_drawn_and_tables_are_counted() -> None:

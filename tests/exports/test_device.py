@@ -296,7 +296,9 @@ def heater(require: tuple[str, ...]) -> DecisionList:
 def readings_near(values: tuple[float, ...], far: float, n: int) -> NDArray[np.float64]:
     """Return readings at and near thresholds, at distances like those of rounding."""
     drawn = np.random.default_rng(0)
-    return np.clip(drawn.choice(values, n) + drawn.choice([0.0, 1e-16, 1.0], n) * drawn.normal(0, far, n), -10, 40)
+    return np.clip(
+        drawn.choice(values, n) + drawn.choice([0.0, 1e-16, 1.0], n) * drawn.normal(0, far, n), -10, 40
+    )
 
 
 @pytest.mark.parametrize("numbers", SMALL)
@@ -310,10 +312,15 @@ def test_what_is_required_holds_on_the_device_for_every_reading(
     assert all(f"  {text}" in made.files["policy.st"] for text in require)
     device, action = device_of(rules, numbers), function_of(made.files["policy.st"])
     far = float(device.features[0].half_step(40.0))
-    rooms, speeds = readings_near((24.01, 3.3, 33.3, 20.3), far, 4000), readings_near((1.1, 3.1, 0), far, 4000)
+    rooms, speeds = (
+        readings_near((24.01, 3.3, 33.3, 20.3), far, 4000),
+        readings_near((1.1, 3.1, 0), far, 4000),
+    )
     speeds[::3] = (33.3 - rooms[::3]) / 0.7
     readings = np.stack([rooms, np.clip(speeds, 0, 30)], axis=1)
-    near = np.array([[own.nearest(v) for own, v in zip(device.features, row, strict=True)] for row in readings])
+    near = np.array(
+        [[own.nearest(v) for own, v in zip(device.features, row, strict=True)] for row in readings]
+    )
     chosen = np.array([action(*row) for row in as_given(device, near)])
     constraints = constraints_in(require, rules.observed_features, rules.action_names)
     for each in constraints:
@@ -340,7 +347,9 @@ def test_without_a_requirement_rounding_can_break_it() -> None:
 def test_a_list_that_keeps_a_requirement_by_itself_gets_rules_on_top_where_rounding_would_break_it() -> None:
     text = "IF room >= 24.01 THEN cool\nOTHERWISE heat\n"
     rules = parse_rules(text, features=[ROOM, SPEED], action_names=["off", "heat", "cool"])
-    deep = parse_rules("IF speed <= 0 THEN off\n" + text, features=[ROOM, SPEED], action_names=rules.action_names)
+    deep = parse_rules(
+        "IF speed <= 0 THEN off\n" + text, features=[ROOM, SPEED], action_names=rules.action_names
+    )
     assert "stand on top" not in " ".join(export_device(rules, "c", "int16", require=REQUIRED[0]).kept)
     made = export_device(deep, "c", "int16", require=REQUIRED[0])
     assert "2 of them stand on top for this device alone" in " ".join(made.kept)
@@ -366,7 +375,7 @@ def test_conversions_saturate_and_shielded_code_passes_its_unit_tests(numbers: s
         '#include <math.h>\n#include <stdio.h>\n#include "policy.h"\nint main(void)\n{\n'
         "    ifthen_number s[IFTHEN_FEATURES];\n"
         "    s[0] = ifthen_number_of(0, NAN);\n    s[1] = ifthen_number_of(1, 1.0);\n"
-        f"    printf(\"%d %d %d\", ifthen_number_of(0, 1e300) == {most}, "
+        f'    printf("%d %d %d", ifthen_number_of(0, 1e300) == {most}, '
         f"ifthen_number_of(1, -1e300) == -{most}, ifthen_refused(s));\n    return 0;\n}}\n"
     )
     assert COMPILER is not None

@@ -42,7 +42,7 @@ def action_at(rules: RuleSet, reading: tuple[int, ...]) -> int:
 
 
 def readings(task: TabularTask, state: int, deviation: float) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield what noisy sensors can say of a state, with chances: each feature rounded and kept in its range."""
+    """Yield what noisy sensors can say of a state, with chances: rounded, and kept in the ranges."""
     sides = []
     for value, f in zip(task.state_features[state].tolist(), task.features, strict=True):
         sigma = deviation * (f.high - f.low)
@@ -154,7 +154,9 @@ def test_exact_values_are_those_of_all_histories(
 def test_a_late_reading_is_a_late_action_to_rules() -> None:
     task = ifthen.frozen_lake(8, 0.3)
     rules = ifthen.PPLDL(task, seed=0).learn(epochs=5).ruleset
-    late, acted = (DisturbedTable(task, name, 3).tested(rules).performance for name in ("delay", "action_delay"))
+    late, acted = (
+        DisturbedTable(task, name, 3).tested(rules).performance for name in ("delay", "action_delay")
+    )
     assert late == acted
     assert late < DisturbedTable(task).tested(rules).performance
 

@@ -20,6 +20,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.lists import first_match
+from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import choose_at, policy_and_task, scope_of
 from ifthen.tasks.task import Task
@@ -77,7 +78,9 @@ class ActionRegions(Shown):
             for steps in [NOTHING if own.steps is None else percent(own.steps)]
         )
         heads = "action", "taken when", f"of all {self.of}", "of the steps played"
-        return TextTable("When each action is taken", heads, rows, tuple(self.notes())).without_empty([NOTHING])
+        return TextTable("When each action is taken", heads, rows, tuple(self.notes())).without_empty(
+            [NOTHING]
+        )
 
     def notes(self) -> list[str]:
         """Return what shares rest on, and which actions are never taken."""
@@ -130,14 +133,33 @@ def _when(ruleset: RuleSet, rule: int, decides: Mask) -> str:
         for e in np.flatnonzero(decides[:rule] & (ruleset.actions[:rule] != ruleset.actions[rule])).tolist()
         if _overlap(ruleset, e, rule)
     ]
-    condition = ruleset.condition_in_words(rule) or ("everywhere else" if rule else "always")
+    condition = ruleset.condition_in_words(rule)
+    if not condition:
+        negated = _outside(ruleset, before[0] - 1) if len(before) == 1 and rule == before[0] else ""
+        return f"{negated or ('everywhere else' if rule else 'always')} (rule {rule + 1})"
     numbers = " or ".join(filter(None, [", ".join(map(str, before[:-1])), *map(str, before[-1:])]))
-    unless = f", unless rule {numbers} matches" if before and ruleset.condition_in_words(rule) else ""
+    unless = f", unless rule {numbers} matches" if before else ""
     return f"{condition}{unless} (rule {rule + 1})"
 
 
+def _outside(ruleset: RuleSet, rule: int) -> str:
+    """Return where a rule does not match, such as "x > 3 OR y < 2"; "" where that has no short words."""
+    parts = []
+    for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
+        if low <= feature.low and high >= feature.high:
+            continue
+        if feature.cyclic or feature.labels:
+            return ""
+        unit = f" {feature.unit}" if feature.unit else ""
+        if low > feature.low:
+            parts.append(f"{feature.name} < {number_in_words(low)}{unit}")
+        if high < feature.high:
+            parts.append(f"{feature.name} > {number_in_words(high)}{unit}")
+    return " OR ".join(parts)
+
+
 def _overlap(ruleset: RuleSet, first: int, second: int) -> bool:
-    """Return whether two boxes may have a point in common; sums of features count as features of their own."""
+    """Return whether two boxes may have a point in common; sums count as features of their own."""
     parts, origins = ruleset.subset([first, second]).unwrapped()
     bounds = parts.bounds
     return any(

@@ -17,8 +17,8 @@ from ifthen.checks import whole_number
 from ifthen.digits import plural, worth_showing
 from ifthen.explanation.behaviour import Behaviour, behaviour
 from ifthen.explanation.pictures.write import policy_picture
-from ifthen.explanation.regions import ActionRegions, action_regions
 from ifthen.explanation.reading import Reading, read_rules, readable
+from ifthen.explanation.regions import ActionRegions, action_regions
 from ifthen.exports.data import to_json
 from ifthen.exports.parts import rendered
 from ifthen.notebook import Shown

@@ -1,9 +1,11 @@
 """Stress: a policy under disturbances of growing strength, on the same test seeds.
 
 Each disturbance is swept alone. Every strength plays the same reset seeds and meets the same random draws, so
-that differences come from the strength. On a table nothing is played: all numbers are exact. The share kept of a mean return is 1 for the undisturbed policy and 0
-for random actions. Longer episodes have longer scales: see `requirement.lengthened`. A longer limit under
-which no episode got longer tries nothing, so that nothing is said to hold there.
+that differences come from the strength. On a table nothing is played: all numbers are exact.
+
+The share kept of a mean return is 1 for the undisturbed policy and 0 for random actions. Longer episodes have
+longer scales: see `requirement.lengthened`. A longer limit under which no episode got longer tries nothing,
+so that nothing is said to hold there.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ifthen.parallel import checked_threads
 from ifthen.robustness.requirement import Limits, ReturnScale, lengthened, parse, required
 from ifthen.robustness.strengths import Strengths, planned
 from ifthen.simulate.disturbed_table import TooLargeError
-from ifthen.simulate.evaluate import simulator_of, tester_of, with_task
+from ifthen.simulate.evaluate import policy_tester, simulator_of, with_task
 from ifthen.simulate.simulator import Evaluation, checked_ruleset
 from ifthen.tasks.disturbance import DISTURBANCES, in_words
 from ifthen.text_table import TextTable
@@ -285,7 +287,7 @@ def stress(
     base, ruleset = own.undisturbed, checked_ruleset(policy, own)
     demands, plan = parse(require, fail_below), planned(base, disturb, vary)
     workers = checked_threads(threads)
-    plain = tester_of(base, threads=workers).tested(ruleset, episodes)
+    plain = policy_tester(base, threads=workers).tested(ruleset, episodes)
     random = simulator_of(base, threads=workers).random_performance(episodes)
     scale = ReturnScale(random, plain.performance)
     must = required(demands, scale)
@@ -296,7 +298,7 @@ def stress(
             progress(name)
         levels = []
         for strength in strengths:
-            tester = tester_of(base, name, strength, workers)
+            tester = policy_tester(base, name, strength, workers)
             try:
                 found = tester.tested(ruleset, episodes)
             except TooLargeError as problem:

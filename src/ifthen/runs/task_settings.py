@@ -24,7 +24,7 @@ OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes",
 
 
 def names_in(given: Any) -> Any:
-    """Return the names in a text such as "level, inflow", with or without brackets; other things as they are."""
+    """Return the names in a text such as "level, inflow", with or without brackets; the rest as it is."""
     if not isinstance(given, str):
         return given
     return [name.strip(" '\"") for name in given.strip().removeprefix("[").removesuffix("]").split(",")]

@@ -1,4 +1,4 @@
-"""A policy on a table while something disturbs it, exactly: expected returns over episodes of at most t_max steps.
+"""A policy on a table while something disturbs it, exactly: expected returns over at most t_max steps.
 
 Policy, table and disturbance together are a Markov chain. Its state is the table's state and what the
 disturbance remembers: actions on their way (delay, action_delay), the action of the last reading that arrived
@@ -157,7 +157,9 @@ def _noisy_choices(task: TabularTask, ruleset: RuleSet, strength: float) -> Floa
     size = math.prod(map(len, sides))
     states = task.dynamics.states
     if size * len(states) > MOST_READINGS:
-        raise TooLargeError(f"there are {size:,} readings, too many to list in each of {len(states):,} states")
+        raise TooLargeError(
+            f"there are {size:,} readings, too many to list in each of {len(states):,} states"
+        )
     readings = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(size, len(sides))
     taken = np.asarray(ruleset.predict(readings.astype(np.float64)), dtype=np.int64)
     chances = np.ones((len(states), 1))
@@ -349,4 +351,3 @@ def _merged(returns: Floats, chances: Floats) -> tuple[Floats, Floats]:
     """Return distinct returns, each with its whole chance."""
     distinct, which = np.unique(returns, return_inverse=True)
     return distinct, np.bincount(which, chances, minlength=len(distinct))
-

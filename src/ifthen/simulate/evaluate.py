@@ -76,7 +76,7 @@ def _table_simulator(
     return TableSimulator(task, threads, method, noise)
 
 
-def tester_of(task: Task, name: str = "", strength: float = 0.0, threads: int = 1) -> Tester:
+def policy_tester(task: Task, name: str = "", strength: float = 0.0, threads: int = 1) -> Tester:
     """Return what measures policies under one disturbance: exactly on a table, elsewhere on test seeds.
 
     Args:

@@ -140,7 +140,7 @@ class Evaluation(Shown):
         least: the smallest return.
         most: the largest return.
         longest: the number of steps of the longest episode, in an environment.
-        returns: the return of each episode, `(episodes,)`; all returns that can come where `chances` is given.
+        returns: the return of each episode, `(episodes,)`; with `chances`, every return that can come.
         chances: how likely each return is, where that is exact.
         seeds: the reset seed of each episode, `(episodes,)`.
     """

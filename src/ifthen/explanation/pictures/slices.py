@@ -52,6 +52,8 @@ NUMBERED = 60
 """Rules are numbered in the picture only where there are at most this many."""
 LEFT, UNDER, GAP = 0.5, 0.36, 0.12
 """The room left of a panel, below it, and beside the last one, in inches."""
+SEAM = 0.7
+"""The width of the edges of a region's parts, in points: thinner ones leave stripes in print."""
 SIDES = {1: 3.4, 2: 2.4, 3: 2.0}
 """The side of a panel in inches, by the number of panels in a row."""
 Covers = Mask
@@ -156,7 +158,7 @@ def _draw(axes: Axes, ruleset: RuleSet, plane: Regions, cover: Covers) -> None:
     colours = [action_colour(int(ruleset.actions[rule]) if rule >= 0 else -1) for rule, _ in runs]
     boxes = [box for _, box in runs]
     axes.add_collection(
-        PolyCollection(boxes, facecolors=colours, edgecolors=colours, linewidths=0.15, gid="regions")
+        PolyCollection(boxes, facecolors=colours, edgecolors=colours, linewidths=SEAM, gid="regions")
     )
     edges = rule_borders(plane.across, plane.down, plane.deciders)
     axes.add_collection(LineCollection(edges, colors=INK, linewidths=0.7, gid="rule borders"))

@@ -105,7 +105,9 @@ def _conversions(code: DeviceC, device: Device) -> list[tuple[int, str, str]]:
     most = 2 ** (device.bits - 1) - 1 if device.counts_steps else float(np.finfo(np.float32).max)
     found: dict[tuple[int, float], None] = {}
     for d, (feature, own) in enumerate(zip(code.ruleset.observed_features, device.features, strict=True)):
-        ends = {float(end) for end in (feature.low, feature.high, *code.ruleset.bounds[:, d].ravel().tolist())}
+        ends = {
+            float(end) for end in (feature.low, feature.high, *code.ruleset.bounds[:, d].ravel().tolist())
+        }
         cuts = {own.cut(own.nearest(end)) for end in ends}
         after = {math.nextafter(cut, math.inf) for cut in cuts}
         values = sorted(ends | cuts | after)[:MOST_VALUES]

@@ -1,4 +1,4 @@
-"""Requirements on a device: rules that come from them are rounded outward, so that they hold for every reading.
+"""Requirements on a device: rules that come from them are rounded outward, to hold for every reading.
 
 A device rounds a reading to a code before the rules see it. Other rules are rounded inward (`numbers`), so
 that a reading just inside a required region could be rounded to a code outside it. A rule of a requirement is
@@ -69,8 +69,8 @@ def for_device(rules: RuleSet, numbers: str, constraints: Sequence[Constraint]) 
     if not _keeps(found, constraints):
         told = " and ".join(repr(each.text) for each in constraints)
         raise RuleError(
-            f"{told} cannot be proved for readings that are rounded to {numbers}: requirements that meet at a "
-            f"threshold need finer numbers. Use {'float64' if numbers == 'float32' else 'float32'}, or "
+            f"{told} cannot be proved for readings that are rounded to {numbers}: requirements that meet at "
+            f"a threshold need finer numbers. Use {'float64' if numbers == 'float32' else 'float32'}, or "
             "leave a gap between them."
         )
     return found
