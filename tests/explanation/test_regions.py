@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,12 +16,8 @@ from ifthen.rules.ruleset import RuleSet
 from tests.explanation.policies import real_rules
 
 X, Y = Feature("x", 0.0, 10.0, "real"), Feature("y", 0, 4)
-RULES = DecisionList(
-    [[[2, 3], [0, 4]], [[0, 5], [0, 1]], [[2.2, 2.8], [0, 4]], [[0, 10], [0, 4]]],
-    [0, 1, 1, 0],
-    [X, Y],
-    ["rest", "work", "stop"],
-)
+BOXES: Any = [[[2, 3], [0, 4]], [[0, 5], [0, 1]], [[2.2, 2.8], [0, 4]], [[0, 10], [0, 4]]]
+RULES = DecisionList(BOXES, [0, 1, 1, 0], [X, Y], ["rest", "work", "stop"])
 
 
 def test_each_action_has_its_conditions_its_share_and_what_comes_before() -> None:
@@ -29,7 +27,7 @@ def test_each_action_has_its_conditions_its_share_and_what_comes_before() -> Non
     assert work.when == ("x ≤ 5 AND y ≤ 1, unless rule 1 matches (rule 2)",)
     assert work.share == pytest.approx(4 / 10 * 2 / 5)
     assert rest.share == pytest.approx(1 - 4 / 10 * 2 / 5)
-    assert (rest.steps, work.steps) == (pytest.approx(0.8), pytest.approx(0.2))
+    assert [rest.steps, work.steps] == pytest.approx([0.8, 0.2])
     assert found.exact
     assert found.never == ("stop",)
     assert "Never taken: stop." in str(found)

@@ -62,8 +62,8 @@ def _below(z: float) -> float:
 
 def histories(task: TabularTask, rules: RuleSet, name: str, strength: float) -> Iterator[Outcome]:
     """Yield every episode of at most t_max steps: what the policy chose is kept whole, nothing is merged."""
-    combinations = itertools.product((1, -1), repeat=len(task.features)) if name == "bias" else [()]
-    combinations = list(combinations)
+    features = len(task.features) if name == "bias" else 0
+    combinations = list(itertools.product((1, -1), repeat=features))
     for signs in combinations:
         for start in task.initial_states.tolist():
             chance = 1 / len(task.initial_states) / len(combinations)

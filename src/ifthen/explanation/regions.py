@@ -17,7 +17,7 @@ import numpy as np
 from ifthen.digits import NOTHING, percent
 from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
-from ifthen.randomness import stream
+from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.boxes.lists import first_match
 from ifthen.rules.feature import number_in_words
@@ -26,7 +26,7 @@ from ifthen.simulate.scope import choose_at, policy_and_task, scope_of
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 
-DRAWN = 100_000
+DRAWN = 20_000
 """Inputs that are drawn where shares are not exact."""
 NO_ACTION = "no action: no rule matches"
 
@@ -187,14 +187,12 @@ def _shares(ruleset: RuleSet, task: Task | None) -> tuple[Floats, bool, str]:
         if len(known) == len(own):
             shares = _by_action(ruleset, np.array(known))
             return np.append(shares, max(0.0, 1.0 - float(shares.sum()))), True, "inputs"
-    draws = np.random.default_rng(int(stream(0, "regions of actions")))
-    columns = [
-        draws.integers(int(f.low), int(f.high), DRAWN, endpoint=True)
-        if f.is_integer
-        else draws.uniform(f.low, f.high, DRAWN)
-        for f in ruleset.observed_features
-    ]
-    points = np.stack(columns, axis=1).astype(np.float64)
+    points = np.array([[float(f.low)] * DRAWN for f in ruleset.observed_features]).T
+    for d, feature in enumerate(ruleset.observed_features):
+        if feature.name in ruleset.tested:  # others make no difference
+            key, width = stream(0, "regions of actions", d), float(feature.high) - float(feature.low)
+            shares = np.array([uniform(key, i) for i in range(DRAWN)])
+            points[:, d] += np.floor(shares * (width + 1)) if feature.is_integer else shares * width
     return _counted(ruleset, choose_at(ruleset, points)[0]), False, "inputs"
 
 
@@ -208,5 +206,5 @@ def _counted(ruleset: RuleSet, chosen: Any) -> Floats:
 
 def _by_action(ruleset: RuleSet, shares: Floats) -> Floats:
     """Return shares of rules, added up by action."""
-    added: Floats = np.bincount(ruleset.actions, shares, minlength=len(ruleset.action_names))
+    added: Floats = np.bincount(ruleset.actions, shares, len(ruleset.action_names)).astype(np.float64)
     return added

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,8 +100,11 @@ class DisturbedTable:
         """
         task, table = self.task, policy_table(policy, self.task)
         ruleset = getattr(policy, "ruleset", policy)
-        chains = _chains(task, ruleset, table, self.name, self.strength)
-        found = [_evaluated(task, chain) for chain in chains]
+        if self.name in ("delay", "action_delay"):
+            found = [_late_evaluated(task, table.tobytes(), int(self.strength))]
+        else:
+            chains = _chains(task, ruleset, table, self.name, self.strength)
+            found = [_evaluated(task, chain) for chain in chains]
         if None in found:
             return Evaluation(task.floor, "exact", 0, 0, 0.0, failed=True)
         means, cut, spread = zip(*(each for each in found if each is not None), strict=True)
@@ -130,8 +134,6 @@ def _chains(
     elif name == "bias":
         for biased in _biased_tables(task, ruleset, strength):
             yield _memoryless(task, _certain(biased, n_actions))
-    elif name in ("delay", "action_delay"):
-        yield _late(task, choices, int(strength))
     elif name == "drop":
         yield _dropping(task, choices, strength)
     elif name == "action_repeat":
@@ -288,6 +290,13 @@ def _evaluated(task: TabularTask, chain: Chain) -> tuple[float, float, Spread] |
     return mean, cut, _spread(task, steps, start)
 
 
+@lru_cache(maxsize=16)
+def _late_evaluated(task: TabularTask, table: bytes, late: int) -> tuple[float, float, Spread] | None:
+    """Return the same of a policy whose actions, or readings, are late; remembered, as both are asked for."""
+    choices = np.frombuffer(table, dtype=np.int16).astype(np.int64)
+    return _evaluated(task, _late(task, choices, late))
+
+
 def _reached(chain: Chain, t_max: int) -> Ints | None:
     """Return the states of a chain in which a step of an episode is taken; None if one has no rule."""
     seen = frontier = np.unique(chain.starts)
@@ -339,7 +348,7 @@ def _spread(task: TabularTask, steps: Steps, start: Floats) -> Spread:
         if len(pairs) > MOST_RETURNS:
             return None
         states, sums = pairs % len(start), distinct[pairs // len(start)]
-        masses, discount = np.bincount(which, own[inside], minlength=len(pairs)), discount * task.gamma
+        masses, discount = _added(which, own[inside], len(pairs)), discount * task.gamma
         if masses.sum() < NEGLIGIBLE:
             ended.append((sums, masses))
             break
@@ -350,4 +359,10 @@ def _spread(task: TabularTask, steps: Steps, start: Floats) -> Spread:
 def _merged(returns: Floats, chances: Floats) -> tuple[Floats, Floats]:
     """Return distinct returns, each with its whole chance."""
     distinct, which = np.unique(returns, return_inverse=True)
-    return distinct, np.bincount(which, chances, minlength=len(distinct))
+    return distinct, _added(which, chances, len(distinct))
+
+
+def _added(places: Ints, chances: Floats, size: int) -> Floats:
+    """Return the sum of chances at each of `size` places."""
+    added: Floats = np.bincount(places, chances, minlength=size).astype(np.float64)
+    return added
