@@ -116,11 +116,8 @@ def front_part(title: str) -> str:
     write_png(IMAGES / name, front_figure(data))
     lines = ["| tests, at most | return | range | rules |", "|--:|---|---|---|"]
     for most in TESTS:
-        taken = [
-            lists[-1]
-            for trial in trials
-            if (lists := [own for own in trial["lists"] if own["tests"] <= most])
-        ]
+        few = [[own for own in trial["lists"] if own["tests"] <= most] for trial in trials]
+        taken = [max(lists, key=lambda own: own["score"]) for lists in few if lists]
         if len(taken) == len(trials):
             got, rules = ([float(own[key]) for own in taken] for key in ("return", "rules"))
             lines.append(f"| {most} | {spread(got)} | {reach(got)} | {size(rules)} |")
