@@ -18,7 +18,7 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate import disturbed_table
 from ifthen.simulate.disturbed_table import DisturbedTable, TooLargeError
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests.naive_disturbance import told
 
 Outcome = tuple[float, float]

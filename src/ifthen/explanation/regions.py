@@ -19,7 +19,7 @@ from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
 from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Mask
-from ifthen.rules.boxes.lists import first_match
+from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import choose_at, policy_and_task, scope_of

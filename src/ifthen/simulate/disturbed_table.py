@@ -23,10 +23,10 @@ from ifthen.errors import TaskError, nearest
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.simulator import Evaluation
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.altered import OPTIONS
 from ifthen.tasks.disturbance import DISTURBANCES, checked_disturbances
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 MOST_STATES = 200_000
 """A chain may have this many states."""

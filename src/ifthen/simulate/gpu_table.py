@@ -27,7 +27,6 @@ from ifthen.simulate import gpu
 from ifthen.simulate.gpu import THREADS, gpu_function, gpu_kernel, launch, launch_for, over
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import (
     NULL,
     Plan,
@@ -41,7 +40,8 @@ from ifthen.simulate.table_play import (
     step_on,
 )
 from ifthen.simulate.table_rules import Workspace, new_workspace, reinforce_ruleset
-from ifthen.tasks.table import Dynamics, TabularTask
+from ifthen.simulate.table_simulator import TableSimulator
+from ifthen.tasks.tabular_task import Dynamics, TabularTask
 from ifthen.tasks.task import Method, Noise
 
 cuda: Any = _cuda  # a part of Numba without types

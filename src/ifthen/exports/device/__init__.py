@@ -21,7 +21,7 @@ from ifthen.exports.device.vectors import Vector, test_vectors
 from ifthen.exports.parts import EXACT, decision_list
 from ifthen.rules.constraint import Constraint
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import constraints_in, is_about_rules, requirements_in
+from ifthen.rules.text.constraint_text import constraints_in, is_about_rules, requirements_in
 from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
 
