@@ -6,8 +6,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 OPTIONAL := .venv-optional
 STRANGERS := .venv-strangers
 CUDA := .venv-cuda
+RELEASE := .venv-release
 
-.PHONY: demo docs reference quick slow test test-optional test-cuda strangers fuzz lint pictures clean
+.PHONY: demo docs reference quick slow test test-optional test-cuda strangers fuzz lint pictures release clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
@@ -42,6 +43,9 @@ strangers: $(STRANGERS)/installed  ## environments of other people's packages th
 
 fuzz: $(VENV)/installed  ## 5,000 damaged and hostile files of each kind: nothing but clear errors may come of them
 	$(BIN)/python benchmarks/fuzz.py
+
+release: $(RELEASE)/installed  ## wheel and sdist in dist/, checked, and the wheel used in an empty folder
+	.ci/release $(RELEASE)/bin/python
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -94,6 +98,12 @@ $(OPTIONAL)/installed: pyproject.toml constraints.txt
 		--constraint $(OPTIONAL)/constraints.txt --editable '.[dev,box2d,track,video]' stable-baselines3
 	touch $@
 
+$(RELEASE)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
+		build hatchling twine
+	touch $@
+
 $(CUDA)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(CUDA)
 	$(CUDA)/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt \
@@ -107,4 +117,4 @@ $(STRANGERS)/installed: pyproject.toml constraints.txt benchmarks/strangers/requ
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) $(CUDA) runs site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OPTIONAL) $(STRANGERS) $(CUDA) $(RELEASE) dist runs site .mypy_cache .ruff_cache .pytest_cache .hypothesis

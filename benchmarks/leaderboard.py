@@ -51,6 +51,23 @@ page.
 """
 
 
+SOURCES = """## Sources
+Rules and scores were compared with these sources, except where it says otherwise.
+
+- **Géron 2017**: A. Géron, *Hands-On Machine Learning with Scikit-Learn and TensorFlow*, O'Reilly; in the
+  edition of 2019 in chapter 18. The rule was checked in code that cites the book, not in the book.
+- **Xu**: J. Xu, *How to Beat the CartPole Game in 5 Lines*, Towards Data Science. Rules and scores were
+  checked in a translation. The article is from about 2021; its date could not be checked.
+- **Xiao 2019**: Z. Xiao, *Reinforcement Learning: Theory and Python Implementation*, China Machine Press,
+  chapter 1; rule and score by the author's notebook in the repository ZhiqingXiao/OpenAIGymSolution.
+- **Xiao 2021**: notebooks of the same repository, version 1.0.0 of 2021.
+- **Nichol**: A. Nichol (unixpickle), *CartPole Decision Tree*, a gist. It could not be checked: neither the
+  numbers in the rule nor its year.
+- **Klimov**: the function `heuristic` of `gymnasium.envs.box2d.lunar_lander`, read in the installed
+  package.
+"""
+
+
 class Entry(NamedTuple):
     """A published policy."""
 
@@ -74,23 +91,29 @@ BOARDS = {
         1_000,
         "pplx-control",
         (
-            Entry("angle", "Géron 2019", "41.67 (by Xu 2021)"),
-            Entry("angular_velocity", "Xu 2021", "about 200"),
-            Entry("angle_then_velocity", "Xu 2021", "500"),
-            Entry("two_thresholds", "Nichol 2017", "none given"),
+            Entry("angle", "Géron 2017", "41.67 (1,000 episodes, by Xu)"),
+            Entry("angular_velocity", "Xu", "about 200"),
+            Entry("angle_then_velocity", "Xu", "500"),
+            Entry("closed_form", "Xiao 2021", "200 (100,000 episodes of CartPole-v0, which end at 200)"),
+            Entry("two_thresholds", "Nichol", "none given"),
         ),
     ),
     "MountainCar-v0": Board(
-        "mountain_car", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2019", "-102.61"),)
+        "mountain_car",
+        1_000,
+        "pplx-control",
+        (Entry("closed_form", "Xiao 2019", "-105.75 (100,000 episodes)"),),
     ),
-    "Acrobot-v1": Board("acrobot", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2019", "none found"),)),
+    "Acrobot-v1": Board(
+        "acrobot", 1_000, "pplx-control", (Entry("closed_form", "Xiao 2021", "-88.36 (10,000 episodes)"),)
+    ),
     "LunarLander-v3": Board(
         "lunar_lander",
         100,
         "pplx-lunar",
         (
             Entry("heuristic", "Klimov, in Gymnasium", "none given"),
-            Entry("closed_form", "Xiao 2019", "none found"),
+            Entry("closed_form", "Xiao 2021", "262.56 (1,000 episodes of LunarLander-v2)"),
         ),
     ),
 }
@@ -192,7 +215,7 @@ def main() -> None:
     for name, board in BOARDS.items():
         print(name)
         sections.append(section(name, board))
-    write_text(PAGE, "\n".join([HEAD, *sections]))
+    write_text(PAGE, "\n".join([HEAD, *sections, SOURCES]))
 
 
 if __name__ == "__main__":

@@ -1,77 +1,216 @@
 """Tunes PPL-DL several times and compares the tuned settings with the defaults on test seeds.
 
-    python benchmarks/tuned.py            the whole measure: about five hours on two cores
-    python benchmarks/tuned.py --only Acrobot-v1 --minutes 5 --epochs 20 --repeats 1 --workers 1
+    python benchmarks/tuned.py                            the whole measure: about five hours on two cores
+    python benchmarks/tuned.py --only Acrobot-v1 --seeds 3        one repeat of it
+    python benchmarks/tuned.py --write docs/tuning.md             no training: the tables of what is there
 
 Each repeat is `ifthen tune` with a seed of its own: no two repeats share a training seed. Final scores are
 those that the command reports: of the chosen settings and of the defaults, each trained five times with as
-many steps. A repeat that was stopped goes on when the script is run again. WeightedCar needs the virtual
-environment of `make strangers`, with Optuna.
+many steps. `--full 3` also trains the chosen settings three times with as many steps as the defaults take by
+default, and the defaults five times, once for all repeats. What is done is kept in results/tuned, one file
+for each repeat, written after every training. A repeat that was stopped goes on when the script is run
+again. WeightedCar needs the virtual environment of `make strangers`, with Optuna.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
-import sys
+from collections.abc import Sequence
 from pathlib import Path
-
-from rich.console import Console
-from rich.table import Table
+from typing import Any
 
 from ifthen.cli.task_names import located, reach
-from ifthen.digits import in_units
+from ifthen.digits import in_units, mean_in_words
+from ifthen.runs.settings import RunSettings
+from ifthen.simulate.evaluate import evaluate
+from ifthen.store import write_text
 from ifthen.study.run_study import engine_by_name
-from ifthen.study.statistics import compare
+from ifthen.study.statistics import compare, summarise
 from ifthen.tuning.tune import tune_in
-from ifthen.tuning.tuning_plan import checked_tune_plan
-from ifthen.tuning.tuning_result import TuneResult
+from ifthen.tuning.tuning_plan import TunePlan, checked_tune_plan
 
-STRANGER = f"{Path(__file__).parent / 'strangers' / 'stranger_envs.py'}:Strangers/WeightedCar-v0"
+HERE = Path(__file__).parent
+STRANGER = f"{HERE / 'strangers' / 'stranger_envs.py'}:Strangers/WeightedCar-v0"
 TASKS = {"Acrobot-v1": "Acrobot-v1", "WeightedCar": STRANGER}
+RESULTS = HERE.parent / "results" / "tuned"
+OF_DEFAULTS, DEFAULTS_TRAININGS = 999_999, 5
+"""The defaults are trained at full length from the seeds of a tuning that is never run, this many times."""
+FULL = 1000
+"""Trainings at full length have training seeds from this number on, far from those of final scores."""
+BUDGET = ("trials", "minutes", "epochs", "steps")
+BEGIN, END = "<!-- tuned: written by benchmarks/tuned.py -->", "<!-- tuned: end -->"
 
 
-def tuned(name: str, seed: int, given: argparse.Namespace) -> TuneResult:
-    """Return one repeat, run or read back."""
+class Kept:
+    """What is known of a repeat, or of the defaults, in a file of its own."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / f"{name}.json"
+        self.known: dict[str, Any] = json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def keep(self, **more: Any) -> None:
+        """Add to what is known, at once."""
+        self.known |= more
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(self.path, json.dumps(self.known, indent=1) + "\n")
+
+
+def plan_of(name: str, seed: int, budget: dict[str, Any]) -> TunePlan:
+    """Return what one repeat asks for."""
     task = located(TASKS[name])
     reach(task)
-    wanted = {
-        "system": "PPL-DL",
-        "task": task,
-        "minutes": given.minutes,
-        "epochs": given.epochs,
-        "seed": seed,
-    }
-    plan, folder = checked_tune_plan(wanted), given.out / f"{name}-seed{seed}"
-    found = tune_in(folder, plan, engine_by_name("local", given.workers, None))
-    assert found is not None
-    return found
+    return checked_tune_plan({"system": "PPL-DL", "task": task, "seed": seed, **budget})
+
+
+def repeat(name: str, seed: int, given: argparse.Namespace) -> None:
+    """Run one repeat, or what is left of it."""
+    budget = {key: getattr(given, key) for key in BUDGET}
+    plan, kept = plan_of(name, seed, budget), Kept(given.results, f"{name}-seed{seed}")
+    if kept.known and kept.known["budget"] != budget:
+        raise SystemExit(
+            f"{kept.path} has another budget, {kept.known['budget']}: remove it, or give --results."
+        )
+    if not kept.known:
+        folder = given.out / f"{name}-seed{seed}"
+        found = tune_in(folder, plan, engine_by_name("local", given.workers, None))
+        assert found is not None
+        kept.keep(
+            budget=budget, steps=found.steps, tried=len(found.tried), workers=given.workers,
+            seconds=round(found.seconds), best=found.best if found.chosen else {},
+            tuned=found.finals[found.chosen], defaults=found.finals[0],
+        )  # fmt: skip
+    if given.full:
+        of_defaults = Kept(given.results, f"{name}-defaults")
+        train_fully(plan_of(name, OF_DEFAULTS, {}), {}, DEFAULTS_TRAININGS, of_defaults, given.workers)
+        if kept.known["best"]:
+            kept.keep(full_steps=of_defaults.known["full_steps"])
+            train_fully(plan, kept.known["best"], given.full, kept, given.workers)
+
+
+def train_fully(plan: TunePlan, parameters: dict[str, Any], times: int, kept: Kept, threads: int) -> None:
+    """Train settings as long as the defaults train by default, until there are so many scores."""
+    while len(scores := kept.known.get("full", [])) < times:
+        seed = plan.training_seed("final", FULL + len(scores))
+        settings: RunSettings = plan.settings(parameters, seed, kept.known.get("full_steps"))
+        system = settings.make_system(threads=threads)
+        length: Any = {settings.goal.unit: settings.goal.target}
+        system.learn(**length)
+        task = system.task
+        score = evaluate(
+            system.ruleset, task, method=task.best_method, seeds=task.test_seeds(), threads=threads
+        ).performance
+        steps = kept.known.get("full_steps", system.now.records[-1]["steps"])
+        kept.keep(full=[*scores, score], full_steps=steps)
+        print(f"{kept.path.stem}: full length, seed {seed}: {in_units(score)}", flush=True)
+
+
+def mean(scores: Sequence[float]) -> str:
+    """Return a mean with its 95 % interval over trainings."""
+    found = summarise(scores)
+    assert found.mean is not None
+    return mean_in_words(found.mean, found.mean_interval) if found.mean_interval else in_units(found.mean)
+
+
+def chance(ours: Sequence[float], others: Sequence[float]) -> str:
+    """Return the p of a difference."""
+    p = compare(ours, others).p
+    return "–" if p is None else f"{p:.2g}"
+
+
+def section(folder: Path, name: str) -> list[str]:
+    """Return the tables of a task: what short and full trainings gave, one row for each repeat."""
+    found = {p: json.loads(p.read_text()) for p in folder.glob(f"{name}-seed*.json")}
+    records = sorted((int(p.stem.split("-seed")[1]), own) for p, own in found.items())
+    lines: list[str] = []
+    for budget in dict.fromkeys(json.dumps(own["budget"]) for _, own in records):
+        lines += _short(name, [(s, own) for s, own in records if json.dumps(own["budget"]) == budget])
+    if not records:
+        return []
+    return lines + _full(name, records, Kept(folder, f"{name}-defaults").known.get("full", []))
+
+
+def _short(name: str, records: list[tuple[int, dict[str, Any]]]) -> list[str]:
+    """Return the table of repeats with one budget."""
+    asked = {key: value for key, value in records[0][1]["budget"].items() if value is not None}
+    options = " ".join(f"--{key} {value:g}" for key, value in asked.items())
+    lines = [
+        f"**{name}**, `python benchmarks/tuned.py --only {name} {options}`:",
+        "",
+        "| seed | settings tried | steps of a training | tuned | defaults | p |",
+        "|---|---|---|---|---|---|",
+    ]
+    better = 0
+    for seed, own in records:
+        p = chance(own["tuned"], own["defaults"]) if own["best"] else "–"
+        better += statistics.fmean(own["tuned"]) > statistics.fmean(own["defaults"])
+        tuned = mean(own["tuned"]) if own["best"] else "the defaults were chosen"
+        lines.append(
+            f"| {seed} | {own['tried']} | {own['steps'] / 1e6:.3g} million | {tuned} | "
+            f"{mean(own['defaults'])} | {p} |"
+        )
+    told = f"Tuned settings have the better mean in {better} of {len(records)} repeats."
+    return [*lines, "", told, ""]
+
+
+def _full(name: str, records: list[tuple[int, dict[str, Any]]], defaults: list[float]) -> list[str]:
+    """Return the table of trainings at the defaults' own length; nothing where there are none."""
+    full = [(seed, own) for seed, own in records if own.get("full")]
+    if not full or not defaults:
+        return [f"At the defaults' own length {name} was not measured.", ""]
+    steps = full[0][1]["full_steps"]
+    lines = [
+        f"The same settings of {name}, trained for {steps / 1e6:.3g} million steps, which the defaults take "
+        f"by default. The defaults get {mean(defaults)} over {len(defaults)} trainings.",
+        "",
+        "| seed | trainings | tuned | p |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {s} | {len(o['full'])} | {mean(o['full'])} | {chance(o['full'], defaults)} |" for s, o in full
+    ]
+    all_tuned = [score for _, own in full for score in own["full"]]
+    told = f"All together: tuned {mean(all_tuned)}, p = {chance(all_tuned, defaults)}."
+    return [*lines, "", told, ""]
+
+
+def write_page(page: Path, folder: Path) -> None:
+    """Replace the part of a page that is written from the results."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    lines = [line for name in TASKS for line in section(folder, name)]
+    lines = lines or ["No repeat has ended yet.", ""]
+    write_text(page, before + "\n".join([BEGIN, "", *lines]) + END + after)
 
 
 def main() -> None:
-    """Tune, and print a table with a row for each repeat."""
+    """Tune, and write what came of it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", choices=TASKS, nargs="+", default=list(TASKS))
-    parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--epochs", type=int, default=50)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(5)), help="the repeats to run")
+    parser.add_argument("--trials", type=int, help="settings to try, in place of --minutes")
+    parser.add_argument("--minutes", type=float, help="20 where --trials is not given")
+    parser.add_argument("--epochs", type=int, help="50 where --steps is not given")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--full", type=int, default=0, help="trainings at the defaults' own length")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/tuned"))
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--write", type=Path, help="a page whose tables are replaced; nothing is trained")
     given = parser.parse_args()
-    console = Console(file=sys.stdout)
+    if given.write:
+        write_page(given.write, given.results)
+        return
+    if given.trials is None and given.minutes is None:
+        given.minutes = 20.0
+    if given.steps is None and given.epochs is None:
+        given.epochs = 50
     for name in given.only:
-        table = Table("seed", "settings tried", "tuned", "defaults", "p", title=f"PPL-DL on {name}")
-        better = 0
-        for seed in range(given.repeats):
-            found = tuned(name, seed, given)
-            best, plain = found.finals[found.chosen], found.finals[0]
-            p = compare(best, plain).p if found.chosen else None
-            means = [statistics.fmean(own) for own in (best, plain)]
-            better += means[0] > means[1]
-            told = ["–" if p is None else f"{p:.2g}"]
-            table.add_row(str(seed), str(len(found.tried)), *map(in_units, means), *told)
-        console.print(table)
-        console.print(f"tuned settings were better on test seeds in {better} of {given.repeats} repeats")
+        for seed in given.seeds:
+            repeat(name, seed, given)
+        print("\n".join(section(given.results, name)))
 
 
 if __name__ == "__main__":

@@ -293,6 +293,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "solve": naive_pplx.optimal_values,
         "collect": naive_pplx.collect,
         "least_tried": naive_pplx.least_tried,
+        "greedy": naive_pplx.collect,
     },
     "systems.pplx.table_lists": {
         "copy_list": naive_pplx.widened,
@@ -301,6 +302,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "decide": naive_pplx.policy_of,
         "decider": naive_pplx.decider,
         "widen": naive_pplx.widened,
+        "differ": naive_pplx.widened,
     },
     "systems.pplx.list_value": {
         "new_valued": naive_pplx.start_value,
@@ -349,10 +351,12 @@ ORACLES: dict[str, dict[str, Any]] = {
     "systems.pplx.imitation_tree": {
         "bin_points": naive_values.bin_of,
         "best_split": naive_values.best_split,
+        "weight_of": naive_values.best_split,
     },
     "systems.pplx.changes": {
         "copy_rule": naive_values.changed_rules,
         "copy_rules": naive_values.fitted_rules,
+        "copy_term": naive_values.fitted_rules,
         "fill_term": naive_values.term_values,
         "a_move": naive_values.move,
         "draw_test": naive_values.drawn_test,

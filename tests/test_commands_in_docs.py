@@ -1,4 +1,4 @@
-"""What the documents type at a shell exists, and the how-tos that train nothing run as they stand."""
+"""What the documents type at a shell exists, and what the pages for beginners type runs as it stands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,19 +63,55 @@ def test_the_page_of_a_command_lists_the_options_of_its_help(name: str) -> None:
     assert listed <= options()[name] <= set(re.findall(r"--[\w-]+", said))
 
 
-def test_how_tos_that_train_nothing_run(
+NEEDS_MORE = ("mypackage:", "heating:", "battery:", "--config", "--start", "--tensorboard", "LunarLander-v3")
+"""Trainings that need a file, a class or a package that the document tells of, or an extra."""
+
+
+def test_trainings_in_the_documents_are_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Everything happens as for a user, up to the first episode that would be learnt from."""
+    monkeypatch.chdir(tmp_path)
+    begun, train = list[str](), sys.modules["ifthen.cli.train"]
+    monkeypatch.setattr(train, "learn_and_report", lambda folder, *_: begun.append(str(folder.path)))
+    monkeypatch.setattr(train, "run_seeds", lambda settings, seeds, *_: begun.append(f"{seeds} seeds"))
+    ifthen, asked = Runner(monkeypatch, capsys), set[str]()
+    for document in DOCUMENTS:
+        for words in typed(document):
+            asked |= {shlex.join(words)} if words[0] == "train" else set()
+    tried = [command for command in sorted(asked) if not any(part in command for part in NEEDS_MORE)]
+    for command in tried:
+        done = ifthen(*shlex.split(command), *([] if "--seeds" in command else ["--overwrite"]))
+        assert done.code == 0, f"ifthen {command}: {done.err}"
+    assert len(begun) == len(tried) >= 20
+
+
+@pytest.mark.parametrize(
+    ("page", "training", "least"),
+    [
+        ("howto", ("CartPole-v1", "--set", "steps=1000", "--out", "runs/pole"), 10),
+        ("start", ("FrozenLake-8-0.3", "--set", "collect=2000", "--out", "runs/first"), 7),
+    ],
+)
+def test_commands_of_pages_for_beginners_run(
+    page: str,
+    training: tuple[str, ...],
+    least: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All but those that train, with a run that was trained for less long."""
     monkeypatch.chdir(tmp_path)
     ifthen = Runner(monkeypatch, capsys)
-    assert ifthen("train", "PPL-X", "CartPole-v1", "--set", "steps=1000", "--out", "runs/pole").code == 0
-    shutil.copytree("runs/pole", "runs/three")
+    assert ifthen("train", "PPL-X", *training).code == 0
+    shutil.copytree(training[-1], "runs/three")
     ran = 0
-    for words in typed(ROOT / "docs" / "howto.md"):
+    for words in typed(ROOT / "docs" / f"{page}.md"):
         if any(set(words) >= long for long in LONG):
             continue
         done = ifthen(*words)
         assert done.code in (0, 1), done.err  # 1: a requirement is not met
         assert done.out
         ran += 1
-    assert ran >= 10
+    assert ran >= least

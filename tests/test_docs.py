@@ -6,6 +6,7 @@ import importlib
 import re
 import runpy
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import ifthen
 from ifthen import cli
 from ifthen.runs.settings import checked_settings
+from ifthen.study.study_plan import checked_plan
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,9 +37,38 @@ def test_the_python_code_of_the_documents_runs(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "model.zip").exists()
 
 
+def shortened(code: str) -> str:
+    """Return code that learns for two epochs, or from a few steps, where it says more."""
+    code = re.sub(r"epochs=\d+", "epochs=2", code)
+    code = re.sub(r"pop_size=\d+", "pop_size=20", code).replace("every=5,", "every=1,")
+    code = re.sub(r"(teacher=model\))\.learn\(\)", r"\1.learn(total_timesteps=2000)", code)
+    return code.replace("ifthen.distil(model, ", "ifthen.distil(model, steps=2000, task=")
+
+
+@pytest.mark.parametrize("page", ["defend", "ecosystem", "family", "gpu", "pplx"])
+def test_the_python_code_of_pages_that_train_runs_in_short(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = [block for block in blocks(f"docs/{page}.md", "python") if "stable_baselines3" not in block]
+    assert code
+    names: dict[str, object] = {"ifthen": ifthen}
+    if page in ("defend", "pplx"):  # they go on with a system, or with a model, that the reader has
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it learns too little
+            own = ifthen.PPLDL("CartPole-v1", seed=0, pop_size=20).learn(epochs=1)
+        names |= {"system": own, "model": own}
+    for block in code:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ifthen.IfthenWarning)
+            exec(shortened(block), names)
+
+
 def test_the_configuration_in_the_guide_is_valid() -> None:
-    text, _study = blocks("docs/guide.md", "toml")
+    text, study = blocks("docs/guide.md", "toml")
     checked_settings(tomllib.loads(text)).make_system()
+    for plan in (study, *blocks("docs/howto.md", "toml")):
+        assert checked_plan(tomllib.loads(plan)).systems
 
 
 def test_every_command_is_in_the_readme() -> None:

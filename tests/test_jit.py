@@ -172,3 +172,19 @@ def test_a_kernel_that_kernels_call_gets_machine_code_only_once_python_calls_it_
     [made] = inner.overloads.values()
     assert not isinstance(made.entry_point, InnerEntry)
     assert outer(values) == expected
+
+
+def test_compiling_is_told_once_and_only_where_code_is_made() -> None:
+    def twice(x: float) -> float:
+        return 2 * x
+
+    told: list[str] = []
+    own = Kernel(twice, targetoptions={"nopython": True})
+    with jit.telling_of_compiling(lambda: told.append("compiling")):
+        assert told == []
+        assert own(2) == 4
+        assert own(2.5) == 5.0
+    assert told == ["compiling"]
+    with jit.telling_of_compiling(lambda: told.append("again")):
+        assert own(3) == 6
+    assert told == ["compiling"]

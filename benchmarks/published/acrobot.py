@@ -4,7 +4,7 @@ from typing import Any
 
 
 def closed_form(obs: Any) -> int:
-    """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, Acrobot-v1_ClosedForm."""
+    """Z. Xiao, OpenAIGymSolution 1.0.0 (2021), Acrobot-v1."""
     cos_1, sin_1, cos_2, sin_2, _, speed_2 = obs
     if speed_2 < -0.3:
         return 0

@@ -22,7 +22,7 @@ def heuristic(obs: Any) -> int:
 
 
 def closed_form(obs: Any) -> int:
-    """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, LunarLander-v2_ClosedForm."""
+    """Z. Xiao, OpenAIGymSolution 1.0.0 (2021), LunarLander-v2."""
     x, y, x_speed, y_speed, tilt, turn, leg_1, leg_2 = obs
     if leg_1 or leg_2:
         lift, twist = -10.0 * y_speed - 1.0, 0.0

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def closed_form(obs: Any) -> int:
-    """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, MountainCar-v0_ClosedForm."""
+    """Z. Xiao, Reinforcement Learning: Theory and Python Implementation, 2019, chapter 1."""
     position, velocity = obs
     least = min(-0.09 * (position + 0.25) ** 2 + 0.03, 0.3 * (position + 0.9) ** 4 - 0.008)
     most = -0.07 * (position + 0.38) ** 2 + 0.07

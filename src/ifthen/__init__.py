@@ -18,7 +18,7 @@ from ifthen import errors, results, tables, twins
 from ifthen.environments import register_with_gymnasium
 from ifthen.lazy import homes
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names are imported on first use: `ifthen --help` must not wait for the compiler.
 _HOME = homes(__name__, "__init__.pyi")

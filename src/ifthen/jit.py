@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from numba.core import caching, ccallback, config, dispatcher
+from numba.core import caching, ccallback, config, dispatcher, event
 
 from ifthen.compiler import Kernel
 from ifthen.errors import warn
@@ -147,6 +147,27 @@ def code_kept_for(file: Path) -> Iterator[bool]:
     finally:
         for (module, name, _), value in zip(places, previous, strict=True):
             setattr(module, name, value)
+
+
+class _First(event.Listener):
+    """Calls a function when the first compilation begins."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = functools.cache(tell)
+
+    def on_start(self, _: Any) -> None:
+        """Tell, unless that was done before."""
+        self._tell()
+
+    def on_end(self, _: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def telling_of_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """While entered, call `tell` once where code must be compiled; code that is kept on disk is not."""
+    with event.install_listener("numba:compile", _First(tell)):
+        yield
 
 
 class CompiledCode(caching.FunctionCache):

@@ -260,3 +260,15 @@ def test_rulesets_of_different_kinds_cannot_be_stacked() -> None:
     for wrong in ([lists[0], strong[0]], [strong[0], other]):
         with pytest.raises(RuleError, match="only decision lists, or only strength rules with one x0"):
             stacked(wrong)
+
+
+def test_kernels_are_not_compiled_anew_for_a_ruleset_taken_out_of_a_population() -> None:
+    features = MIXES["real"]
+    bounds, actions, learnt = random_individuals(features, seed=1)
+    lengths = np.full(len(actions), actions.shape[1])
+    batch = RuleBatch(LIST, bounds, actions, learnt[..., :0], lengths)
+    alone = batch_of(DecisionList(bounds[0], actions[0], features, ("a", "b", "c")))
+    assert alone is not None
+    for name in ("bounds", "actions", "learnt", "lengths", "terms"):
+        one, many = getattr(alone, name), getattr(batch, name)
+        assert (one.dtype, one.ndim, one.flags.writeable) == (many.dtype, many.ndim, many.flags.writeable)

@@ -53,3 +53,9 @@ def test_booleans_are_taken_as_python_and_as_toml_write_them(text: str, value: b
 @pytest.mark.parametrize("value", [True, False, 0.25, 3, "stream", "two words", 1e-9])
 def test_what_a_report_prints_for_set_is_what_set_takes(value: object) -> None:
     assert parse_assignment(f"name={toml_value(value)}") == ("name", value)
+
+
+def test_a_file_from_an_editor_of_windows_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_bytes('\ufeffsystem = "PPL-X"\r\ntask = "CartPole-v1"\r\n'.encode())
+    assert read_settings(path) == {"system": "PPL-X", "task": "CartPole-v1"}

@@ -37,8 +37,10 @@ def learn_and_report(
     run_folder: RunFolder, settings: RunSettings, learner: System, curves: list[Callback]
 ) -> None:
     """Learn, then write and print everything that a finished run has."""
+    from ifthen.jit import telling_of_compiling
+
     again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
-    with Stop() as stop:
+    with Stop() as stop, telling_of_compiling(_tell_of_compiling):
         try:
             callbacks = [*curves, after_epoch(settings.goal, stop)]
             finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
@@ -55,6 +57,10 @@ def learn_and_report(
             err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
         raise typer.Exit(130)
     _report(run_folder, _chosen(run_folder, settings, learner), learner)
+
+
+def _tell_of_compiling() -> None:
+    err.print("compiling what this training needs: some seconds, and next time it is there")
 
 
 def _chosen(run_folder: RunFolder, settings: RunSettings, learner: System) -> RunSettings:

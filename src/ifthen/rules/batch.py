@@ -174,7 +174,8 @@ def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> Mask:
 
 def batch_of(ruleset: RuleSet) -> RuleBatch | None:
     """Return a single ruleset as a batch of one; None for kinds whose rules choose together."""
-    own = ruleset.bounds[None], ruleset.actions[None]
+    # Copies, because kernels would be compiled anew for arrays that cannot be written to.
+    own = ruleset.bounds[None].copy(), ruleset.actions[None].copy()
     lengths = np.array([len(ruleset)], dtype=np.int64)
     if isinstance(ruleset, StrengthRules):
         learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]

@@ -153,7 +153,8 @@ def _toml_line(name: str, value: object) -> str:
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the plain contents of a TOML file, or raise saying where it is wrong."""
     try:
-        return tomllib.loads(read_text(path, TOML_LIMIT))
+        # Editors on Windows may put a mark before the first character.
+        return tomllib.loads(read_text(path, TOML_LIMIT).removeprefix("\ufeff"))
     except FileNotFoundError:
         raise ParameterError(f"there is no configuration file {path}.") from None
     except OSError as problem:

@@ -268,8 +268,8 @@ def fill_block_tables(plan: Plan, tables: Tables) -> None:
     """Compose the one-step tables with themselves into the tables of `block` steps at a time."""
     outcomes, size = len(plan.cuts), len(tables.step_next)
     nexts, rewards = tables.block_next, tables.block_reward
-    nexts[:size] = tables.step_next
-    rewards[:size] = tables.step_reward
+    for i in range(size):
+        nexts[i], rewards[i] = tables.step_next[i], tables.step_reward[i]
     for j in range(1, plan.block):
         # From the last entry down, so that entry i is read before its K successors are written.
         for i in range(size - 1, -1, -1):

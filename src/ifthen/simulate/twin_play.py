@@ -112,7 +112,10 @@ def play_items(
         if i != present:
             fill_blocks(rules, i, blocks)
             present = i
-        states[0], points[0, :features] = starts.states[e], starts.points[e]
+        for d in range(states.shape[1]):
+            states[0, d] = starts.states[e, d]
+        for d in range(features):
+            points[0, d] = starts.points[e, d]
         gained, steps, ending = play_episode(
             address, rules, i, blocks, starts.t_max, gamma, states, points, rewards
         )

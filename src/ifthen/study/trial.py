@@ -77,7 +77,7 @@ class TrialFiles:
     def epoch(self) -> int:
         """The epoch that a running trial is at, about; 0 where it is not known."""
         try:
-            return int(self.progress.read_text())
+            return int(self.progress.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return 0
 
@@ -182,7 +182,7 @@ class AfterEpoch:
         if now - self.written >= PROGRESS_SECONDS:
             self.written = now
             with contextlib.suppress(OSError):  # nothing depends on it
-                self.files.progress.write_text(str(learner.epoch))
+                self.files.progress.write_text(str(learner.epoch), encoding="utf-8")
         return not self.stop()
 
 

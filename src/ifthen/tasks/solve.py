@@ -146,7 +146,8 @@ def evaluate_policies(
         for _ in range(sweeps):
             change = 0.0
             if gamma == 1.0:
-                old[:] = out[i]
+                for s in range(n_states):
+                    old[s] = out[i, s]
             for s in range(n_states):
                 a = tables[i, s]
                 value = np.nan

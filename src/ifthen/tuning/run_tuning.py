@@ -187,7 +187,7 @@ class Searching:
         return own
 
     def _why_failed(self) -> str:
-        why = self._tuning.files(0).failure.read_text(errors="replace").strip().splitlines()
+        why = self._tuning.files(0).failure.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return f"the training with the defaults failed: {why[-1] if why else 'no reason is known'}"
 
 

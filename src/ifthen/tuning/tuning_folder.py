@@ -100,7 +100,7 @@ class TuneFolder:
 
     def add(self, proposal: Proposal) -> None:
         """Write down a proposal."""
-        with (self / PROPOSALS).open("a", encoding="utf-8") as file:
+        with (self / PROPOSALS).open("a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(proposal._asdict()) + "\n")
 
     @property

@@ -85,9 +85,11 @@ def grow(
 ) -> None:
     """Make rule r the box around state s that grows, side by side, while action a is good inside."""
     points, features = table.points, table.points.shape[1]
-    rules.lows[r], rules.highs[r], rules.actions[r] = points[s], points[s], a
-    sides, number = np.ones(2 * features, np.bool_), 0
-    while sides.any():
+    for d in range(features):
+        rules.lows[r, d], rules.highs[r, d] = points[s, d], points[s, d]
+    rules.actions[r] = a
+    sides, left, number = np.ones(2 * features, np.bool_), 2 * features, 0
+    while left > 0:
         side, number = below(key, 2 * number, 2 * features), number + 1
         if not sides[side]:
             continue
@@ -105,6 +107,7 @@ def grow(
                         break
         if stops:
             sides[side] = False
+            left -= 1
         elif up:
             rules.highs[r, d] = edge
         else:
@@ -114,7 +117,9 @@ def grow(
 @kernel
 def place_to_mend(key: np.uint64, loss: Floats) -> int:
     """Return a state: mostly one in which the list loses, drawn by how much it loses there `(D,)`."""
-    total = loss.sum()
+    total = 0.0
+    for s in range(len(loss)):
+        total += loss[s]
     if total <= 0.0 or uniform(key, 0) >= AT_A_LOSS:
         return below(key, 1, len(loss))
     left, s = uniform(key, 2) * total, 0
@@ -251,10 +256,11 @@ def drop_least_missed(
         top = -np.inf
         for r in range(n - 1):
             if left[r]:
-                mask[:] = rules.masks[r]
-                rules.masks[r, :] = ZERO
+                for w in range(words):
+                    mask[w], rules.masks[r, w] = rules.masks[r, w], ZERO
                 decide(rules, other.chosen)
-                rules.masks[r] = mask
+                for w in range(words):
+                    rules.masks[r, w] = mask[w]
                 k = changed_states(own, other)
                 new = changed_value(table, own, other, k) if k > 0 else score
                 if new > top:

@@ -55,19 +55,24 @@ class FitPoints(NamedTuple):
 @kernel
 def copy_rule(source: ListArrays, s: int, rules: ListArrays, r: int) -> None:
     """Make rule r the same as rule s of a source."""
-    rules.column[r] = source.column[s]
-    rules.upper[r] = source.upper[s]
-    rules.threshold[r] = source.threshold[s]
+    for t in range(rules.column.shape[1]):
+        rules.column[r, t], rules.upper[r, t] = source.column[s, t], source.upper[s, t]
+        rules.threshold[r, t] = source.threshold[s, t]
     rules.actions[r] = source.actions[s]
 
 
 @kernel
 def copy_rules(source: ListArrays, rules: ListArrays) -> None:
     """Make all rules the same as those of a source."""
-    rules.column[:] = source.column
-    rules.upper[:] = source.upper
-    rules.threshold[:] = source.threshold
-    rules.actions[:] = source.actions
+    for r in range(len(rules.actions)):
+        copy_rule(source, r, rules, r)
+
+
+@kernel
+def copy_term(source: Floats, t: int, terms: Floats) -> None:
+    """Give term t the coefficients that it has in a source."""
+    for d in range(terms.shape[1]):
+        terms[t, d] = source[t, d]
 
 
 @kernel

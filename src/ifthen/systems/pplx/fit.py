@@ -23,6 +23,7 @@ from ifthen.systems.pplx.changes import (
     ListArrays,
     change,
     copy_rules,
+    copy_term,
     fill_term,
 )
 from ifthen.systems.pplx.drafts import Draft, actions_at, are_given, deciders, tidy
@@ -165,21 +166,24 @@ def fit_rules(
             given = total_cost(ground, rules, first, deciders, after, bound)
         if given <= bound:
             now = given + tests
-            deciders[:] = after
+            for i in range(n):
+                deciders[i] = after[i]
             copy_rules(rules, old)
             if term >= 0:
-                weights[term] = terms[term]
+                copy_term(terms, term, weights)
             if now < least:
                 least = now
                 copy_rules(rules, best)
-                best_weights[:] = weights
+                for t in range(len(terms)):
+                    copy_term(weights, t, best_weights)
         else:
             copy_rules(old, rules)
             if term >= 0:
-                terms[term] = weights[term]
+                copy_term(weights, term, terms)
                 fill_term(terms, term, ground.values)
     copy_rules(best, rules)
-    terms[:] = best_weights
+    for t in range(len(terms)):
+        copy_term(best_weights, t, terms)
     return float(least / n)
 
 

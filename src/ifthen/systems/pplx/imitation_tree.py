@@ -66,6 +66,16 @@ def bin_points(points: Floats, edges: Floats, out: NDArray[np.uint8]) -> None:
 
 
 @kernel
+def weight_of(side: Floats) -> tuple[float, float]:
+    """Return the sum of the weights of a side `(actions,)`, and the sum of their squares."""
+    total, squares = 0.0, 0.0
+    for a in range(len(side)):
+        total += side[a]
+        squares += side[a] * side[a]
+    return total, squares
+
+
+@kernel
 def best_split(
     bins: NDArray[np.uint8], members: Ints, labels: Ints, weights: Floats, actions: int
 ) -> tuple[float, int, int]:
@@ -76,10 +86,10 @@ def best_split(
     whole, left, right = np.zeros(actions), np.zeros(actions), np.zeros(actions)
     for i in members:
         whole[labels[i]] += weights[i]
-    total = whole.sum()
+    total, squares = weight_of(whole)
     if total <= 0.0:
         return top, column, cut
-    before = (whole * whole).sum() / total
+    before = squares / total
     for c in range(bins.shape[0]):
         sums[:] = 0.0
         counts[:] = 0
@@ -90,17 +100,19 @@ def best_split(
         left[:] = 0.0
         n = 0
         for b in range(BINS - 1):
-            left += sums[b]
+            for a in range(actions):
+                left[a] += sums[b, a]
             n += counts[b]
             if n < LEAST or counts[b] == 0:
                 continue
             if len(members) - n < LEAST:
                 break
-            right[:] = whole - left
-            here, there = left.sum(), right.sum()
+            for a in range(actions):
+                right[a] = whole[a] - left[a]
+            (here, left_squares), (there, right_squares) = weight_of(left), weight_of(right)
             if here <= 0.0 or there <= 0.0:
                 continue
-            gain = (left * left).sum() / here + (right * right).sum() / there - before
+            gain = left_squares / here + right_squares / there - before
             if gain > top * (1.0 + 1e-9):
                 top, column, cut = gain, c, b
     return top, column, cut

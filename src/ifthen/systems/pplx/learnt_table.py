@@ -134,7 +134,7 @@ def collect(
         t = 0
         while s >= 0 and t < t_max:
             curious = t == 0 or uniform(own, 2 * t + 1) < explore
-            a = least_tried(counts, s) if curious else int(q[s].argmax())
+            a = least_tried(counts, s) if curious else greedy(q, s)
             k, left = 0, uniform(own, 2 * t + 2) - probability[0]
             while left >= 0.0 and k + 1 < len(probability):
                 k += 1
@@ -147,6 +147,23 @@ def collect(
 
 
 @kernel
+def greedy(q: Floats, s: int) -> int:
+    """Return the action with the largest value in a state; the first of several."""
+    best = 0
+    for a in range(1, q.shape[1]):
+        if q[s, a] > q[s, best]:
+            best = a
+    return best
+
+
+@kernel
 def least_tried(counts: Ints, s: int) -> int:
     """Return the action that was tried least in a state; the first of several."""
-    return int(counts[s].sum(axis=1).argmin())
+    least, first = 0, -1
+    for a in range(counts.shape[1]):
+        times = 0
+        for k in range(counts.shape[2]):
+            times += counts[s, a, k]
+        if first < 0 or times < least:
+            least, first = times, a
+    return first

@@ -205,7 +205,8 @@ def changed_states(own: Valued, other: Change) -> int:
 @kernel
 def value_of_change(table: LearntTable, own: Valued, other: Change, k: int) -> float:
     """Return the mean value of the starts under `other`, which acts otherwise in k states."""
-    other.values[:] = own.values
+    for s in range(len(own.policy)):
+        other.values[s] = own.values[s]
     total = 0.0
     for i in range(k):
         s = other.states[i]
@@ -257,7 +258,9 @@ def take_change(table: LearntTable, own: Valued, other: Change, k: int) -> None:
             if other.values[i] != 0.0:
                 for j in range(states):
                     own.inverse[s, j] -= other.values[i] * other.rows[i, j]
-    own.chosen[:] = other.chosen
+    for a in range(len(own.chosen)):
+        for w in range(own.chosen.shape[1]):
+            own.chosen[a, w] = other.chosen[a, w]
     for i in range(k):
         own.policy[other.states[i]] = other.actions[i]
 
@@ -278,10 +281,13 @@ def pays_to_sweep(table: LearntTable, k: int) -> bool:
 @kernel
 def swept_value(table: LearntTable, own: Valued, other: Change, k: int) -> float:
     """Return what `value_of_change` does, by sweeps that begin with the present values."""
-    other.values[:], other.policy[:] = own.values, own.policy
+    largest = 0.0
+    for s in range(len(own.policy)):
+        other.values[s], other.policy[s] = own.values[s], own.policy[s]
+        largest = max(largest, abs(own.values[s]))
     for i in range(k):
         other.policy[other.states[i]] = other.actions[i]
-    enough = PRECISION * (1.0 - table.gamma) * np.abs(own.values).max()
+    enough = PRECISION * (1.0 - table.gamma) * largest
     for _ in range(sweeps_for(table)):
         change = 0.0
         for s in range(len(own.policy)):

@@ -141,7 +141,8 @@ def forward(own: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -
 @kernel
 def one_layer(x: Floats32, weights: Floats32, bias: Floats32, out: Floats32) -> None:
     """Write the sums of a layer at one point, in an order that does not depend on other points."""
-    out[:] = bias
+    for j in range(len(out)):
+        out[j] = bias[j]
     for i in range(len(x)):
         for j in range(len(out)):
             out[j] += x[i] * weights[i, j]

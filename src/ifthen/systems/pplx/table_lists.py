@@ -102,9 +102,21 @@ def decider(rules: Rules, s: int) -> int:
 
 
 @kernel
+def differ(before: NDArray[np.uint64], after: NDArray[np.uint64]) -> bool:
+    """Return whether two choices `(A, words)` differ in a state."""
+    for a in range(len(before)):
+        for w in range(before.shape[1]):
+            if before[a, w] != after[a, w]:
+                return True
+    return False
+
+
+@kernel
 def widen(points: Ints, rules: Rules, lows: Ints, highs: Ints) -> None:
     """Open every end of an interval, up to `lows` and `highs`, that makes no difference in any state."""
-    actions, words = int(rules.actions.max()) + 1, rules.masks.shape[1]
+    actions, words = 1, rules.masks.shape[1]
+    for a in rules.actions:
+        actions = max(actions, a + 1)
     before, after = np.zeros((actions, words), np.uint64), np.zeros((actions, words), np.uint64)
     decide(rules, before)
     for r in range(len(rules.actions) - 2, -1, -1):
@@ -113,6 +125,6 @@ def widen(points: Ints, rules: Rules, lows: Ints, highs: Ints) -> None:
                 present, ends[r, d] = ends[r, d], end
                 match_states(points, rules, r)
                 decide(rules, after)
-                if (after != before).any():
+                if differ(before, after):
                     ends[r, d] = present
                     match_states(points, rules, r)
