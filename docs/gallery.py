@@ -10,17 +10,20 @@ go to results/gallery as JSON.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ifthen import EnvTask, RuleSet, TabularTask, evaluate, prune
 from ifthen.digits import NOTHING, in_units, mean_and_sd
 from ifthen.explanation.pictures.slices import slice_figure
 from ifthen.exports.data import to_json
-from ifthen.figure_style import write_png
+from ifthen.figure_style import BLUE, MEDIUM, ORANGE, SMALL, write_png
 from ifthen.simulate.table_simulator import optimal_performance, policy_table
 from ifthen.store import write_text
 from ifthen.study.read_results import read_results
@@ -30,6 +33,9 @@ from ifthen.tasks.solve import value_iteration
 
 ROOT = Path(__file__).parents[1]
 RULESETS, IMAGES, PAGE = ROOT / "results" / "gallery", ROOT / "docs" / "images", ROOT / "docs" / "gallery.md"
+FRONTS = ROOT / "results" / "fronts"
+TESTS = (0, 1, 2, 3, 4, 6, 8, 12, 18)
+"""The numbers of tests in tables of fronts."""
 NEAR, EPISODES, GAMES, LONG = 0.01, 100, 20_000, 20
 STUDIES = {
     "cart-pole": "Keep a pole upright on a cart, for 500 steps at most. Return: steps.",
@@ -93,10 +99,68 @@ def section(name: str, about: str) -> str:
     return (
         f"## {title}\n{about}\n\n{table}\n\n"
         f"**{shown.trial.system}, seed {shown.trial.seed}, {form}.** {shown.said}\n\n{rules}\n\n{picture}"
+        f"{front_part(title)}"
         f"```sh\nifthen study run studies/{name}.toml --out runs/{name}\n"
         f"ifthen study pack runs/{name} --out results/{name}\n"
         f"ifthen evaluate results/gallery/{title}.json\n```\n"
     )
+
+
+def front_part(title: str) -> str:
+    """Return what fewer tests cost, over all trials of PPL-X; "" where no fronts are kept."""
+    path = FRONTS / f"{title}.json"
+    if not path.exists():
+        return ""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    trials, name = data["trials"], f"front-{title.split('-')[0].lower()}.png"
+    write_png(IMAGES / name, front_figure(data))
+    lines = ["| tests, at most | return | range | rules |", "|--:|---|---|---|"]
+    for most in TESTS:
+        few = [[own for own in trial["lists"] if own["tests"] <= most] for trial in trials]
+        taken = [max(lists, key=lambda own: own["score"]) for lists in few if lists]
+        if len(taken) == len(trials):
+            got, rules = ([float(own[key]) for own in taken] for key in ("return", "rules"))
+            lines.append(f"| {most} | {spread(got)} | {reach(got)} | {size(rules)} |")
+    table = "\n".join(lines)
+    return (
+        f"**The front: what fewer tests cost.** PPL-X, {len(trials)} seeds. Of each seed, the list with the "
+        f"best score in training among those with so few tests; returns are of {data['episodes']:,} test "
+        f"seeds.\n\n{table}\n\n"
+        f'<img src="images/{name}" width="560" alt="Returns against tests, in {title}">\n\n'
+        f"```sh\nifthen study run studies/{data['study']}.toml --out runs/{data['study']}\n"
+        f"python benchmarks/fronts_of_study.py runs/{data['study']} --episodes {data['episodes']} "
+        f"--out results/fronts\n```\n\n"
+    )
+
+
+def front_figure(data: dict[str, Any]) -> Figure:
+    """Draw the returns of every trial's lists against their tests, and the means."""
+    figure = Figure(figsize=(5.6, 3.2))
+    axes = figure.add_subplot()
+    for trial in data["trials"]:
+        best: list[Any] = []
+        for own in trial["lists"]:
+            if not best or own["score"] > best[-1]["score"]:
+                best.append(own)
+        axes.step(
+            [own["tests"] for own in best],
+            [own["return"] for own in best],
+            where="post",
+            color=BLUE,
+            alpha=0.35,
+            linewidth=1.1,
+        )
+        handed = next(own for own in trial["lists"] if own["handed_out"])
+        axes.plot(handed["tests"], handed["return"], "o", color=ORANGE, markersize=4.5, alpha=0.85)
+    axes.plot([], [], color=BLUE, label="best of at most so many tests, by seed")
+    axes.plot([], [], "o", color=ORANGE, markersize=4.5, label="handed out")
+    axes.set_xlabel("tests")
+    axes.set_ylabel(f"return on {data['episodes']:,} test seeds")
+    axes.set_title(f"{data['task']}: fronts of {len(data['trials'])} seeds", loc="left", fontsize=MEDIUM)
+    axes.legend(frameon=False, fontsize=SMALL, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
 
 
 def env_policy(results: Results, task: EnvTask) -> Shown:

@@ -522,3 +522,23 @@ def test_steps_that_are_too_few_are_noted(ifthen: Runner, rooms: Path) -> None:
         done = ifthen("train", "PPL-DL", CLASS, *few)
     assert done.code == 0, done.err
     assert "note: nothing was learnt" in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate", "--episodes", "3"),
+        ("verify", "--require", "complete"),
+        ("stress", "--episodes", "3", "--disturb", "noise=0.05"),
+        ("front", "--episodes", "3"),
+        ("report", "--quick", "--episodes", "3"),
+        ("export", "--to", "c"),
+    ],
+)
+def test_rules_may_use_names_that_task_set_gives(
+    ifthen: Runner, here: Path, command: tuple[str, ...]
+) -> None:
+    (here / "rules.txt").write_text("IF place <= 2 THEN go\nOTHERWISE come\n")
+    names = ("--task-set", "feature_names=place,speed", "--task-set", "action_names=come,stay,go")
+    done = ifthen(command[0], here / "rules.txt", *command[1:], "--task", TYPED, *names)
+    assert done.code == 0, done.err

@@ -58,3 +58,9 @@ def test_what_requires_nothing_is_refused_and_a_byte_order_mark_is_no_name(
     assert (done.code, "--require is empty" in done.err) == (2, True)
     file.write_bytes("\ufeffrules<=2\n".encode())
     assert ifthen("verify", *own, "--require-file", file, "--quiet").code == 0
+
+
+def test_a_dossier_is_written_to_a_page_only(ifthen: Runner, tmp_path: Path) -> None:
+    done = ifthen("report", tmp_path / "rules.txt", "--dossier", "--out", tmp_path / "folder")
+    assert done.code == 2
+    assert "give FILE.html, not folder" in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,8 @@ from ifthen import DecisionList, Feature, RuleSet, StrengthRules, export_device,
 from ifthen.errors import ParameterError, RuleError
 from ifthen.exports.device.deviation import deviation_of, term_errors, thresholds, upward
 from ifthen.exports.device.numbers import NUMBERS, Device, device_of
+from ifthen.rules.constraint import shielded
+from ifthen.rules.text.constraint_text import constraints_in
 from tests.explanation.policies import many_points, many_rules, real_rules, telling_points
 from tests.exports.structured_text import function_of
 from tests.exports.test_export_code import COMPILER, FLAGS, needs_compiler
@@ -263,3 +266,116 @@ def test_rules_that_compare_strengths_are_exact_in_doubles_and_refused_in_less()
     assert "the equivalent decision list" in made.files["policy.st"]
     action = function_of(made.files["policy.st"])
     assert [action(x) for x in range(6)] == [int(whole.predict([x])) for x in range(6)]
+
+
+ROOM = Feature("room", -10.0, 40.0, "real", "C", clips=True)
+SPEED = Feature("speed", 0.0, 30.0, "real", "m/s", clips=True)
+REQUIRED = (
+    "never heat when room >= 24.01",
+    "always cool when room + 0.7*speed >= 33.3",
+    "never cool when room <= 3.3 and speed <= 1.1",
+)
+
+
+def heater(require: tuple[str, ...]) -> DecisionList:
+    """Return rules with a shield for requirements."""
+    text = "IF room >= 20.3 AND speed <= 7.7 THEN heat\nIF speed >= 3.1 THEN cool\nOTHERWISE off\n"
+    rules = parse_rules(text, features=[ROOM, SPEED], action_names=["off", "heat", "cool"])
+    constraints = constraints_in(require, rules.observed_features, rules.action_names)
+    return shielded(rules, constraints).ruleset
+
+
+def readings_near(values: tuple[float, ...], far: float, n: int) -> NDArray[np.float64]:
+    """Return readings at and near thresholds, at distances like those of rounding."""
+    drawn = np.random.default_rng(0)
+    return np.clip(
+        drawn.choice(values, n) + drawn.choice([0.0, 1e-16, 1.0], n) * drawn.normal(0, far, n), -10, 40
+    )
+
+
+@pytest.mark.parametrize("numbers", SMALL)
+@pytest.mark.parametrize("require", [REQUIRED[:1], REQUIRED[:2], REQUIRED])
+def test_what_is_required_holds_on_the_device_for_every_reading(
+    numbers: str, require: tuple[str, ...]
+) -> None:
+    rules = heater(require)
+    made = export_device(rules, "st", numbers, require=require)
+    assert made.kept[0].startswith("Kept for every reading")
+    assert all(f"  {text}" in made.files["policy.st"] for text in require)
+    device, action = device_of(rules, numbers), function_of(made.files["policy.st"])
+    far = float(device.features[0].half_step(40.0))
+    rooms, speeds = (
+        readings_near((24.01, 3.3, 33.3, 20.3), far, 4000),
+        readings_near((1.1, 3.1, 0), far, 4000),
+    )
+    speeds[::3] = (33.3 - rooms[::3]) / 0.7
+    readings = np.stack([rooms, np.clip(speeds, 0, 30)], axis=1)
+    near = np.array(
+        [[own.nearest(v) for own, v in zip(device.features, row, strict=True)] for row in readings]
+    )
+    chosen = np.array([action(*row) for row in as_given(device, near)])
+    constraints = constraints_in(require, rules.observed_features, rules.action_names)
+    for each in constraints:
+        inside = each.where.matches(each.where.checked_observations(readings)).any(axis=1)
+        assert inside.any()
+        done = chosen[inside] == each.action
+        assert not done.any() if each.never else done.all()
+
+
+def test_without_a_requirement_rounding_can_break_it() -> None:
+    rules = heater(REQUIRED[:1])
+    device = device_of(rules, "int16")
+    low = math.nextafter(device.features[0].cut(device.features[0].at_most(24.01)), -math.inf)
+    assert low > 24.01
+    codes = [[device.features[0].nearest(low), device.features[1].nearest(5.0)]]
+    loose, strict = (
+        function_of(export_device(rules, "st", "int16", require=own).files["policy.st"])
+        for own in ((), REQUIRED[:1])
+    )
+    assert loose(*codes[0]) == rules.action_names.index("heat")
+    assert strict(*codes[0]) != rules.action_names.index("heat")
+
+
+def test_a_list_that_keeps_a_requirement_by_itself_gets_rules_on_top_where_rounding_would_break_it() -> None:
+    text = "IF room >= 24.01 THEN cool\nOTHERWISE heat\n"
+    rules = parse_rules(text, features=[ROOM, SPEED], action_names=["off", "heat", "cool"])
+    deep = parse_rules(
+        "IF speed <= 0 THEN off\n" + text, features=[ROOM, SPEED], action_names=rules.action_names
+    )
+    assert "stand on top" not in " ".join(export_device(rules, "c", "int16", require=REQUIRED[0]).kept)
+    made = export_device(deep, "c", "int16", require=REQUIRED[0])
+    assert "2 of them stand on top for this device alone" in " ".join(made.kept)
+    exact = export_device(deep, "c", "float64", require=REQUIRED[0])
+    assert exact.kept
+    with pytest.raises(RuleError, match="not proved to keep"):
+        export_device(deep, "c", "int16", require="never cool when speed >= 3")
+    with pytest.raises(ParameterError, match="is not about rules"):
+        export_device(deep, "c", "int16", require="rules<=3")
+    meeting = ["always cool when room >= 24.01", "never cool when room <= 24.009999999999998"]
+    with pytest.raises(RuleError, match="cannot be proved for readings that are rounded to int16"):
+        export_device(rules, "c", "int16", require=meeting)
+
+
+@needs_compiler
+@pytest.mark.parametrize("numbers", SMALL)
+def test_conversions_saturate_and_shielded_code_passes_its_unit_tests(numbers: str, tmp_path: Path) -> None:
+    made = export_device(heater(REQUIRED), "c", numbers, require=REQUIRED)
+    for name, text in made.files.items():
+        (tmp_path / name).write_text(text, encoding="ascii")
+    most = {"int16": "32767", "int32": "2147483647", "float32": "3.4028234663852886e+38f"}[numbers]
+    (tmp_path / "more.c").write_text(
+        '#include <math.h>\n#include <stdio.h>\n#include "policy.h"\nint main(void)\n{\n'
+        "    ifthen_number s[IFTHEN_FEATURES];\n"
+        "    s[0] = ifthen_number_of(0, NAN);\n    s[1] = ifthen_number_of(1, 1.0);\n"
+        f'    printf("%d %d %d", ifthen_number_of(0, 1e300) == {most}, '
+        f"ifthen_number_of(1, -1e300) == -{most}, ifthen_refused(s));\n    return 0;\n}}\n"
+    )
+    assert COMPILER is not None
+    code = str(tmp_path / "policy.c")
+    for program in ("policy_test", "more"):
+        source = str(tmp_path / f"{program}.c")
+        subprocess.run([COMPILER, *FLAGS, code, source, "-o", str(tmp_path / program)], check=True)
+    done = subprocess.run([tmp_path / "policy_test"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{len(made.vectors)} of {len(made.vectors)} test vectors pass\n"
+    told = subprocess.run([tmp_path / "more"], capture_output=True, text=True, check=True)
+    assert told.stdout == "1 1 0"

@@ -19,7 +19,9 @@ from ifthen.robustness.requirement import Demands, ReturnScale, parse, required
 from ifthen.robustness.strengths import assignments, numbers
 from ifthen.robustness.stress import Level, Stress, Sweep
 from ifthen.rules.decision_list import DecisionList
+from ifthen.simulate import disturbed_table
 from ifthen.simulate.evaluate import evaluations
+from ifthen.tasks.disturbance import DISTURBANCES
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.verification.verification import verify
 
@@ -92,15 +94,28 @@ def test_disturbances_of_training_are_left_out() -> None:
     assert "It was trained with noise 0.3" in str(there)
 
 
-def test_on_a_table_only_the_horizon_applies() -> None:
-    task = ifthen.frozen_lake(4)
+def test_on_a_table_all_strengths_are_exact() -> None:
+    task = ifthen.frozen_lake(4, 0.1)
     whole = [(feature.low, feature.high) for feature in task.features]
     ever = DecisionList([whole], [1], task.features, task.action_names)
-    longer = ifthen.stress(ever, task)
-    assert [sweep.name for sweep in longer.sweeps] == ["t_max"]
-    assert "on z" in str(longer)
-    with pytest.raises(TaskError, match="Only t_max applies"):
-        ifthen.stress(ever, task, ["noise"])
+    found = ifthen.stress(ever, task, require="failed<=50%", fail_below=0.01)
+    assert [sweep.name for sweep in found.sweeps] == [*DISTURBANCES, "options.p_slip", "t_max"]
+    assert "All numbers are exact" in str(found)
+    assert found.sweeps[-2].nominal == 0.1
+    assert found.undisturbed.failed is not None
+    assert not found.holds
+    assert "95 % interval" not in str(found)
+
+
+def test_a_share_of_failed_episodes_that_is_not_known_is_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = ifthen.frozen_lake(4, 0.1)
+    whole = [(feature.low, feature.high) for feature in task.features]
+    ever = DecisionList([whole], [1], task.features, task.action_names)
+    monkeypatch.setattr(disturbed_table, "MOST_RETURNS", 3)
+    found = ifthen.stress(ever, task, {"delay": [1]}, require="performance>=0, failed<=100%")
+    assert found.undisturbed.failed is None
+    assert found.undisturbed.holds is False
+    assert "could not be worked out" in " ".join(str(found).split())
 
 
 def test_the_first_broken_values_lie_on_both_sides_of_the_nominal_one() -> None:

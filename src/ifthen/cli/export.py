@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskName, read_policy
+from ifthen.cli.model import (
+    Model,
+    MostRules,
+    MostTests,
+    Policy,
+    RequireFile,
+    TaskChanges,
+    TaskName,
+    kept_requirements,
+    read_policy,
+    required,
+)
 from ifthen.cli.terminal import out, print_table, write_file
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
@@ -36,9 +47,20 @@ def export(
             show_default=False,
         ),
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require",
+            metavar="REQUIREMENT",
+            help="With --numbers: what must hold on the device for every reading, such as 'never heat when "
+            "room >= 24'; may be repeated. What a run was trained with is kept, too.",
+        ),
+    ] = None,
+    require_file: RequireFile = None,
     most_rules: MostRules = None,
     most_tests: MostTests = None,
     task: TaskName = None,
+    task_assignments: TaskChanges = None,
 ) -> None:
     """Write a policy as code, a table, a diagram or data that other programs read.
 
@@ -47,6 +69,7 @@ def export(
     - `ifthen export runs/first --to python --out policy.py`
     - `ifthen export runs/first --to dmn --out policy.dmn`
     - `ifthen export runs/first --to c --numbers int16 --out policy.c`
+    - `ifthen export heat.txt --to c --numbers int16 --out heat.c --require "never heat when room >= 24"`
     - `ifthen export runs/first --to mermaid`
     """
     from ifthen.exports import export as exported
@@ -56,9 +79,12 @@ def export(
         check_numbers(to, numbers)
     if numbers is not None and (file is None or file.suffix != f".{to}"):
         raise ParameterError(f"--numbers writes several files: give --out FILE.{to}, such as policy.{to}.")
-    policy = read_policy(model, task, rules=most_rules, tests=most_tests)
+    if numbers is None and (require or require_file):
+        raise ParameterError("--require is for devices: give --numbers, or 'ifthen verify' to check rules.")
+    wanted = required(require, require_file)
+    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     if numbers is not None and file is not None:
-        _for_device(policy, to, numbers, file)
+        _for_device(policy, to, numbers, file, [*wanted, *kept_requirements(model)])
         return
     text = exported(policy.ruleset, to, policy.task)
     if file is None:
@@ -67,17 +93,17 @@ def export(
     write_file(file, text)
 
 
-def _for_device(policy: Policy, to: str, numbers: str, file: Path) -> None:
+def _for_device(policy: Policy, to: str, numbers: str, file: Path, require: list[str]) -> None:
     """Write the files for a device, and say where it can act differently."""
     from ifthen.exports import export_device
 
-    made = export_device(policy.ruleset, to, numbers, policy.task, file.stem)
+    made = export_device(policy.ruleset, to, numbers, policy.task, file.stem, require)
     if made.deviation.bands:
         print_table(made.deviation.to_table())
     else:
         out.print(made.deviation.in_words()[0])
-    for step in made.deviation.steps:
-        out.print(step)
+    for line in (*made.deviation.steps, *made.kept):
+        out.print(line)
     for name, text in made.files.items():
         write_file(file.with_name(name), text)
     out.print(f"{plural(len(made.vectors), 'test vector')} in {list(made.files)[-1]}")

@@ -196,6 +196,9 @@ def read_policy(
         beside = path.parent / MODEL
         if not wanted.of_run and path.name in FILES and beside.exists():  # a run's rules: it has the task
             wanted = wanted._replace(task=kept_task(read(beside).task, wanted, path.parent))
+        if new and wanted.task is not None:  # first, as rules may use names that it gives
+            wanted = wanted._replace(task=changed_task(wanted.task, new, wanted.package))
+            new = {}
         ruleset, written = read_ruleset(path, wanted.task)
         policy = Policy(str(path), path.name, ruleset, wanted.task or _named_task(written, path))
     else:

@@ -25,7 +25,7 @@ from ifthen.cli.model import (
 )
 from ifthen.cli.task_names import located, typed_options
 from ifthen.cli.terminal import err, out, write_file
-from ifthen.errors import IfthenError
+from ifthen.errors import IfthenError, ParameterError
 
 if TYPE_CHECKING:
     from ifthen.systems.front import Front
@@ -80,6 +80,8 @@ def report(
     from ifthen.verification.properties import parse
     from ifthen.verification.requirements import plain_ones, read_requirements
 
+    if file is not None and file.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"--out writes a page and a PDF beside it: give FILE.html, not {file.name}.")
     demands = required(require, require_file)
     parse(plain_ones(demands))
     beside = requirements_beside(model)

@@ -106,6 +106,27 @@ def table_task(
     )
 
 
+def with_option(task: TabularTask, name: str, value: float) -> TabularTask:
+    """Return the table of the same environment, made with another value of an option, such as p_slip.
+
+    States, features and starts stay as they are.
+    """
+    try:
+        env = task.make(**{name: value})
+    except TaskError:
+        raise
+    except Exception as problem:  # whatever the environment does with an option that it does not take
+        raise TaskError(f"{task.name} cannot be made with {name} = {value:g}: {problem}") from problem
+    try:
+        core = getattr(env, "unwrapped", env)
+        if not has_table(env) or len(core.P) != task.n_states:
+            raise TaskError(f"{task.name} has another table of states, or none, with {name} = {value:g}.")
+        next_state, reward, done, probability = common_outcomes(core.P)
+    finally:
+        env.close()
+    return task.replaced(next_state=next_state, reward=reward, done=done, probability=probability)
+
+
 def has_table(env: Any) -> bool:
     """Return whether an environment publishes a transition table and does what the table says."""
     core = getattr(env, "unwrapped", env)

@@ -139,9 +139,12 @@ def _breaks(stress: Stress | None, worst: WorstStarts | None, required: bool) ->
         for sweep in broken:
             values = " and ".join(f"{value:g}" for value in sweep.breaks)
             yield f"– {sweep.name} from {values} on ({sweep.words})"
-    whole = [sweep.name for sweep in stress.sweeps if sweep.withstood]
+    whole = [sweep for sweep in stress.sweeps if sweep.withstood]
     if whole:
-        yield f"It withstands every strength that was tried of {', '.join(whole)}."
+        yield "It withstands every strength that was tried of:"
+        for sweep in whole:
+            tried = [level.strength for level in sweep.levels if not level.untried]
+            yield f"– {sweep.name}: {min(tried):g} to {max(tried):g} ({sweep.words})"
     if worst is not None and worst.all_alike:
         yield ALIKE
     elif worst is not None:

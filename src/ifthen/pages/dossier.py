@@ -18,6 +18,7 @@ from ifthen.digits import plural, worth_showing
 from ifthen.explanation.behaviour import Behaviour, behaviour
 from ifthen.explanation.pictures.write_pictures import policy_picture
 from ifthen.explanation.reading import Reading, read_rules, readable
+from ifthen.explanation.regions import ActionRegions, action_regions
 from ifthen.exports.data import to_json
 from ifthen.exports.parts import rendered
 from ifthen.notebook import Shown
@@ -63,6 +64,7 @@ class Dossier(Shown):
         reading: the rules in words.
         verification: what holds, with the requirements.
         measured: how well it does, by measurement.
+        regions: when it takes each action.
         behaviour: how it behaves.
         stress: how it does under disturbances.
         worst: its worst starts.
@@ -81,6 +83,7 @@ class Dossier(Shown):
     reading: Reading
     verification: Verification
     measured: Mapping[str, Evaluation]
+    regions: ActionRegions
     behaviour: Behaviour | None
     stress: Stress | None
     worst: WorstStarts | None
@@ -230,6 +233,7 @@ def dossier(
         reading=reading,
         verification=verification,
         measured=measured,
+        regions=action_regions(ruleset, own, None if behaves is None else [r.share for r in behaves.rules]),
         behaviour=behaves,
         stress=stressed,
         worst=worst,

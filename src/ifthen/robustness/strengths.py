@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ifthen.errors import ParameterError
+from ifthen.simulate.evaluate import policy_tester
 from ifthen.tasks.task import Task
 
 STEPS_OF_A_RANGE = 5
@@ -33,14 +34,14 @@ def planned(
     found: dict[str, tuple[float, ...]] = {}
     for name, given in {**wanted, **(vary or {})}.items():
         if given is None and name not in usual:
-            task.disturbed(name, 1)  # which says what there is
+            policy_tester(task, name, 1)  # which says what there is
             raise ParameterError(f"{name} has no usual values: give some, such as {name}=5..15.")
         values = usual[name] if given is None else numbers(given) if isinstance(given, str) else tuple(given)
         if not values or len(values) > MOST_STRENGTHS:
             raise ParameterError(f"{name} needs 1 to {MOST_STRENGTHS} strengths, not {len(values)}.")
         found[name] = tuple(sorted(values))
-        task.disturbed(name, found[name][0])
-        task.disturbed(name, found[name][-1])
+        policy_tester(task, name, found[name][0])
+        policy_tester(task, name, found[name][-1])
     return found
 
 

@@ -1,9 +1,11 @@
 """Stress: a policy under disturbances of growing strength, on the same test seeds.
 
 Each disturbance is swept alone. Every strength plays the same reset seeds and meets the same random draws, so
-that differences come from the strength. The share kept of a mean return is 1 for the undisturbed policy and 0
-for random actions. Longer episodes have longer scales: see `requirement.lengthened`. A longer limit under
-which no episode got longer tries nothing, so that nothing is said to hold there.
+that differences come from the strength. On a table nothing is played: all numbers are exact.
+
+The share kept of a mean return is 1 for the undisturbed policy and 0 for random actions. Longer episodes have
+longer scales: see `requirement.lengthened`. A longer limit under which no episode got longer tries nothing,
+so that nothing is said to hold there.
 """
 
 from __future__ import annotations
@@ -13,12 +15,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ifthen.digits import NOTHING, in_units, interval_in_words, percent
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.robustness.requirement import Limits, ReturnScale, lengthened, parse, required
 from ifthen.robustness.strengths import Strengths, planned
-from ifthen.simulate.evaluate import simulator_of, with_task
+from ifthen.simulate.disturbed_table import TooLargeError
+from ifthen.simulate.evaluate import policy_tester, simulator_of, with_task
 from ifthen.simulate.simulator import Evaluation, checked_ruleset
 from ifthen.tasks.disturbance import DISTURBANCES, in_words
 from ifthen.text_table import TextTable
@@ -108,7 +113,7 @@ class Stress(Shown):
 
     Args:
         task: the task's name.
-        episodes: how many test seeds were played for every strength; 0 on a table, whose z is played.
+        episodes: how many test seeds were played for every strength; 0 on a table, where all is exact.
         undisturbed: the policy without disturbances.
         random: the mean return of random actions.
         requirement: what must hold, in words.
@@ -139,7 +144,7 @@ class Stress(Shown):
             rows += [_row(sweep.name, f"{level.strength:g}", level, like) for level in sweep.levels]
         headings = "disturbance", "strength", "mean return", "95 % interval", "failed", "kept", "requirement"
         title = f"{self.task} under disturbances, each alone" + (
-            f", {self.episodes:,} test seeds" if self.episodes else ", on z"
+            f", {self.episodes:,} test seeds" if self.episodes else ", exact"
         )
         table = TextTable(title, headings, tuple(rows), tuple(self.notes()))
         return table.without_empty(["", NOTHING])
@@ -167,6 +172,17 @@ class Stress(Shown):
             f"Kept: 0% is random actions ({in_units(self.random, 100)}), 100% the undisturbed policy. For "
             "longer episodes what is required grows with what the policy would get if it went on as before."
         )
+        levels = (self.undisturbed, *(level for sweep in self.sweeps for level in sweep.levels))
+        if any(level.failed is None and level.performance is not None for level in levels):
+            yield (
+                "Where no share of failed episodes is given, it could not be worked out: a requirement of it "
+                "is not met there."
+            )
+        if not self.episodes:
+            yield (
+                "All numbers are exact: expected over all starts and chances, in episodes of at most t_max "
+                "steps. Nothing is sampled."
+            )
         late, acted = (
             [
                 (level.strength, level.performance)
@@ -271,27 +287,31 @@ def stress(
     base, ruleset = own.undisturbed, checked_ruleset(policy, own)
     demands, plan = parse(require, fail_below), planned(base, disturb, vary)
     workers = checked_threads(threads)
-    nominal = {name: base.nominal(name) for name in vary or {}}
-    simulator = simulator_of(base, threads=workers)
-    plain = simulator.tested(ruleset, episodes)
-    scale = ReturnScale(simulator.random_performance(episodes), plain.performance)
+    plain = policy_tester(base, threads=workers).tested(ruleset, episodes)
+    random = simulator_of(base, threads=workers).random_performance(episodes)
+    scale = ReturnScale(random, plain.performance)
     must = required(demands, scale)
+    nominal = {name: base.nominal(name) if "." in name else None for name in plan}
     sweeps = []
     for name, strengths in plan.items():
         if progress is not None:
             progress(name)
         levels = []
         for strength in strengths:
-            changed = base.disturbed(name, strength)
-            found = simulator_of(changed, threads=workers).tested(ruleset, episodes)
-            factor = changed.t_max / base.t_max
+            tester = policy_tester(base, name, strength, workers)
+            try:
+                found = tester.tested(ruleset, episodes)
+            except TooLargeError as problem:
+                levels.append(_not_tried(strength, must, str(problem)))
+                continue
+            factor = tester.task.t_max / base.t_max
             why = _untried(plain, found) if factor > 1 else ""
             grows = base.gamma == 1 and factor != 1 and not why
             longer = lengthened(scale, plain, factor) if grows else scale
             levels.append(_level(strength, found, longer, must.on(scale, longer), why))
-        sweeps.append(Sweep(name, tuple(levels), nominal.get(name)))
+        sweeps.append(Sweep(name, tuple(levels), nominal[name]))
     trained = in_words(own.disturbances)
-    count = 0 if plain.returns is None else episodes
+    count = 0 if plain.method == "exact" else episodes
     level = _level(0.0, plain, scale, must)
     return Stress(base.name, count, level, scale.zero, str(must), must.fail_below, tuple(sweeps), trained)
 
@@ -312,14 +332,19 @@ def _untried(plain: Evaluation, found: Evaluation) -> str:
     return f"every episode ends before the usual limit, at step {found.longest:,} at the latest"
 
 
+def _not_tried(strength: float, must: Limits, why: str) -> Level:
+    """Return a strength that was not tried."""
+    return Level(strength, None, None, None, math.nan, must.performance, None, None, why)
+
+
 def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits, untried: str = "") -> Level:
     """Return what was found at one strength."""
     failed = found.failed_share
     if found.returns is not None:
         below = found.returns < must.fail_below - EQUAL * max(1.0, abs(must.fail_below))
-        failed = max(failed or 0.0, float(below.mean()))
+        failed = max(failed or 0.0, float(np.average(below, weights=found.chances)))
     enough = not found.failed and found.performance >= must.performance - EQUAL * abs(must.performance)
-    few = must.failed is None or failed is None or failed <= must.failed + EQUAL
+    few = must.failed is None or (failed is not None and failed <= must.failed + EQUAL)
     return Level(
         strength=strength,
         performance=None if found.failed else found.performance,

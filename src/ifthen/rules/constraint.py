@@ -249,6 +249,17 @@ def shielded(
     given = DecisionList(rules.bounds, rules.actions, rules.features, rules.action_names)
     if all(breach(given, each).equal is True for each in constraints):
         return Shielded(given, 0)
+    full, added = with_shield(given, constraints, default_action)
+    if not added:
+        return Shielded(given, 0)
+    kept = _needed(full, added, [box for each in constraints for box in _boxes(each, full.features)])
+    return Shielded(full.subset(kept).without_unused_terms(), int((kept < added).sum()))
+
+
+def with_shield(
+    given: RuleSet, constraints: Sequence[Constraint], default_action: int | None = None
+) -> Shielded:
+    """Return a list with all rules of a shield on top, also needless ones; see `shielded`."""
     features = _all_features(constraints, given.features)
     base = over(given, features)
     preferred = [] if default_action is None else [default_action]
@@ -259,13 +270,9 @@ def shielded(
             added += [(box, each.action) for box in over(each.where, features).bounds.astype(np.float64)]
     for region in regions_of(constraints, features):
         added += _next_choices(base, region, preferred)
-    if not added:
-        return Shielded(given, 0)
-    bounds = np.concatenate([np.array([box for box, _ in added]), base.bounds])
+    bounds = np.concatenate([*(box[None] for box, _ in added), base.bounds])
     actions = np.append(np.array([action for _, action in added], dtype=np.int32), base.actions)
-    full = DecisionList(bounds, actions, features, base.action_names)
-    kept = _needed(full, len(added), [box for each in constraints for box in _boxes(each, features)])
-    return Shielded(full.subset(kept).without_unused_terms(), int((kept < len(added)).sum()))
+    return Shielded(DecisionList(bounds, actions, features, base.action_names), len(added))
 
 
 def leading(rules: RuleSet, constraints: Sequence[Constraint]) -> int:

@@ -14,7 +14,7 @@ from ifthen.checks import has_more_values
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint_text import is_about_rules, requirements_in
-from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
+from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, names_in, with_settings
 from ifthen.store import read_text
 from ifthen.systems.callbacks import StopAt
 from ifthen.systems.learning import STEP_LIMIT, Goal
@@ -121,6 +121,10 @@ def changed_task(task: Task, changes: Mapping[str, Any], name: str = "") -> Task
         given["environment"] = name or given["environment"]
     if "options.max_episode_steps" in changes:
         del given["t_max"]
+    if "feature_names" in changes and "ranges" in given:  # which speak of the features by name
+        new = names_in(changes["feature_names"])
+        if isinstance(new, list) and len(new) == len(given["ranges"]):
+            given["ranges"] = dict(zip(new, given["ranges"].values(), strict=True))
     return made_task(checked(_TaskAlone, {"task": with_settings(given, changes)}).task)
 
 

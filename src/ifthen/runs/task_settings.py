@@ -23,6 +23,13 @@ OF_PLAYED = {"episodes", "floor", "default_action", "player", "ranges", "lanes",
 """Settings of environments with a transition table only, and of all others only."""
 
 
+def names_in(given: Any) -> Any:
+    """Return the names in a text such as "level, inflow", with or without brackets; the rest as it is."""
+    if not isinstance(given, str):
+        return given
+    return [name.strip(" '\"") for name in given.strip().removeprefix("[").removesuffix("]").split(",")]
+
+
 class FrozenLakeSettings(BaseModel):
     """A FrozenLake of one's own, as the table [task] of a configuration file."""
 
@@ -77,10 +84,8 @@ class EnvironmentSettings(BaseModel):
     @field_validator("feature_names", "action_names", "leave_out", mode="before")
     @classmethod
     def _names(cls, given: Any) -> Any:
-        """Return the names in a text such as "level, inflow", with or without brackets around them."""
-        if not isinstance(given, str):
-            return given
-        return [name.strip(" '\"") for name in given.strip().removeprefix("[").removesuffix("]").split(",")]
+        """Return the names in a text such as "level, inflow"."""
+        return names_in(given)
 
     def make_task(self) -> TabularTask | EnvTask:
         """Return the task: tabular where the environment has a transition table, as by its name alone."""

@@ -11,9 +11,10 @@ from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
 from ifthen.simulate import gpu
+from ifthen.simulate.disturbed_table import DisturbedTable
 from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.gpu import Backend
-from ifthen.simulate.simulator import Budget, Evaluation, Seeds, Simulator
+from ifthen.simulate.simulator import Budget, Evaluation, Seeds, Simulator, Tester
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.simulate.vector_simulator import VectorSimulator
@@ -73,6 +74,22 @@ def _table_simulator(
 
         return GpuTableSimulator(task, threads, method, noise)
     return TableSimulator(task, threads, method, noise)
+
+
+def policy_tester(task: Task, name: str = "", strength: float = 0.0, threads: int = 1) -> Tester:
+    """Return what measures policies under one disturbance: exactly on a table, elsewhere on test seeds.
+
+    Args:
+        task: the task.
+        name: the disturbance, as in `Task.sweeps`, or a parameter, "options.NAME" or "unwrapped.NAME"; "" for
+            none.
+        strength: its strength.
+        threads: how many threads to use.
+    """
+    if isinstance(task, TabularTask):
+        return DisturbedTable(task, name, strength)
+    assert isinstance(task, EnvTask)
+    return environment_simulator(task.disturbed(name, strength) if name else task, threads)
 
 
 def environment_simulator(

@@ -140,7 +140,8 @@ class Evaluation(Shown):
         least: the smallest return.
         most: the largest return.
         longest: the number of steps of the longest episode, in an environment.
-        returns: the return of each episode, `(episodes,)`.
+        returns: the return of each episode, `(episodes,)`; with `chances`, every return that can come.
+        chances: how likely each return is, where that is exact.
         seeds: the reset seed of each episode, `(episodes,)`.
     """
 
@@ -160,6 +161,7 @@ class Evaluation(Shown):
     most: float | None = None
     longest: int | None = None
     returns: Floats | None = field(default=None, repr=False)
+    chances: Floats | None = field(default=None, repr=False)
     seeds: Ints | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
@@ -215,7 +217,7 @@ class Evaluation(Shown):
         is rough where a few returns are far from the others. None for exact values, for a table's z, for one
         episode, and where a state without a rule was reached, as there is no mean return then.
         """
-        if self.returns is None or len(self.returns) < 2 or self.failed:
+        if self.returns is None or self.chances is not None or len(self.returns) < 2 or self.failed:
             return None
         mean, far = float(self.returns.mean()), t_margin(self.returns, (1 + LEVEL) / 2)
         low, high = mean - far, mean + far
@@ -247,6 +249,15 @@ class Anywhere(InEnvironment, Protocol):
 
     def in_table(self, simulator: TableSimulator, *lesson: Any) -> None:
         """Learn in a table."""
+
+
+class Tester(Protocol):
+    """Measures policies on what they were not learnt from, in episodes of at most t_max steps."""
+
+    task: Any
+
+    def tested(self, policy: Any, episodes: int) -> Evaluation:
+        """Return how a policy does, in an environment on so many test seeds."""
 
 
 class Simulator(ABC):
@@ -304,15 +315,6 @@ class Simulator(ABC):
     @abstractmethod
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
         """Return the measures that people want to see, by what they are called: the most honest one first.
-
-        Args:
-            policy: as in `evaluate`.
-            episodes: how many test seeds to play in an environment.
-        """
-
-    @abstractmethod
-    def tested(self, policy: Any, episodes: int) -> Evaluation:
-        """Return what episodes of at most t_max steps say of a policy: on test seeds, or on a table's z.
 
         Args:
             policy: as in `evaluate`.

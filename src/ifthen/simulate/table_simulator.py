@@ -162,10 +162,6 @@ class TableSimulator(Simulator):
             for name, method in by.items()
         }
 
-    def tested(self, policy: Any, episodes: int) -> Evaluation:
-        """Play a policy from z; its exact performance may not see t_max."""
-        return TableSimulator(self.task, self.threads, "sampled", self.noise).evaluate(policy)
-
     def random_performance(self, episodes: int) -> float:
         """Return what t_max random actions are expected to get."""
         task = self.task

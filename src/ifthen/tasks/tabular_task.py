@@ -27,6 +27,8 @@ from ifthen.checks import whole_number
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
+from ifthen.tasks.altered import OPTIONS
+from ifthen.tasks.disturbance import DISTURBANCES
 from ifthen.tasks.table_checks import ARRAYS, T_MAX_LIMIT, checked_fields
 from ifthen.tasks.task import HORIZONS, Task
 
@@ -37,6 +39,8 @@ DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS = 1, 30
 RULES_PER_STATE = 0.4
 FEWEST_RULES, MOST_RULES = 7, 64
 """The least and the largest number of rules that suits a table."""
+SLIPS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7)
+"""The slip probabilities that a sweep of a lake tries."""
 
 
 class Dynamics(NamedTuple):
@@ -143,9 +147,10 @@ class TabularTask(Task):
         if label not in gymnasium.registry:
             raise TaskError(f"{self.name} is a table of states: nothing makes an environment of it.")
         if "p_slip" in self.origin:
-            options |= {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
+            own = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
+            options = {**own, **options}
         elif "maze" in self.origin:
-            options |= {**self._maze, "t_max": self.t_max}
+            options = {**self._maze, "t_max": self.t_max, **options}
         return gymnasium.make(label, **options)
 
     @property
@@ -167,18 +172,24 @@ class TabularTask(Task):
 
     @property
     def sweeps(self) -> dict[str, tuple[float, ...]]:
-        """Longer episodes alone: the states of a table are known, and its chances are in it."""
-        return {"t_max": tuple(min(factor * self.t_max, T_MAX_LIMIT) for factor in HORIZONS)}
+        """All disturbances, longer episodes, and the slip of a lake."""
+        horizons = tuple(min(factor * self.t_max, T_MAX_LIMIT) for factor in HORIZONS)
+        slips = {f"{OPTIONS}p_slip": SLIPS} if "p_slip" in self.origin else {}
+        return {**{name: own.sweep for name, own in DISTURBANCES.items()}, **slips, "t_max": horizons}
 
     def disturbed(self, name: str, strength: float) -> Self:
-        """Return the table with longer or shorter episodes."""
+        """Return the table with longer or shorter episodes.
+
+        Other disturbances are no tables of the same states: `simulate.disturbed_table` works them out.
+        """
         if name != "t_max":
-            raise TaskError(
-                f"{self.name} is a table: rules see its states as they are, and what goes wrong is in its "
-                f"probabilities. Only t_max applies, not {name!r}; another table, such as one with another "
-                "p_slip, is given by --task."
-            )
+            raise TaskError(f"only t_max makes a table of {self.name}, not {name!r}.")
         return self.replaced(t_max=whole_number("t_max", strength, 1, T_MAX_LIMIT, TaskError))
+
+    def nominal(self, name: str) -> float | None:
+        """Return the slip of a lake; None for other parameters."""
+        value = self.origin.get(name.removeprefix(OPTIONS)) if name.startswith(OPTIONS) else None
+        return float(value) if isinstance(value, (int, float)) else None
 
     @property
     def n_states(self) -> int:

@@ -158,12 +158,18 @@ class Regions(NamedTuple):
     """`(rows · columns, features)`: a point in the middle of every cell, row by row."""
 
     def runs(self) -> list[tuple[int, Floats]]:
-        """Return neighbouring cells of a row with the same rule as one rectangle `(4, 2)`, with the rule."""
-        found = []
-        for y, row in enumerate(self.deciders):
-            starts = np.flatnonzero(np.diff(row, prepend=row[0] - 1))
-            for first, last in zip(starts, [*starts[1:], len(row)], strict=True):
-                found.append((int(row[first]), self.box(y, int(first), int(last))))
+        """Return neighbouring cells with the same rule as one rectangle `(4, 2)`, with the rule."""
+        found, begun = [], dict[tuple[int, int, int], int]()
+        for y, row in enumerate([*self.deciders, None]):
+            now: dict[tuple[int, int, int], int] = {}
+            starts = [] if row is None else np.flatnonzero(np.diff(row, prepend=row[0] - 1)).tolist()
+            for first, last in zip(starts, [*starts[1:], self.deciders.shape[1]], strict=False):
+                run = int(self.deciders[y, first]), first, last
+                now[run] = begun.pop(run, y)
+            for (rule, first, last), top in begun.items():
+                box = np.concatenate([self.box(top, first, last)[:2], self.box(y - 1, first, last)[2:]])
+                found.append((rule, box))
+            begun = now
         return found
 
     def box(self, row: int, first: int, last: int) -> Floats:

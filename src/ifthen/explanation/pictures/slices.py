@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
@@ -152,11 +153,14 @@ def _panels(
 
 def _draw(axes: Axes, ruleset: RuleSet, plane: Regions, cover: Covers) -> None:
     """Draw regions and their borders, and cover what is no state."""
-    runs = plane.runs()
-    colours = [action_colour(int(ruleset.actions[rule]) if rule >= 0 else -1) for rule, _ in runs]
-    boxes = [box for _, box in runs]
+    parts: dict[int, list[Path]] = {}
+    for rule, box in plane.runs():
+        parts.setdefault(rule, []).append(Path([*box, box[0]], closed=True))
+    colours = [action_colour(int(ruleset.actions[rule]) if rule >= 0 else -1) for rule in parts]
+    # A rule's parts are filled at once: one by one they would leave stripes between them.
+    whole = [Path.make_compound_path(*each) for each in parts.values()]
     axes.add_collection(
-        PolyCollection(boxes, facecolors=colours, edgecolors=colours, linewidths=0.15, gid="regions")
+        PathCollection(whole, facecolors=colours, edgecolors="none", linewidths=0, gid="regions")
     )
     edges = rule_borders(plane.across, plane.down, plane.deciders)
     axes.add_collection(LineCollection(edges, colors=INK, linewidths=0.7, gid="rule borders"))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from ifthen.exports.code import C
 from ifthen.exports.device.language import DeviceLanguage
@@ -19,6 +22,8 @@ from ifthen.exports.parts import (
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 
+MOST_VALUES = 60
+"""Values of a feature whose conversion the unit tests try."""
 TYPES = {"float64": "double", "float32": "float", "int16": "int16_t", "int32": "int32_t"}
 
 
@@ -38,9 +43,10 @@ class DeviceC(DeviceLanguage, C):
         return f"CLIP({value}, {low}, {high})"
 
     def in_range(self, d: int) -> str:
-        """Return the test that a value is in its range; of a float that clips, that it is a number."""
-        if self.ruleset.features[d].clips and not self.device.counts_steps:
-            return f"{self.inputs[d]} == {self.inputs[d]}"
+        """Return the test that a value is in its range; of a feature that clips, that it is a number."""
+        if self.ruleset.features[d].clips:
+            whole = self.device.counts_steps
+            return f"{self.inputs[d]} {f'> INT{self.device.bits}_MIN' if whole else f'== {self.inputs[d]}'}"
         return super().in_range(d)
 
 
@@ -61,6 +67,11 @@ def to_device_c(
         "kind": kind,
         "wide": f"int{2 * device.bits}_t" if device.counts_steps else kind,
         "whole": device.counts_steps,
+        "bits": device.bits,
+        "converts": device.numbers != "float64",
+        "scales": ", ".join(number_in_words(2.0 ** getattr(own, "places", 0)) for own in device.features),
+        "most": 2 ** (device.bits - 1) - 1,
+        "conversions": _conversions(code, device),
         "features": len(observed),
         "actions": [(n, ascii_line(label)) for n, label in zip(enum, ruleset.action_names, strict=True)],
         "ranges": _ranges(code, device),
@@ -84,6 +95,26 @@ def labels_in_words(ruleset: RuleSet) -> list[str]:
         f"{f.name}: " + ", ".join(f"{f.low + n} = {label}" for n, label in enumerate(f.labels))
         for f in ruleset.observed_features
         if f.labels
+    ]
+
+
+def _conversions(code: DeviceC, device: Device) -> list[tuple[int, str, str]]:
+    """Return values of features, with the numbers that they become: ends, thresholds, and far beyond."""
+    if device.numbers == "float64":
+        return []
+    most = 2 ** (device.bits - 1) - 1 if device.counts_steps else float(np.finfo(np.float32).max)
+    found: dict[tuple[int, float], None] = {}
+    for d, (feature, own) in enumerate(zip(code.ruleset.observed_features, device.features, strict=True)):
+        ends = {
+            float(end) for end in (feature.low, feature.high, *code.ruleset.bounds[:, d].ravel().tolist())
+        }
+        cuts = {own.cut(own.nearest(end)) for end in ends}
+        after = {math.nextafter(cut, math.inf) for cut in cuts}
+        values = sorted(ends | cuts | after)[:MOST_VALUES]
+        found |= dict.fromkeys((d, value) for value in (*values, -1e300, 1e300) if math.isfinite(value))
+    return [
+        (d, code.number(value), code.code(min(max(device.features[d].nearest(value), -most), most)))
+        for d, value in found
     ]
 
 

@@ -13,6 +13,7 @@ fractions. So the action can differ only where the sum lies that close to its th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -39,7 +40,7 @@ class Band:
     Args:
         test: the threshold in words, such as "pole angle ≥ 0.1 rad".
         of_codes: how near the threshold a value that the device holds exactly must be; 0 where it always acts
-            the same.
+            the same. Sums are rounded, and rules of requirements are moved outward.
         of_readings: how near a reading must be that the device rounds first.
     """
 
@@ -79,7 +80,7 @@ class Deviation:
             lines = [f"{held} get the same action as in double precision."]
         else:
             lines = [
-                f"{held} get the same action as in double precision, unless a sum lies near its threshold:",
+                f"{held} get the same action as in double precision, except near these thresholds:",
                 *(f"  {b.test}: within {upward(b.of_codes)}" for b in self.bands if b.of_codes),
             ]
         if not any(band.of_readings for band in self.bands):
@@ -119,34 +120,38 @@ def upward(size: Fraction) -> str:
     return number_in_words(float(f"{float(math.ceil(size / unit) * unit):.{DIGITS}g}"))
 
 
-def deviation_of(ruleset: RuleSet, device: Device) -> Deviation:
+def deviation_of(ruleset: RuleSet, device: Device, written: RuleSet | None = None) -> Deviation:
     """Return where a decision list can act differently on a device.
 
     Args:
         ruleset: a decision list; any rules in double precision, which are exact.
         device: its numbers there.
+        written: the list as it is written, if rules of requirements were moved outward (`outward`).
     """
     if device.numbers == "float64":
         return Deviation(device.numbers, (), (), 0.0)
     errors = term_errors(ruleset, device)
     bands: dict[str, Band] = {}
     for d, feature in enumerate(ruleset.features):
-        for value, is_low in thresholds(ruleset, d):
+        for value, is_low, put in _thresholds_put(ruleset, written or ruleset, d):
             sign = "≥" if is_low else "≤"
             unit = f" {feature.unit}" if feature.unit else ""
             test = f"{feature.name} {sign} {number_in_words(value)}{unit}"
+            shift = abs(Fraction(put) - Fraction(value))
             if feature.is_term:
-                bands[test] = Band(test, *errors[d - len(device.features)])
+                codes, readings = (error + shift for error in errors[d - len(device.features)])
             else:
-                moved = moved_threshold(feature, device.encoding(d), value, is_low)
-                bands[test] = Band(test, Fraction(0), abs(Fraction(moved) - Fraction(value)))
+                moved = moved_threshold(feature, device.encoding(d), put, is_low)
+                codes, readings = shift, abs(Fraction(moved) - Fraction(value))
+            known = bands.get(test, Band(test, Fraction(0), Fraction(0)))
+            bands[test] = Band(test, max(known.of_codes, codes), max(known.of_readings, readings))
     touched = tuple(band for band in bands.values() if band.of_codes or band.of_readings)
     steps = [
         f"{f.name}: a step is {number_in_words(2.0**-own.places)}{f' {f.unit}' if f.unit else ''}"
         for f, own in zip(ruleset.observed_features, device.features, strict=True)
         if isinstance(own, Steps) and not own.whole
     ]
-    share = None if ruleset.terms else different_share(ruleset, device)
+    share = None if ruleset.terms else different_share(ruleset, device, written or ruleset)
     return Deviation(device.numbers, touched, tuple(steps), share)
 
 
@@ -165,6 +170,14 @@ def thresholds(ruleset: RuleSet, d: int) -> list[tuple[float, bool]]:
     return sorted(found)
 
 
+def _thresholds_put(ruleset: RuleSet, written: RuleSet, d: int) -> list[tuple[float, bool, float]]:
+    """Return the thresholds of feature d, each with the place at which one is written."""
+    found = {(value, is_low, value) for value, is_low in thresholds(ruleset, d)}
+    for own, put in zip(ruleset.bounds[:, d].tolist(), written.bounds[:, d].tolist(), strict=True):
+        found |= {(own[end], end == 0, put[end]) for end in (0, 1) if own[end] != put[end]}
+    return sorted(found)
+
+
 def moved_threshold(feature: Feature, encoding: Encoding, value: float, is_low: bool) -> float:
     """Return the first or last reading, as a double, that passes the device's test of a threshold."""
     cut = encoding.cut(encoding.before(encoding.at_least(value)) if is_low else encoding.at_most(value))
@@ -173,13 +186,13 @@ def moved_threshold(feature: Feature, encoding: Encoding, value: float, is_low: 
     return math.nextafter(cut, math.inf) if is_low else cut
 
 
-def different_share(ruleset: RuleSet, device: Device) -> float | None:
+def different_share(ruleset: RuleSet, device: Device, written: RuleSet) -> float | None:
     """Return the share of readings that get another action; None where the search gave up."""
-    parts = ruleset.unwrapped()[0]
-    exact, moved = parts.bounds.astype(np.float64), _moved(parts, device)
+    parts, others = ruleset.unwrapped()[0], written.unwrapped()[0]
+    exact, moved = parts.bounds.astype(np.float64), _moved(others, device)
     kept = (moved[..., 0] <= moved[..., 1]).all(axis=1)
     bounds = np.concatenate([exact, moved[kept]])
-    actions = np.concatenate([parts.actions, parts.actions[kept]])
+    actions = np.concatenate([parts.actions, others.actions[kept]])
     space = RankSpace(ruleset.features, bounds)
     found = differences(space, space.ranks(bounds), actions, len(parts), BUDGET)
     return None if found.gave_up else found.different
@@ -256,7 +269,9 @@ def _end_error(feature: Feature, encoding: Encoding) -> Fraction:
     return max(abs(Fraction(a) - Fraction(b)) for a, b in zip(ends, (feature.low, feature.high), strict=True))
 
 
-def head_of(ruleset: RuleSet, task: Task | None, exact: str, deviation: Deviation) -> list[str]:
+def head_of(
+    ruleset: RuleSet, task: Task | None, exact: str, deviation: Deviation, kept: Sequence[str] = ()
+) -> list[str]:
     """Return the lines at the head of a file: what it is, and where it can act differently.
 
     Args:
@@ -264,7 +279,8 @@ def head_of(ruleset: RuleSet, task: Task | None, exact: str, deviation: Deviatio
         task: their task.
         exact: what was written in their place.
         deviation: where it can act differently.
+        kept: lines on requirements that hold on the device.
     """
     said = () if exact == EXACT else (exact,)
-    lines = (title(ruleset, task), *said, f"numbers: {deviation.numbers}", *deviation.in_words())
+    lines = (title(ruleset, task), *said, f"numbers: {deviation.numbers}", *deviation.in_words(), *kept)
     return [ascii_line(line) for line in lines]

@@ -36,6 +36,9 @@ class Encoding(Protocol):
     def at_least(self, value: float) -> Code:
         """Return the smallest code that does not stand for less than a value."""
 
+    def nearest(self, value: float) -> Code:
+        """Return the code that a reading is rounded to."""
+
     def before(self, code: Code) -> Code:
         """Return the next smaller code."""
 
@@ -76,6 +79,10 @@ class Floats:
         """Return the smallest float that is not below a value."""
         rounded = self.rounded(value)
         return rounded if rounded >= value else self.after(rounded)
+
+    def nearest(self, value: float) -> Code:
+        """Return the nearest float."""
+        return self.rounded(value)
 
     def _next(self, code: Code, to: float) -> float:
         kind = np.float64 if self.bits == 64 else np.float32
@@ -131,6 +138,10 @@ class Steps:
     def at_least(self, value: float) -> Code:
         """Return the smallest number of steps that is not below a value."""
         return math.ceil(self._steps(value))
+
+    def nearest(self, value: float) -> Code:
+        """Return the nearest number of steps."""
+        return math.floor(self._steps(value) + Fraction(1, 2))
 
     def before(self, code: Code) -> Code:
         """Return one step less."""

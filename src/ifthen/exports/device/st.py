@@ -146,4 +146,6 @@ def _function(ruleset: RuleSet, device: Device, about: list[str]) -> str:
 def _steps(device: Device) -> list[str]:
     """Return for each feature how a value becomes a whole number; "" where it is one, and for floats."""
     places = [getattr(own, "places", 0) for own in device.features]
-    return [f"value * {2.0**p:g}, rounded to the nearest" if p else "" for p in places]
+    most = 2 ** (device.bits - 1) - 1
+    limits = f"limited to -{most} .. {most} before it is converted"
+    return [f"value * {2.0**p:g}, {limits}, rounded to the nearest" if p else "" for p in places]

@@ -1,0 +1,368 @@
+"""A policy on a table while something disturbs it, exactly: expected returns over at most t_max steps.
+
+Policy, table and disturbance together are a Markov chain. Its state is the table's state and what the
+disturbance remembers: actions on their way (delay, action_delay), the action of the last reading that arrived
+(drop), or the action that is held and for how long (action_repeat). Noise has no memory and makes the choice
+of actions random. The signs of a bias stay for an episode: each combination is a chain of its own. What
+disturbances do is said in `ifthen.tasks.disturbance`. A late reading and a late action are the same to rules.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.environments.from_table import with_option
+from ifthen.errors import TaskError, nearest
+from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.simulator import Evaluation
+from ifthen.simulate.table_simulator import policy_table
+from ifthen.tasks.altered import OPTIONS
+from ifthen.tasks.disturbance import DISTURBANCES, checked_disturbances
+from ifthen.tasks.tabular_task import TabularTask
+
+MOST_STATES = 200_000
+"""A chain may have this many states."""
+MOST_READINGS = 20_000_000
+"""With noise, this many pairs of a state and a reading are looked at."""
+MOST_BIASES = 10
+"""A bias is worked out for at most this many features."""
+MOST_RETURNS = 10_000
+"""The distribution of returns is worked out while so many pairs of a state and a return suffice."""
+SAME_RETURN = 10
+"""Returns that agree in this many decimal places count as the same."""
+NEGLIGIBLE = 1e-14
+"""Episodes are followed until the share of those that go on is below this."""
+MOST_BITS = 62
+"""The bits of the number of a chain's state."""
+
+
+class TooLargeError(TaskError):
+    """A disturbance that cannot be worked out exactly, because too much is to be listed."""
+
+
+class Steps(NamedTuple):
+    """What follows n states of a chain, with up to J outcomes each."""
+
+    after: Ints
+    """`(n, J)`: the next state, −1 where the episode ends."""
+    chance: Floats
+    """`(n, J)`."""
+    reward: Floats
+    """`(n, J)`."""
+
+
+class Chain(NamedTuple):
+    """A Markov chain whose states are numbers: table state + D · memory."""
+
+    starts: Ints
+    """One state for each initial state of the table."""
+    step: Callable[[Ints], Steps]
+    stuck: Callable[[Ints], bool]
+    """Whether one of the states has no rule."""
+
+
+class DisturbedTable:
+    """Measures policies on a table under one disturbance.
+
+    Args:
+        task: the table.
+        name: a disturbance, "t_max", "options.NAME" for an option of the environment whose table it is, or ""
+            for none.
+        strength: its strength.
+    """
+
+    def __init__(self, task: TabularTask, name: str = "", strength: float = 0.0) -> None:
+        self.name, self.strength = name, strength
+        if name == "t_max":
+            task = task.disturbed(name, strength)
+        elif name.startswith(OPTIONS):
+            task = with_option(task, name.removeprefix(OPTIONS), strength)
+        elif name in DISTURBANCES:
+            checked_disturbances({name: strength})
+        elif name:
+            known = (*DISTURBANCES, "t_max", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, known)}")
+        self.task = task
+
+    def tested(self, policy: Any, episodes: int = 0) -> Evaluation:
+        """Return what is expected of a policy; nothing is played.
+
+        Raises:
+            TooLargeError: where chain or readings are too many to be listed.
+        """
+        task, table = self.task, policy_table(policy, self.task)
+        ruleset = getattr(policy, "ruleset", policy)
+        if self.name in ("delay", "action_delay"):
+            found = [_late_evaluated(task, table.tobytes(), int(self.strength))]
+        else:
+            chains = _chains(task, ruleset, table, self.name, self.strength)
+            found = [_evaluated(task, chain) for chain in chains]
+        if None in found:
+            return Evaluation(task.floor, "exact", 0, 0, 0.0, failed=True)
+        means, cut, spread = zip(*(each for each in found if each is not None), strict=True)
+        returns = chances = None
+        if None not in spread:
+            returns, chances = (np.concatenate(parts) for parts in zip(*spread, strict=True))
+            chances = chances / len(means)
+        return Evaluation(
+            performance=float(np.mean(means)),
+            method="exact",
+            episodes=0,
+            steps=0,
+            truncated_share=float(np.mean(cut)),
+            failed=False,
+            returns=returns,
+            chances=chances,
+        )
+
+
+def _chains(
+    task: TabularTask, ruleset: RuleSet, table: NDArray[np.integer], name: str, strength: float
+) -> Iterator[Chain]:
+    """Yield the chains of a policy under a disturbance, each as likely as the others."""
+    choices, n_actions = table.astype(np.int64), task.n_actions
+    if name == "noise":
+        yield _memoryless(task, _noisy_choices(task, ruleset, strength))
+    elif name == "bias":
+        for biased in _biased_tables(task, ruleset, strength):
+            yield _memoryless(task, _certain(biased, n_actions))
+    elif name == "drop":
+        yield _dropping(task, choices, strength)
+    elif name == "action_repeat":
+        yield _holding(task, choices, int(strength))
+    else:
+        yield _memoryless(task, _certain(choices, n_actions))
+
+
+def _certain(table: Ints, n_actions: int) -> Floats:
+    """Return the chance of every action in every state, `(D, A)`, given the one that is taken; 0 for none."""
+    chances = np.zeros((len(table), n_actions))
+    acts = np.flatnonzero(table >= 0)
+    chances[acts, table[acts]] = 1.0
+    return chances
+
+
+def _noisy_choices(task: TabularTask, ruleset: RuleSet, strength: float) -> Floats:
+    """Return the chance of every action in every state, `(D, A)`, if readings are noisy.
+
+    Every reading of the features' ranges has a chance; a reading without a rule takes no action.
+    """
+    sides = [np.arange(int(f.low), int(f.high) + 1) for f in task.features]
+    size = math.prod(map(len, sides))
+    states = task.dynamics.states
+    if size * len(states) > MOST_READINGS:
+        raise TooLargeError(
+            f"there are {size:,} readings, too many to list in each of {len(states):,} states"
+        )
+    readings = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(size, len(sides))
+    taken = np.asarray(ruleset.predict(readings.astype(np.float64)), dtype=np.int64)
+    chances = np.ones((len(states), 1))
+    for f, feature in enumerate(task.features):
+        own = _reading_chances(states[:, f], sides[f], strength * (feature.high - feature.low))
+        chances = (chances[:, :, None] * own[:, None, :]).reshape(len(states), -1)
+    return chances @ _certain(taken, task.n_actions)
+
+
+def _reading_chances(values: NDArray[Any], readings: Ints, deviation: float) -> Floats:
+    """Return how likely each reading is, `(n, readings)`, of n whole numbers with noise, rounded."""
+    from scipy.special import ndtr  # type: ignore[import-untyped]  # SciPy ships no types
+
+    cuts = (readings[1:] - 0.5)[None] - values[:, None]
+    below = ndtr(cuts / deviation) if deviation > 0 else (cuts > 0).astype(np.float64)
+    found: Floats = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    return found
+
+
+def _biased_tables(task: TabularTask, ruleset: RuleSet, strength: float) -> Iterator[Ints]:
+    """Yield the action in every state, `(D,)`, for each combination of the signs of a bias."""
+    features, states = task.features, task.dynamics.points
+    if len(features) > MOST_BIASES:
+        raise TooLargeError(f"{len(features)} features have too many combinations of signs")
+    lows, highs = (np.array([float(getattr(f, end)) for f in features]) for end in ("low", "high"))
+    for signs in itertools.product((1.0, -1.0), repeat=len(features)):
+        shifted = np.floor(states + strength * (highs - lows) * signs + 0.5)
+        yield np.asarray(ruleset.predict(np.clip(shifted, lows, highs)), dtype=np.int64)
+
+
+def _outcomes(task: TabularTask, states: Ints, actions: Ints) -> Steps:
+    """Return the outcomes of one action in each of n states."""
+    model = task.dynamics
+    chance = np.broadcast_to(model.probability, (len(states), len(model.probability)))
+    return Steps(model.next_state[states, actions].astype(np.int64), chance, model.reward[states, actions])
+
+
+def _memoryless(task: TabularTask, chances: Floats) -> Chain:
+    """Return the chain of a policy that takes actions with these chances, `(D, A)`."""
+    model = task.dynamics
+
+    def step(codes: Ints) -> Steps:
+        n = len(codes)
+        each = chances[codes][:, :, None] * model.probability
+        after = model.next_state[codes].reshape(n, -1).astype(np.int64)
+        return Steps(after, each.reshape(n, -1), model.reward[codes].reshape(n, -1))
+
+    def stuck(codes: Ints) -> bool:
+        return bool((chances[codes].sum(axis=1) < 1 - 1e-12).any())
+
+    return Chain(model.starts.astype(np.int64), step, stuck)
+
+
+def _late(task: TabularTask, table: Ints, late: int) -> Chain:
+    """Return the chain of a policy whose actions are late: the memory has those on their way, oldest last."""
+    size, base = len(table), task.n_actions
+    if math.log2(size) + late * math.log2(base) > MOST_BITS:
+        raise TooLargeError(f"{late} actions of {base} kinds can be on their way in too many ways")
+    newest = base ** max(late - 1, 0)
+
+    def step(codes: Ints) -> Steps:
+        state, memory = codes % size, codes // size
+        chosen = table[state]
+        found = _outcomes(task, state, memory % base if late else chosen)
+        memory = memory // base + chosen * newest if late else memory
+        return found._replace(after=np.where(found.after >= 0, found.after + size * memory[:, None], -1))
+
+    starts = task.dynamics.starts.astype(np.int64)
+    queue = sum(base**i for i in range(late))
+    return Chain(starts + size * queue * np.maximum(table[starts], 0), step, _no_rule(table))
+
+
+def _dropping(task: TabularTask, table: Ints, lost: float) -> Chain:
+    """Return the chain of a policy whose readings get lost: the memory is what the last one made it do."""
+    size = len(table)
+
+    def step(codes: Ints) -> Steps:
+        state, action = codes % size, codes // size
+        after, chance, reward = _outcomes(task, state, action)
+        renewed = np.where(after >= 0, after + size * np.maximum(table[after], 0), -1)
+        held = np.where(after >= 0, after + size * action[:, None], -1)
+        both = np.concatenate([chance * (1 - lost), chance * lost], axis=1)
+        return Steps(np.concatenate([renewed, held], axis=1), both, np.concatenate([reward, reward], axis=1))
+
+    starts = task.dynamics.starts.astype(np.int64)
+    return Chain(starts + size * np.maximum(table[starts], 0), step, _no_rule(table))
+
+
+def _holding(task: TabularTask, table: Ints, steps: int) -> Chain:
+    """Return the chain of a policy that is heard every so many steps: the memory has action and time."""
+    size, base = len(table), task.n_actions
+
+    def step(codes: Ints) -> Steps:
+        state, memory = codes % size, codes // size
+        held, time = memory % base, memory // base
+        action = np.where(time == 0, table[state], held)
+        found = _outcomes(task, state, action)
+        memory = action + base * ((time + 1) % steps)
+        return found._replace(after=np.where(found.after >= 0, found.after + size * memory[:, None], -1))
+
+    return Chain(task.dynamics.starts.astype(np.int64), step, _no_rule(table))
+
+
+def _no_rule(table: Ints) -> Callable[[Ints], bool]:
+    """Return what tells whether one of several states has no rule."""
+    return lambda codes: bool((table[codes % len(table)] < 0).any())
+
+
+Spread = tuple[Floats, Floats] | None
+"""Returns and their chances; None where they are too many."""
+
+
+def _evaluated(task: TabularTask, chain: Chain) -> tuple[float, float, Spread] | None:
+    """Return mean return, share of episodes that are cut, and spread; None if a state has no rule."""
+    codes = _reached(chain, task.t_max)
+    if codes is None:
+        return None
+    after, chance, reward = chain.step(codes)
+    goes_on = (after >= 0) & (chance > 0)
+    # The states of the last step lead to some that are never asked.
+    place = np.minimum(np.searchsorted(codes, after), len(codes) - 1)
+    known = goes_on & (codes[place] == after)
+    steps = Steps(np.where(known, place, -1), chance, reward)
+    start = np.bincount(np.searchsorted(codes, chain.starts), minlength=len(codes)) / len(chain.starts)
+    mean, cut = _expected(task, steps, start, (chance * goes_on).sum(axis=1))
+    return mean, cut, _spread(task, steps, start)
+
+
+@lru_cache(maxsize=16)
+def _late_evaluated(task: TabularTask, table: bytes, late: int) -> tuple[float, float, Spread] | None:
+    """Return the same of a policy whose actions, or readings, are late; remembered, as both are asked for."""
+    choices = np.frombuffer(table, dtype=np.int16).astype(np.int64)
+    return _evaluated(task, _late(task, choices, late))
+
+
+def _reached(chain: Chain, t_max: int) -> Ints | None:
+    """Return the states of a chain in which a step of an episode is taken; None if one has no rule."""
+    seen = frontier = np.unique(chain.starts)
+    for _ in range(t_max):
+        if chain.stuck(frontier):
+            return None
+        after, chance, _ = chain.step(frontier)
+        found = np.unique(after[(after >= 0) & (chance > 0)])
+        frontier = np.setdiff1d(found, seen, assume_unique=True)
+        if not len(frontier):
+            break
+        seen = np.union1d(seen, frontier)
+        if len(seen) > MOST_STATES:
+            raise TooLargeError(f"with what is remembered there are more than {MOST_STATES:,} states")
+    return seen
+
+
+def _expected(task: TabularTask, steps: Steps, start: Floats, goes_on: Floats) -> tuple[float, float]:
+    """Return the mean return over t_max steps, and the share of episodes that are then cut."""
+    from scipy.sparse import csc_array  # type: ignore[import-untyped]  # SciPy ships no types
+
+    inside = steps.after >= 0
+    before = np.broadcast_to(np.arange(len(start))[:, None], steps.after.shape)[inside]
+    follows = csc_array((steps.chance[inside], (steps.after[inside], before)), shape=(len(start),) * 2)
+    rewards = (steps.chance * steps.reward).sum(axis=1)
+    total, discount, now, cut = 0.0, 1.0, start, 0.0
+    for _ in range(task.t_max):
+        total += discount * float(rewards @ now)
+        cut = float(goes_on @ now)
+        now, discount = follows @ now, discount * task.gamma
+        if cut < NEGLIGIBLE:
+            break
+    return total, cut
+
+
+def _spread(task: TabularTask, steps: Steps, start: Floats) -> Spread:
+    """Return all returns with their chances; None where there are too many."""
+    ended: list[tuple[Floats, Floats]] = []
+    states = np.flatnonzero(start)
+    sums, masses, discount = np.zeros(len(states)), start[states], 1.0
+    for t in range(task.t_max):
+        after, own = steps.after[states], steps.chance[states] * masses[:, None]
+        got = np.round(sums[:, None] + discount * steps.reward[states], SAME_RETURN)
+        over = (after < 0) | (t == task.t_max - 1)
+        ended.append(_merged(got[over & (own > 0)], own[over & (own > 0)]))
+        inside = ~over & (own > 0)
+        distinct, place = np.unique(got[inside], return_inverse=True)
+        pairs, which = np.unique(after[inside] + len(start) * place, return_inverse=True)
+        if len(pairs) > MOST_RETURNS:
+            return None
+        states, sums = pairs % len(start), distinct[pairs // len(start)]
+        masses, discount = _added(which, own[inside], len(pairs)), discount * task.gamma
+        if masses.sum() < NEGLIGIBLE:
+            ended.append((sums, masses))
+            break
+    returns, chances = (np.concatenate(parts) for parts in zip(*ended, strict=True))
+    return _merged(returns, chances)
+
+
+def _merged(returns: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    """Return distinct returns, each with its whole chance."""
+    distinct, which = np.unique(returns, return_inverse=True)
+    return distinct, _added(which, chances, len(distinct))
+
+
+def _added(places: Ints, chances: Floats, size: int) -> Floats:
+    """Return the sum of chances at each of `size` places."""
+    added: Floats = np.bincount(places, chances, minlength=size).astype(np.float64)
+    return added
