@@ -30,6 +30,7 @@ from ifthen.rules.batch import LIST, STRENGTH, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.evaluate import simulator_of
 from ifthen.simulate.gpu import Backend
+from ifthen.simulate.gpu_twin import blocks_for
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.systems.pittsburgh import PittsburghParameters, first_population, next_generation
 from ifthen.tasks.task import Noise, Task
@@ -207,8 +208,8 @@ def told_of_generation(
 def kernel_seconds(simulator: Any, rules: RuleBatch, effort: Effort) -> float:
     """Return the seconds of the kernel that plays twins alone."""
     work = simulator._play(rules, simulator.task.z)
-    grid = gpu.over(len(rules.lengths) * len(simulator.task.z))
-    return seconds(lambda: gpu.launch(simulator._kernels.play, grid, gpu.THREADS, work), effort.repeats)
+    grid = blocks_for(len(rules.lengths) * len(simulator.task.z))
+    return seconds(lambda: gpu.launch(simulator._kernels.play, grid, gpu.WARP, work), effort.repeats)
 
 
 def training(effort: Effort) -> None:
