@@ -393,7 +393,13 @@ def walk_block(s: int, code: int, plan: Plan, bits: int, step_next: NDArray[np.i
 
 @kernel
 def walk_gain(
-    s: int, code: int, bits: int, actions: NDArray[np.int16], plan: Plan, next_state: Ints, reward: Floats
+    s: int,
+    code: int,
+    bits: int,
+    actions: NDArray[np.int16],
+    plan: Plan,
+    next_state: NDArray[np.int32],
+    reward: Floats,
 ) -> float:
     """Return the reward of a block of steps from s, discounted to its first, as the block table says."""
     only, so_far = (1 << bits) - 1, 0.0
@@ -420,7 +426,7 @@ def walk_on(
     actions: NDArray[np.int16],
     plan: Plan,
     noise: Walk,
-    next_state: Ints,
+    next_state: NDArray[np.int32],
     reward: Floats,
     step_next: NDArray[np.int16],
 ) -> tuple[float, int, int]:

@@ -194,7 +194,7 @@ class GpuCrew:
                 with self._lock:
                     order, moment = self._ready.popleft()
                 job = order.job if moment is None else partial(run_trial, moment=moment)
-                future = self.local.submit(job, order.folder, order.plan_json, tuple(order.trial))
+                future = self.local.submit(job, order.folder, order.plan_json, order.trial)
                 self._running[future] = order
             done, _ = wait(self._running, timeout=0.02, return_when="FIRST_COMPLETED")
             if not self._running:

@@ -421,5 +421,5 @@ class Trials:
         fitness = fetched(own.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
-        parts = zip(bounds, actions, learnt, fitness, lengths, strict=True)
-        return [Population(*(np.ascontiguousarray(array) for array in part)) for part in parts]
+        columns = bounds, actions, learnt, fitness, lengths
+        return [Population(*(column[t] for column in columns)) for t in range(len(fitness))]
