@@ -28,7 +28,7 @@ from timing import best_interleaved, machine, timed
 from ifthen import DecisionList, Feature
 from ifthen.rules.box import matches
 from ifthen.rules.boxes.cover import coverage
-from ifthen.rules.boxes.lists import compare, first_match
+from ifthen.rules.boxes.list_analysis import compare, first_match
 
 ACTIONS = ("a", "b", "c")
 SIZES = ((50, 4), (50, 8), (200, 8), (1000, 8), (50, 16))

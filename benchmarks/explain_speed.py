@@ -13,8 +13,8 @@ from pathlib import Path
 from timing import timed
 
 from ifthen.simplify.prune import prune
-from ifthen.study.plan import Trial
-from ifthen.study.read import read_results
+from ifthen.study.read_results import read_results
+from ifthen.study.study_plan import Trial
 from ifthen.verification import verify
 
 PAPER = Path(__file__).parents[1] / "results" / "paper"

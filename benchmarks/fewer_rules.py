@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from ifthen import RuleSet, TabularTask, best_action_map
-from ifthen.explanation.read import read_ruleset
+from ifthen import RuleSet, TabularTask
+from ifthen.explanation.read_ruleset import read_ruleset
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import tabular
-from ifthen.simulate.table import policy_table
-from ifthen.study.plan import Trial
-from ifthen.study.read import read_results
+from ifthen.simulate.table_simulator import policy_table
+from ifthen.study.read_results import read_results
+from ifthen.study.study_plan import Trial
+from ifthen.tables import best_action_map
 from ifthen.verification import verify
 
 ROOT = Path(__file__).parents[1]

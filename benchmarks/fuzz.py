@@ -264,9 +264,9 @@ class Sound:
     def __init__(self, folder: Path) -> None:
         import ifthen
         from ifthen.runs.settings import checked_settings
-        from ifthen.study.folder import claim
-        from ifthen.study.plan import checked_plan
-        from ifthen.study.read import read_results, write_pack
+        from ifthen.study.read_results import read_results, write_pack
+        from ifthen.study.study_folder import claim
+        from ifthen.study.study_plan import checked_plan
         from ifthen.study.trial import run_trial
 
         lake = {"desc": ["SF", "HG"], "p_slip": 0.2, "enumerations": 2, "t_max": 9, "name": "lake"}
@@ -380,7 +380,7 @@ def changed_lines(text: bytes, draw: random.Random) -> bytes:
 
 def read_run(sound: Sound, draw: random.Random, folder: Path) -> None:
     """Read the changed settings of a run and make its system."""
-    from ifthen.runs.folder import SETTINGS, RunFolder
+    from ifthen.runs.run_folder import SETTINGS, RunFolder
 
     data = draw.choice(sound.runs)
     text = changed_text(toml_of(data, NEVER).encode(), data, draw, lambda given: toml_of(given, draw))
@@ -390,7 +390,7 @@ def read_run(sound: Sound, draw: random.Random, folder: Path) -> None:
 
 def read_plan(sound: Sound, draw: random.Random, folder: Path) -> None:
     """Read a changed plan and list its trials."""
-    from ifthen.study.plan import read_plan as read
+    from ifthen.study.study_plan import read_plan as read
 
     text = changed_text(
         toml_of(sound.plan, NEVER).encode(), sound.plan, draw, lambda given: toml_of(given, draw)
@@ -403,8 +403,8 @@ def read_plan(sound: Sound, draw: random.Random, folder: Path) -> None:
 
 def read_study(sound: Sound, draw: random.Random, folder: Path) -> None:
     """Read the results of a study of which a file of JSON was changed."""
-    from ifthen.study.folder import maker_of
-    from ifthen.study.read import read_results
+    from ifthen.study.read_results import read_results
+    from ifthen.study.study_folder import maker_of
 
     source, name = draw.choice(
         (
@@ -457,7 +457,7 @@ def pole() -> tuple[Any, Any]:
 def read_required(sound: Sound, draw: random.Random, folder: Path) -> None:
     """Read a changed file of requirements; then each of them, and what it says of rules alone is decided."""
     import ifthen
-    from ifthen.rules.text.constraint import constraints_in, is_about_rules
+    from ifthen.rules.text.constraint_text import constraints_in, is_about_rules
     from ifthen.verification.requirements import check_requirements, read_requirements
 
     path, (task, rules) = folder / "requirements.txt", pole()

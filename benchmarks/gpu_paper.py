@@ -26,9 +26,9 @@ from timing import machine
 
 from ifthen.parallel import available_threads
 from ifthen.simulate import gpu
-from ifthen.study.folder import claim
-from ifthen.study.plan import StudyPlan, Trial, checked_plan, read_plan
-from ifthen.study.run import engine_by_name, run_study
+from ifthen.study.run_study import engine_by_name, run_study
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import StudyPlan, Trial, checked_plan, read_plan
 from ifthen.study.trial import Ended, TrialFiles
 
 PLAN = Path(__file__).parents[1] / "studies" / "paper.toml"

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ifthen import EnvTask, IfthenWarning, RuleError, RuleSet, env_task, evaluate, read_ruleset
+from ifthen import EnvTask, IfthenWarning, RuleSet, env_task, evaluate, read_ruleset
 from ifthen.digits import plural
 from ifthen.environments.rebind import fitted
+from ifthen.errors import RuleError
 from ifthen.runs.distil import evaluation
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.simulator import Evaluation

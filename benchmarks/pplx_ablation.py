@@ -18,7 +18,8 @@ from unittest.mock import patch
 import numpy as np
 
 import ifthen
-from ifthen.systems.pplx import distil, on_env
+from ifthen.systems.pplx import distil_values as distil
+from ifthen.systems.pplx import pplx_on_env as on_env
 
 TASKS = ("Acrobot-v1", "MountainCar-v0")
 

@@ -16,9 +16,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ifthen import figure_style as style
-from ifthen.study.read import read_results
-from ifthen.study.results import Results
+from ifthen.study.read_results import read_results
 from ifthen.study.statistics import bonferroni, compare, verdict
+from ifthen.study.study_results import Results
 
 ROOT = Path(__file__).parents[1]
 PPLX, OTHERS = "PPL-X", ("PPL-ST", "PPL-DL", "XCSF")

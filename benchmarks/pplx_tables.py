@@ -14,14 +14,14 @@ import numpy as np
 
 import ifthen
 from ifthen.runs.settings import parse_assignment
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 
 
 def optimal_share(system: ifthen.PPLX) -> float:
     """Return the share of decision states in which the ruleset takes an optimal action."""
     task: Any = system.task
     states = task.decision_states
-    optimal = ifthen.value_iteration(task).optimal_actions[states]
+    optimal = ifthen.tables.value_iteration(task).optimal_actions[states]
     return float(optimal[np.arange(len(states)), policy_table(system, task)].mean())
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
-    tasks = [ifthen.task_by_name(name) for name in given.tasks] or ifthen.paper_suite()
+    tasks = [ifthen.task_by_name(name) for name in given.tasks] or ifthen.tables.paper_suite()
     parameters = dict(parse_assignment(text) for text in given.set)
     ifthen.PPLX(ifthen.frozen_lake(4), threads=1, candidates=10).learn()  # compiles
     print("task               seed  exact value  of optimum  optimal actions  rules  best  front  seconds")

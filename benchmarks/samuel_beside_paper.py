@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from pplx_beside_paper import mean, seconds
 
-from ifthen.study.read import read_results
-from ifthen.study.results import Results
+from ifthen.study.read_results import read_results
 from ifthen.study.statistics import bonferroni, compare, verdict
+from ifthen.study.study_results import Results
 
 ROOT = Path(__file__).parents[1]
 OTHER = "PPL-ST"

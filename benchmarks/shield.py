@@ -18,7 +18,7 @@ import numpy as np
 
 from ifthen import DecisionList, env_task
 from ifthen.rules.constraint import Constraint, breach, shielded
-from ifthen.rules.text.constraint import constraints_in
+from ifthen.rules.text.constraint_text import constraints_in
 from ifthen.simulate.evaluate import simulator_of
 
 STEPS, EPISODES, RULES = 1_000_000, 100, 5

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ifthen import TabularTask, task_by_name
-from ifthen.simplify.shortest.lists import ShortestList, shortest_decision_list
+from ifthen.simplify.shortest.shortest_list import ShortestList, shortest_decision_list
 from ifthen.simulate.scope import tabular
 from ifthen.tasks.solve import value_iteration
 

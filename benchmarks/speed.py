@@ -26,12 +26,13 @@ from rich.console import Console
 from rich.table import Table
 from timing import Timed, best_interleaved, machine, timed, warm_up
 
-from ifthen import PPLST, TabularTask, frozen_lake, value_iteration
+from ifthen import PPLST, TabularTask, frozen_lake
 from ifthen.parallel import available_threads
-from ifthen.simulate.table import optimal_performance
 from ifthen.simulate.table_play import play
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.pittsburgh import Population
 from ifthen.systems.registry import SYSTEMS
+from ifthen.tables import value_iteration
 from ifthen.tasks.task import Noise
 
 EVALUATION_TASKS = ((4, 0.3), (8, 0.3), (12, 0.1), (12, 0.5))

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from ifthen.study.engines import Local
-from ifthen.study.folder import claim
-from ifthen.study.plan import StudyPlan, Trial, read_plan
-from ifthen.study.run import run_study
+from ifthen.study.run_study import run_study
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import StudyPlan, Trial, read_plan
 from ifthen.study.trial import Ended, run_trial
 
 PAPER = Path(__file__).parents[1] / "studies" / "paper.toml"

@@ -21,11 +21,11 @@ from rich.table import Table
 
 from ifthen.cli.task_names import located, reach
 from ifthen.digits import in_units
-from ifthen.study.run import engine_by_name
+from ifthen.study.run_study import engine_by_name
 from ifthen.study.statistics import compare
-from ifthen.tuning.plan import checked_tune_plan
-from ifthen.tuning.result import TuneResult
 from ifthen.tuning.tune import tune_in
+from ifthen.tuning.tuning_plan import checked_tune_plan
+from ifthen.tuning.tuning_result import TuneResult
 
 STRANGER = f"{Path(__file__).parent / 'strangers' / 'stranger_envs.py'}:Strangers/WeightedCar-v0"
 TASKS = {"Acrobot-v1": "Acrobot-v1", "WeightedCar": STRANGER}

@@ -132,7 +132,7 @@ def optimal_played(lake: int, repeats: int, noise: str) -> Prepared:
 
     def prepare(round_: int) -> Work:
         ifthen = package()
-        policy = ifthen.value_iteration(ifthen.frozen_lake(lake, 0.3)).policy
+        policy = ifthen.tables.value_iteration(ifthen.frozen_lake(lake, 0.3)).policy
         task = ifthen.frozen_lake(lake, 0.3)
         ifthen.evaluate(policy, task, "sampled", noise, threads=1)
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from timing import machine
 
-from ifthen.environments.twins import check_twin
+from ifthen.environments.twin_registry import check_twin
 
 ENVIRONMENTS = ("CartPole-v1", "CartPole-v0", "MountainCar-v0", "Acrobot-v1")
 

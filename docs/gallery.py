@@ -21,11 +21,11 @@ from ifthen.digits import NOTHING, in_units, mean_and_sd
 from ifthen.explanation.pictures.slices import slice_figure
 from ifthen.exports.data import to_json
 from ifthen.figure_style import write_png
-from ifthen.simulate.table import optimal_performance, policy_table
+from ifthen.simulate.table_simulator import optimal_performance, policy_table
 from ifthen.store import write_text
-from ifthen.study.plan import Trial
-from ifthen.study.read import read_results
-from ifthen.study.results import Results
+from ifthen.study.read_results import read_results
+from ifthen.study.study_plan import Trial
+from ifthen.study.study_results import Results
 from ifthen.tasks.solve import value_iteration
 
 ROOT = Path(__file__).parents[1]

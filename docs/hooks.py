@@ -94,7 +94,7 @@ def explain_pages() -> dict[str, str]:
         ruleset, _ = ifthen.read_ruleset(path)
         try:
             task = ifthen.task_by_name(name)
-        except ifthen.TaskError as missing:  # LunarLander needs Box2D
+        except ifthen.errors.TaskError as missing:  # LunarLander needs Box2D
             print(f"no page for {name}: {missing}")
             continue
         pages[name] = ifthen.explain_page(ruleset, task, model=f"results/gallery/{name}.json")

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature
-from ifthen.rules.boxes.space import Interval, Point
+from ifthen.rules.boxes.rank_space import Interval, Point
 
 ACTIONS = ("Left", "Right", "Stay")
 NEXT = math.nextafter(0.5, 1)

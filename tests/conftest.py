@@ -137,7 +137,7 @@ def few_changes() -> Iterator[int]:
 
     Gives the usual number, for the test that learns with it.
     """
-    from ifthen.systems.pplx import distil
+    from ifthen.systems.pplx import distil_values as distil
 
     usual = distil.CHANGES
     with pytest.MonkeyPatch.context() as patch:

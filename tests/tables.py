@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ifthen.environments.make import task_by_name
-from ifthen.study.plan import StudyPlan
-from ifthen.tasks.table import TabularTask
+from ifthen.study.study_plan import StudyPlan
+from ifthen.tasks.tabular_task import TabularTask
 
 
 def table_named(name: str) -> TabularTask:

@@ -53,11 +53,15 @@ LAYERS = [
 SEEDED_GENERATORS = {
     "study.statistics",
     "systems.pplx.bench",
-    "systems.pplx.distil",
+    "systems.pplx.distil_values",
     "systems.pplx.knowledge",
     "systems.pplx.scratch",
 }
 HELPERS = [
+    "lazy",
+    "results",
+    "tables",
+    "twins",
     "errors",
     "checks",
     "compiler",
@@ -257,7 +261,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "inherit": NaiveXCSF.inherit,
         "run_ga": NaiveXCSF.run_ga,
     },
-    "systems.xcsf.run": {
+    "systems.xcsf.xcsf_steps": {
         "prediction_array": NaiveXCSF.predicted,
         "best_action": NaiveXCSF.prediction_array,
         "credit": NaiveXCSF.credit,
@@ -267,7 +271,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "run_steps": NaiveXCSF.run,
         "predict_all": NaiveXCSF.predicted,
     },
-    "systems.xcsf.on_env": {
+    "systems.xcsf.xcsf_on_env": {
         "arrive": NaiveEnvXCSF.meet,
         "live_step": NaiveEnvXCSF.step,
         "run_twin": NaiveEnvXCSF.run_episodes,
@@ -284,7 +288,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "mutate_rule": NaiveZCS.mutated,
         "breed": NaiveZCS.breed,
     },
-    "systems.zcs.run": {
+    "systems.zcs.zcs_steps": {
         "clip": naive_zcs.clipped,
         "match_set": NaiveZCS.matching,
         "act": NaiveZCS.act,
@@ -299,7 +303,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "collect": naive_pplx.collect,
         "least_tried": naive_pplx.least_tried,
     },
-    "systems.pplx.lists": {
+    "systems.pplx.table_lists": {
         "copy_list": naive_pplx.widened,
         "copy_rule": naive_pplx.widened,
         "match_states": naive_pplx.holds,
@@ -351,7 +355,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "train": naive_values.trained,
         "explore": naive_values.explored,
     },
-    "systems.pplx.tree": {
+    "systems.pplx.imitation_tree": {
         "bin_points": naive_values.bin_of,
         "best_split": naive_values.best_split,
     },
@@ -370,14 +374,14 @@ ORACLES: dict[str, dict[str, Any]] = {
         "count_tests": naive_values.count_tests,
         "fit_rules": naive_values.fitted_rules,
     },
-    "rules.boxes.space": {
+    "rules.boxes.rank_space": {
         "share_of": naive_explain.all_cells,
         "overlap": naive_explain.decided_shares,
         "choose_cut": naive_explain.decided_shares,
         "put_cell": naive_explain.decided_shares,
         "put_meeting": naive_explain.decided_shares,
     },
-    "rules.boxes.search": {
+    "rules.boxes.differences": {
         "keep_cell": naive_explain.decided_shares,
         "shorten": naive_explain.same_everywhere,
         "same_rules": naive_explain.same_everywhere,
@@ -395,7 +399,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "largest": naive_explain.next_steps,
         "peel": naive_explain.list_cost,
     },
-    "simplify.shortest.search": {
+    "simplify.shortest.annealing": {
         "price": naive_explain.list_cost,
         "put": naive_explain.list_cost,
         "renew": naive_explain.states_in,
@@ -459,6 +463,25 @@ def module_level_imports(tree: ast.Module) -> Iterator[str]:
             pending += node.orelse
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             pending += node.body + getattr(node, "orelse", [])
+
+
+def test_no_two_files_have_the_same_name_except_a_command_and_the_function_it_calls() -> None:
+    # Whoever knows the name of a file finds it. `cli/` names its files like the commands, and the library
+    # names a file like the public function or class in it: a command and what it calls may share a name.
+    files: dict[str, set[str]] = {}
+    for path in SOURCE.rglob("*.py"):
+        if path.name not in ("__init__.py", "__main__.py"):
+            files.setdefault(path.stem, set()).add(path.relative_to(SOURCE).parent.as_posix())
+    assert {name: folders for name, folders in files.items() if len(folders) > 1} == {
+        "check": {"cli", "runs"},
+        "diff": {"cli", "explanation"},
+        "distil": {"cli", "runs"},
+        "evaluate": {"cli", "simulate"},
+        "front": {"cli", "systems"},
+        "prune": {"cli", "simplify"},
+        "stress": {"cli", "robustness"},
+        "tune": {"cli", "tuning"},
+    }
 
 
 def height(module: str) -> int:

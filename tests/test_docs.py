@@ -82,7 +82,7 @@ DOCUMENTS = [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTIN
 
 
 def exists(dotted: str) -> bool:
-    """Return whether a dotted name such as `ifthen.study.read` is a module, or a name in one."""
+    """Return whether a dotted name such as `ifthen.study.read_results` is a module, or a name in one."""
     parts = dotted.split(".")
     found: object = importlib.import_module(parts[0])
     for i, part in enumerate(parts[1:], start=2):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from ifthen import OutputError, figure_style
+from ifthen import figure_style
+from ifthen.errors import OutputError
 from ifthen.figure_style import line_at, look, write_figure
 
 

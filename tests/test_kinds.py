@@ -35,7 +35,7 @@ OTHERS_WITH_A_KIND = {"dtype", "feature", "finding", "f", "leaf", "harm", "task"
 ON_TASKS: dict[str, int] = {
     "explanation.behaviour:behaviour": 1,
     "explanation.diff:diff": 1,
-    "explanation.pictures.write:drawings": 1,
+    "explanation.pictures.write_pictures:drawings": 1,
     "explanation.why:explain_all": 1,
     "pages.explain_page:part_of": 1,
     "robustness.worst_start:worst_starts": 1,

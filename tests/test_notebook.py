@@ -11,7 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import ifthen
-from ifthen import ParameterError, frozen_lake, parse_rules
+from ifthen import frozen_lake, parse_rules
+from ifthen.errors import ParameterError
 from ifthen.notebook import MOST_ROWS, table_html
 from ifthen.rules.feature import Feature
 from ifthen.systems import progress

@@ -5,31 +5,53 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import ifthen
+from ifthen import errors, results, tables, twins
 
 NAMES: list[str] = vars(ifthen)["__all__"]
-HOMES: dict[str, str] = vars(ifthen)["_HOME"]
+LAZY = (ifthen, results, tables, twins)
+MOVED = {name: module for module in (errors, results, tables, twins) for name in vars(module)["__all__"]}
 
 
-def test_public_names_are_listed_once() -> None:
-    stub = Path(ifthen.__file__).with_suffix(".pyi").read_text()
-    listed = re.findall(r"^from (\S+) import (\w+) as (\w+)$", stub, re.MULTILINE)
+def stub_of(module: ModuleType) -> dict[str, str]:
+    """Return the home of every name that a stub lists."""
+    stub = Path(str(module.__file__)).with_suffix(".pyi").read_text()
+    listed = re.findall(r"^from (ifthen\.\S+) import (\w+) as (\w+)$", stub, re.MULTILINE)
     assert [name for _, name, _ in listed] == [alias for _, _, alias in listed]
-    assert len(listed) == len(set(listed)) == len(NAMES)
+    assert len(listed) == len({name for _, name, _ in listed})
+    return {name: home for home, name, _ in listed}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_public_name_is_what_its_home_holds(name: str) -> None:
-    home = importlib.import_module(HOMES[name])
-    assert getattr(ifthen, name) is getattr(home, name)
-
-
-def test_an_unknown_name_is_an_attribute_error() -> None:
+@pytest.mark.parametrize("module", LAZY)
+def test_a_public_module_gives_what_its_stub_lists_and_nothing_else(module: ModuleType) -> None:
+    listed = stub_of(module)
+    assert vars(module)["__all__"] == sorted(listed)
+    assert set(listed) <= set(dir(module))
+    for name, home in listed.items():
+        assert getattr(module, name) is getattr(importlib.import_module(home), name)
     with pytest.raises(AttributeError, match="no attribute 'PPLXX'"):
-        getattr(ifthen, "PPLXX")  # noqa: B009  # type checkers know that there is none
+        getattr(module, "PPLXX")  # noqa: B009  # type checkers know that there is none
+
+
+def test_no_name_is_in_two_public_modules_except_the_bases_of_errors() -> None:
+    assert set(NAMES) & set(MOVED) == {"IfthenError", "IfthenWarning"}
+    assert len(MOVED) == sum(len(vars(module)["__all__"]) for module in (errors, results, tables, twins))
+
+
+def test_the_front_door_stays_small() -> None:
+    assert len(NAMES) <= 60
+
+
+@pytest.mark.parametrize("name", sorted(set(MOVED) - set(NAMES)))
+def test_a_name_that_moved_still_works_and_says_where_it_is_now(name: str) -> None:
+    place = MOVED[name].__name__
+    with pytest.warns(DeprecationWarning, match=rf"ifthen\.{name} is {place}\.{name} now") as told:
+        assert getattr(ifthen, name) is getattr(MOVED[name], name)
+    assert told[0].filename == __file__
 
 
 def test_importing_ifthen_does_not_wait_for_the_compiler() -> None:
@@ -44,10 +66,6 @@ def test_importing_ifthen_does_not_wait_for_the_compiler() -> None:
         "RuleSet.from_dict({**data, 'features': [feature], 'actions': ['a'], 'rules': rules})\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
-
-
-def test_dir_lists_the_public_names() -> None:
-    assert set(NAMES) <= set(dir(ifthen))
 
 
 def test_types_are_shipped_with_the_package() -> None:

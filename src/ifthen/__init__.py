@@ -10,36 +10,33 @@ ifthen.read_ruleset("mine.txt")                 rules that somebody wrote
 
 from __future__ import annotations
 
-import ast
 import importlib
-import pkgutil
+import warnings
 from typing import Any
 
+from ifthen import errors, results, tables, twins
 from ifthen.environments import register_with_gymnasium
+from ifthen.lazy import homes
 
 __version__ = "0.1.0"
 
-
-def _homes() -> dict[str, str]:
-    """Return the module of every public name, as `__init__.pyi` lists them."""
-    tree = ast.parse(pkgutil.get_data(__name__, "__init__.pyi") or b"")
-    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(node.module) for node in found for alias in node.names}
-
-
 # Public names are imported on first use: `ifthen --help` must not wait for the compiler.
-_HOME = _homes()
+_HOME = homes(__name__, "__init__.pyi")
+_MOVED = {name: module.__name__ for module in (errors, results, tables, twins) for name in module.__all__}
 __all__ = sorted(_HOME)  # noqa: PLE0605  # a list of texts
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'ifthen' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _MOVED:
+        warnings.warn(f"ifthen.{name} is {_MOVED[name]}.{name} now", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(_MOVED[name]), name)
+    raise AttributeError(f"module 'ifthen' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, "errors", "results", "tables", "twins", "__version__"]
 
 
 register_with_gymnasium()

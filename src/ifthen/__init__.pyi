@@ -1,50 +1,36 @@
 """The public names of ifthen, each once with its home: editors and type checkers read them here.
 
-`import ifthen` reads this file too, and imports a name from its home on first use.
+`import ifthen` reads this file too, and imports a name from its home on first use. What results are called,
+errors, and what few need have modules of their own: `ifthen.results`, `ifthen.errors`, `ifthen.tables` and
+`ifthen.twins`.
 """
 
+from ifthen import errors as errors
+from ifthen import results as results
+from ifthen import tables as tables
+from ifthen import twins as twins
 from ifthen.environments.from_table import table_task as table_task
 from ifthen.environments.frozen_lake import frozen_lake as frozen_lake
-from ifthen.environments.frozen_lake import paper_suite as paper_suite
 from ifthen.environments.make import env_task as env_task
 from ifthen.environments.make import task_by_name as task_by_name
 from ifthen.environments.mazes import maze as maze
-from ifthen.environments.twins import check_twin as check_twin
-from ifthen.environments.twins import register_twin as register_twin
-from ifthen.errors import EngineError as EngineError
 from ifthen.errors import IfthenError as IfthenError
 from ifthen.errors import IfthenWarning as IfthenWarning
-from ifthen.errors import ModelFileError as ModelFileError
-from ifthen.errors import OutputError as OutputError
-from ifthen.errors import ParameterError as ParameterError
-from ifthen.errors import RuleError as RuleError
-from ifthen.errors import TaskError as TaskError
-from ifthen.explanation.behaviour import Behaviour as Behaviour
 from ifthen.explanation.behaviour import behaviour as behaviour
 from ifthen.explanation.diff import diff as diff
-from ifthen.explanation.measures import BestActionMap as BestActionMap
-from ifthen.explanation.measures import best_action_map as best_action_map
-from ifthen.explanation.pictures.write import write_pictures as write_pictures
-from ifthen.explanation.policy_diff import PolicyDiff as PolicyDiff
-from ifthen.explanation.read import from_function as from_function
-from ifthen.explanation.read import from_tree as from_tree
-from ifthen.explanation.read import parse_rules as parse_rules
-from ifthen.explanation.read import read_ruleset as read_ruleset
-from ifthen.explanation.reading import Reading as Reading
+from ifthen.explanation.pictures.write_pictures import write_pictures as write_pictures
+from ifthen.explanation.read_ruleset import from_function as from_function
+from ifthen.explanation.read_ruleset import from_tree as from_tree
+from ifthen.explanation.read_ruleset import parse_rules as parse_rules
+from ifthen.explanation.read_ruleset import read_ruleset as read_ruleset
 from ifthen.explanation.reading import read_rules as read_rules
-from ifthen.explanation.trace import Trace as Trace
 from ifthen.explanation.trace import trace as trace
-from ifthen.explanation.why import Explanation as Explanation
 from ifthen.explanation.why import explain as explain
-from ifthen.exports import DeviceExport as DeviceExport
 from ifthen.exports import export as export
 from ifthen.exports import export_device as export_device
-from ifthen.pages.dossier import Dossier as Dossier
 from ifthen.pages.dossier import dossier as dossier
 from ifthen.pages.explain_page import explain_page as explain_page
-from ifthen.robustness.stress import Stress as Stress
 from ifthen.robustness.stress import stress as stress
-from ifthen.robustness.worst_start import WorstStarts as WorstStarts
 from ifthen.robustness.worst_start import worst_starts as worst_starts
 from ifthen.rules.decision_list import DecisionList as DecisionList
 from ifthen.rules.feature import Feature as Feature
@@ -54,45 +40,30 @@ from ifthen.rules.ruleset import RuleSet as RuleSet
 from ifthen.rules.strength import StrengthRules as StrengthRules
 from ifthen.rules.strength_sum import StrengthSumRules as StrengthSumRules
 from ifthen.rules.term import term as term
-from ifthen.runs.check import Check as Check
 from ifthen.runs.check import check as check
-from ifthen.runs.distil import DistilResult as DistilResult
 from ifthen.runs.distil import distil as distil
-from ifthen.runs.front import front as front
+from ifthen.runs.measured_front import front as front
 from ifthen.runs.plot import plot as plot
-from ifthen.simplify.prune import PruneResult as PruneResult
 from ifthen.simplify.prune import prune as prune
-from ifthen.simplify.shortest.lists import ShortestList as ShortestList
-from ifthen.simplify.shortest.lists import shortest_decision_list as shortest_decision_list
+from ifthen.simplify.shortest.shortest_list import shortest_decision_list as shortest_decision_list
 from ifthen.simulate.evaluate import evaluate as evaluate
-from ifthen.simulate.evaluate import evaluations as evaluations
-from ifthen.simulate.simulator import Evaluation as Evaluation
-from ifthen.simulate.table import optimal_performance as optimal_performance
 from ifthen.systems.callbacks import Checkpoint as Checkpoint
 from ifthen.systems.callbacks import EvaluationCallback as EvaluationCallback
 from ifthen.systems.callbacks import StopAt as StopAt
 from ifthen.systems.callbacks import TensorBoard as TensorBoard
-from ifthen.systems.front import Front as Front
 from ifthen.systems.ppl_dl import PPLDL as PPLDL
 from ifthen.systems.ppl_st import PPLST as PPLST
-from ifthen.systems.pplx.system import PPLX as PPLX
+from ifthen.systems.pplx.pplx import PPLX as PPLX
 from ifthen.systems.registry import load as load
-from ifthen.systems.samuel.system import SAMUEL as SAMUEL
+from ifthen.systems.samuel.samuel import SAMUEL as SAMUEL
 from ifthen.systems.system import System as System
 from ifthen.systems.xcs import XCS as XCS
-from ifthen.systems.xcsf.system import XCSF as XCSF
-from ifthen.systems.zcs.system import ZCS as ZCS
+from ifthen.systems.xcsf.xcsf import XCSF as XCSF
+from ifthen.systems.zcs.zcs import ZCS as ZCS
 from ifthen.tasks.gym_task import EnvTask as EnvTask
-from ifthen.tasks.solve import Solution as Solution
-from ifthen.tasks.solve import policy_values as policy_values
-from ifthen.tasks.solve import value_iteration as value_iteration
-from ifthen.tasks.table import TabularTask as TabularTask
+from ifthen.tasks.tabular_task import TabularTask as TabularTask
 from ifthen.tasks.task import Task as Task
-from ifthen.tasks.twin import Twin as Twin
-from ifthen.tasks.twin import twin_step as twin_step
-from ifthen.tuning.result import TuneResult as TuneResult
 from ifthen.tuning.tune import tune as tune
-from ifthen.verification import Verification as Verification
 from ifthen.verification import verify as verify
 
 __version__: str

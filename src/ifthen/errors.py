@@ -7,6 +7,16 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 
+__all__ = [
+    "EngineError",
+    "IfthenError",
+    "IfthenWarning",
+    "ModelFileError",
+    "OutputError",
+    "ParameterError",
+    "RuleError",
+    "TaskError",
+]
 MOST_SHOWN = 300
 """A message shows at most this many characters of a value."""
 MOST_LISTED = 50

@@ -16,7 +16,7 @@ import pytest
 from ifthen import RuleSet, __version__, load, prune, read_ruleset
 from ifthen.cli.terminal import MOST_RULES
 from ifthen.explanation.reading import readable
-from ifthen.runs import folder as files
+from ifthen.runs import run_folder as files
 from tests.commands import Finished, Runner, start_command
 
 SMALL = ("--set", "idv_size=3", "--set", "pop_size=8")

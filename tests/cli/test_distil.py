@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import ifthen as package
-from ifthen.runs import folder as files
-from ifthen.systems.pplx import values
+from ifthen.runs import run_folder as files
+from ifthen.systems.pplx import value_learning as values
 from tests.cli.test_environments import refused
 from tests.commands import Runner
 

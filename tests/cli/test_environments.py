@@ -11,8 +11,9 @@ from typing import Any
 import gymnasium
 import pytest
 
-from ifthen import ModelFileError, cli, evaluate, load, prune, read_ruleset
-from ifthen.runs import folder as files
+from ifthen import cli, evaluate, load, prune, read_ruleset
+from ifthen.errors import ModelFileError
+from ifthen.runs import run_folder as files
 from ifthen.runs.settings import read_settings
 from ifthen.store import read_archive, write_archive
 from ifthen.tasks.gym_task import EnvTask

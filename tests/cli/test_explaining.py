@@ -12,7 +12,7 @@ import pytest
 
 from ifthen import DecisionList, diff, evaluate, front, load, prune, read_rules, read_ruleset, trace, verify
 from ifthen.exports import FORMATS, export
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests.commands import Runner
 from tests.tables import table_named
 from tests.verification.verified import HOLDS

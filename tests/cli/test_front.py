@@ -11,9 +11,9 @@ import pytest
 
 from ifthen import PPLX, evaluate, front, load, read_ruleset
 from ifthen.cli.train import default_folder
-from ifthen.runs import folder as files
-from ifthen.runs.folder import RunFolder
-from ifthen.runs.report import write_finished
+from ifthen.runs import run_folder as files
+from ifthen.runs.run_folder import RunFolder
+from ifthen.runs.run_report import write_finished
 from ifthen.runs.settings import read_settings
 from tests.browser import needs_browser, opened
 from tests.commands import Runner

@@ -11,10 +11,11 @@ import gymnasium
 import pytest
 from gymnasium.envs.classic_control import CartPoleEnv
 
-from ifthen import TaskError, load
-from ifthen.runs import folder as files
+from ifthen import load
+from ifthen.errors import TaskError
+from ifthen.runs import run_folder as files
 from ifthen.store import read_archive, write_archive
-from ifthen.study.read import read_results
+from ifthen.study.read_results import read_results
 from tests.cli.test_environments import refused
 from tests.commands import Runner
 

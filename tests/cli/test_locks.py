@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ifthen.runs import folder as files
+from ifthen.runs import run_folder as files
 from ifthen.store import alone
 from tests.cli.test_environments import refused
 from tests.commands import Runner

@@ -15,12 +15,13 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import PPLST, Feature, RuleError, TaskError, env_task, export, frozen_lake, load, parse_rules
+from ifthen import PPLST, Feature, env_task, export, frozen_lake, load, parse_rules
 from ifthen.cli import terminal
+from ifthen.errors import RuleError, TaskError
 from ifthen.store import read_archive, write_archive
-from ifthen.study.folder import LOG, write_log
 from ifthen.study.histories import read_log
-from ifthen.study.plan import Trial
+from ifthen.study.study_folder import LOG, write_log
+from ifthen.study.study_plan import Trial
 from ifthen.study.trial import Ended
 from ifthen.systems.system import System
 from ifthen.text_table import TextTable, csv_cell, csv_of, csv_text, harmless

@@ -18,8 +18,8 @@ from ifthen import load
 from ifthen.cli.terminal import MOST_RULES
 from ifthen.digits import in_units
 from ifthen.errors import IfthenWarning
-from ifthen.explanation.read import read_ruleset
-from ifthen.runs import folder as files
+from ifthen.explanation.read_ruleset import read_ruleset
+from ifthen.runs import run_folder as files
 from tests.cli.test_environments import refused
 from tests.commands import Runner
 

@@ -6,8 +6,8 @@ import pytest
 from rich.progress import Task
 
 from ifthen.cli.study import _Progress
-from ifthen.study.folder import claim
-from ifthen.study.plan import Trial
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import Trial
 from ifthen.study.trial import Ended, TrialFiles
 from tests.study.studies import small_plan
 

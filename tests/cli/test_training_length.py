@@ -6,8 +6,9 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import ParameterError, load
-from ifthen.runs import folder as files
+from ifthen import load
+from ifthen.errors import ParameterError
+from ifthen.runs import run_folder as files
 from ifthen.runs.settings import checked_settings, read_settings
 from tests.commands import Runner
 

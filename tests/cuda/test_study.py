@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ifthen.simulate import gpu
-from ifthen.study.folder import claim
-from ifthen.study.plan import StudyPlan, Trial, checked_plan
-from ifthen.study.run import engine_by_name, run_study
+from ifthen.study.run_study import engine_by_name, run_study
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
 from ifthen.study.trial import Ended, TrialFiles
 
 SIZES = {"noise": "stream", "pop_size": 6, "idv_size": 4}

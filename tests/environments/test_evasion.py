@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ifthen import PPLDL, env_task, evaluate
 from ifthen.environments import evasion
 from ifthen.environments.evasion import EvasiveManeuvers, fly, nearest_approach, nearest_step, observe
-from ifthen.environments.twins import check_twin, twin_of
+from ifthen.environments.twin_registry import check_twin, twin_of
 from ifthen.errors import TaskError
 from ifthen.randomness import stream, uniform
 from ifthen.simulate.evaluate import simulator_of

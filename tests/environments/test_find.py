@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from ifthen import TaskError, task_by_name
-from ifthen.environments.registry import known_names
+from ifthen import task_by_name
+from ifthen.environments.known_environments import known_names
+from ifthen.errors import TaskError
 
 
 @pytest.mark.parametrize("name", known_names())

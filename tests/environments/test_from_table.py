@@ -6,9 +6,11 @@ import gymnasium
 import numpy as np
 import pytest
 
-from ifthen import TabularTask, TaskError, value_iteration
+from ifthen import TabularTask
 from ifthen.environments.from_table import table_task
-from ifthen.simulate.table import optimal_performance
+from ifthen.errors import TaskError
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.tables import value_iteration
 from tests import naive
 
 

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from ifthen import TaskError, frozen_lake, paper_suite
+from ifthen import frozen_lake
 from ifthen.environments.frozen_lake import PAPER_MAPS, checked_map
-from ifthen.simulate.table import optimal_performance
+from ifthen.errors import TaskError
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.tables import paper_suite
 from tests import naive
 
 MOVES = {0: (-1, 0), 1: (0, 1), 2: (1, 0), 3: (0, -1)}  # Left, Down, Right, Up as (x, y)

@@ -16,13 +16,13 @@ import ifthen
 from ifthen import parse_rules
 from ifthen.environments import make
 from ifthen.environments.make import as_task, env_task, task_by_name
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import IfthenWarning, TaskError
 from ifthen.explanation.trace import trace
 from ifthen.rules.feature import Feature
 from ifthen.tasks.flatten import FlatSpace
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests.envs import ENDLESS, KINDS, LIMIT, WALK, Walk
 from tests.naive_envs import flatten
 

@@ -12,7 +12,6 @@ from ifthen import (
     PPLDL,
     DecisionList,
     TabularTask,
-    TaskError,
     evaluate,
     explain,
     explain_page,
@@ -26,9 +25,9 @@ from ifthen import (
 )
 from ifthen.cli.tasks import maze_table
 from ifthen.environments.mazes import MAZES, NEIGHBOURS, MazeEnv, steps_to_food
-from ifthen.errors import RuleError
-from ifthen.explanation.pictures.grid import cells, policy_text
-from ifthen.explanation.pictures.write import policy_picture
+from ifthen.errors import RuleError, TaskError
+from ifthen.explanation.pictures.policy_grid import cells, policy_text
+from ifthen.explanation.pictures.write_pictures import policy_picture
 from ifthen.runs.task_settings import EnvironmentSettings, made_task, with_settings
 from ifthen.tasks.solve import value_iteration
 from tests.browser import needs_browser, opened

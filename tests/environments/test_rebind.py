@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import ifthen
-from ifthen import DecisionList, Feature, TaskError, env_task, evaluate, load
+from ifthen import DecisionList, Feature, env_task, evaluate, load
 from ifthen.environments.rebind import named_as_in, policy_and_its_task
-from ifthen.errors import IfthenWarning
+from ifthen.errors import IfthenWarning, TaskError
 from ifthen.explanation.diff import diff
 from ifthen.rules.term import term
 from ifthen.systems.callbacks import EvaluationCallback

@@ -14,13 +14,13 @@ from gymnasium.envs.toy_text import BlackjackEnv, CliffWalkingEnv
 from ifthen import PPLDL, XCSF, evaluate, parse_rules
 from ifthen.environments.from_table import has_table
 from ifthen.environments.make import as_task, env_task, task_by_name
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import IfthenWarning, TaskError
 from ifthen.explanation.trace import trace
 from ifthen.runs.task_settings import EnvironmentSettings
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests.envs import WALK, Walk, random_lists, task_of
 
 # Tables

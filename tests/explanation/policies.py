@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
-from ifthen.exports.tree import DecisionTree, Node
+from ifthen.exports.decision_tree import DecisionTree, Node
 from tests.rulesets import ACTIONS, FEATURES, rules, rulesets
 
 MIXED = (

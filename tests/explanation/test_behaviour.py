@@ -8,7 +8,7 @@ from ifthen.environments.make import env_task
 from ifthen.explanation.behaviour import interval_of, quantities
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.scope import recorded_episodes
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from tests.robustness.test_stress import POLE, upright
 
 

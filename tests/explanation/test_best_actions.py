@@ -16,16 +16,15 @@ from ifthen import (
     DecisionList,
     Feature,
     PredictionArrayRules,
-    RuleError,
     RuleSet,
     StrengthRules,
-    TaskError,
-    best_action_map,
     frozen_lake,
     prune,
 )
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation.reading import LONGEST_READING, readable
-from ifthen.tasks.table import TabularTask
+from ifthen.tables import best_action_map
+from ifthen.tasks.tabular_task import TabularTask
 from tests import naive
 from tests.rulesets import voting_rules
 from tests.systems.contract import meadow

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules, TabularTask, TaskError, evaluate
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules, TabularTask, evaluate
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation.diff import diff
 from ifthen.explanation.policy_diff import SHOWN
 from ifthen.simulate import scope
@@ -218,7 +219,7 @@ def test_lists_over_real_features_are_compared_exactly() -> None:
 
 def test_a_comparison_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from ifthen.explanation import diff as module
-    from ifthen.rules.boxes.lists import compare
+    from ifthen.rules.boxes.list_analysis import compare
 
     monkeypatch.setattr(module, "compare", lambda a, b: compare(a, b, budget=1))
     found = diff(real_list(0.5), real_list(0.6))

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ifthen import DecisionList, Feature, ParameterError, RuleSet, TaskError, write_pictures
+from ifthen import DecisionList, Feature, RuleSet, write_pictures
+from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.pictures.charts import episode_figure, visits_figure
 from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.planes import chosen_pairs, importance, regions, rule_borders

@@ -13,10 +13,6 @@ from hypothesis import strategies as st
 from ifthen import (
     PPLDL,
     DecisionList,
-    ParameterError,
-    RuleError,
-    TaskError,
-    best_action_map,
     diff,
     env_task,
     evaluate,
@@ -26,10 +22,12 @@ from ifthen import (
     shortest_decision_list,
     verify,
 )
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.explanation.why import explain
 from ifthen.exports import FORMATS, export
 from ifthen.simulate.scope import listed, tabular, visited_states
+from ifthen.tables import best_action_map
 from ifthen.verification.case import grounds
 from ifthen.verification.properties import names_for
 from tests.envs import task_of

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import ParameterError, TaskError, evaluate
+from ifthen import evaluate
 from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.trace import Stretch, trace
 from ifthen.explanation.trace_text import SHOWN_FIRST, SHOWN_LAST
 from ifthen.pages.visits import VisitPart

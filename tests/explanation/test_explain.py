@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import DecisionList, TaskError, frozen_lake
-from ifthen.explanation.pictures.grid import cells, policy_text
+from ifthen import DecisionList, frozen_lake
+from ifthen.errors import TaskError
 from ifthen.explanation.pictures.grid_figures import policy_figure
+from ifthen.explanation.pictures.policy_grid import cells, policy_text
 from ifthen.explanation.reading import read_rules
 from ifthen.figure_style import write_png
 from tests.tables import table_named

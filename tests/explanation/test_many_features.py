@@ -16,7 +16,7 @@ from ifthen.digits import MANY, values_in_words, worth_showing
 from ifthen.environments.make import env_task
 from ifthen.explanation.pictures.slices import slice_figure
 from ifthen.explanation.reading import read_rules
-from ifthen.exports.tree import decision_tree
+from ifthen.exports.decision_tree import decision_tree
 from ifthen.pages.explain_page import explain_page
 from ifthen.rules.strength import StrengthRules
 from ifthen.tasks.gym_task import EnvTask

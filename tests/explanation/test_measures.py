@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, TaskError, evaluate
+from ifthen import DecisionList, evaluate
+from ifthen.errors import TaskError
 from ifthen.explanation.measures import advantages, usage, visits
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests import naive, naive_explain
 from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
@@ -72,7 +73,7 @@ def test_advantages_are_what_the_action_is_worth_less_than_the_best(seed: int, n
 
 
 def test_optimal_actions_cost_nothing_at_all() -> None:
-    from ifthen import value_iteration
+    from ifthen.tables import value_iteration
 
     task = small_lake()
     optimal = value_iteration(task).optimal_actions[task.decision_states]

@@ -16,30 +16,21 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patches import Rectangle
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    ParameterError,
-    RuleSet,
-    StrengthRules,
-    TabularTask,
-    TaskError,
-    frozen_lake,
-    policy_values,
-    value_iteration,
-)
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules, TabularTask, frozen_lake
+from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.measures import advantages, best_action_map, usage, visits
 from ifthen.explanation.pictures.charts import usage_figure
-from ifthen.explanation.pictures.grid import DIRECTIONS, cells, letters, policy_text
 from ifthen.explanation.pictures.grid_figures import (
     heat_figure,
     policy_figure,
     rule_colour,
     who_decides_figure,
 )
+from ifthen.explanation.pictures.policy_grid import DIRECTIONS, cells, letters, policy_text
 from ifthen.explanation.pictures.slices import action_colour, slice_figure
-from ifthen.explanation.pictures.write import pictures, write_pictures
-from ifthen.simulate.table import policy_table
+from ifthen.explanation.pictures.write_pictures import pictures, write_pictures
+from ifthen.simulate.table_simulator import policy_table
+from ifthen.tables import policy_values, value_iteration
 from tests.rulesets import bounds_of, voting_rules
 from tests.tables import table_named
 

@@ -12,7 +12,7 @@ from gymnasium.wrappers import TransformReward
 from ifthen import DecisionList, EnvTask, RuleSet, env_task, frozen_lake, task_by_name
 from ifthen.environments.written_name import written_name
 from ifthen.errors import TaskError
-from ifthen.explanation.read import known_task
+from ifthen.explanation.read_ruleset import known_task
 from ifthen.exports import export, schema
 from ifthen.rules.text.document import RulesText
 from tests.exports.test_export_tables import fits

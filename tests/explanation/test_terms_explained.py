@@ -18,15 +18,15 @@ from ifthen import (
     read_rules,
     verify,
 )
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.explanation.pictures.planes import regions
 from ifthen.rules.batch import stacked
 from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import choose_at
-from ifthen.simulate.table import TableSimulator, policy_table
 from ifthen.simulate.table_rules import policy_tables
-from ifthen.simulate.twin import TwinSimulator
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.table_simulator import TableSimulator, policy_table
+from ifthen.simulate.twin_simulator import TwinSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from tests import naive_envs
 from tests.explanation.env_policies import a_task
 from tests.rules.test_terms import example, lists_with_terms, points

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import PPLDL, DecisionList, Feature, ParameterError, TabularTask, TaskError, evaluate, frozen_lake
+from ifthen import PPLDL, DecisionList, Feature, TabularTask, evaluate, frozen_lake
+from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.trace import Trace, trace
 from ifthen.explanation.trace_text import SHOWN_FIRST, SHOWN_LAST
 from ifthen.simulate.table_play import plan, play

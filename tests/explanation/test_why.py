@@ -19,16 +19,15 @@ from ifthen import (
     DecisionList,
     Feature,
     PredictionArrayRules,
-    RuleError,
     RuleSet,
     StrengthRules,
     TabularTask,
-    TaskError,
     frozen_lake,
 )
+from ifthen.errors import RuleError, TaskError
 from ifthen.explanation import counterfactual as search
 from ifthen.explanation.counterfactual import nearest_alone
-from ifthen.explanation.read import parse_rules
+from ifthen.explanation.read_ruleset import parse_rules
 from ifthen.explanation.why import SHOWN, explain, explain_all
 from ifthen.tasks.solve import value_iteration
 from tests.rulesets import ACTIONS, FEATURES, all_states, learnt_of, rules, rulesets, voting_rules

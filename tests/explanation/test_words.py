@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TaskError
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
 from ifthen.digits import percent
+from ifthen.errors import TaskError
 from ifthen.explanation.reading import latex_interval, read_rules
-from ifthen.rules.boxes.lists import first_match
+from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.simulate import scope
 from ifthen.text_table import fitting_rows, folded, latex_text
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets, voting_rules

@@ -12,16 +12,8 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    ParameterError,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    export_device,
-    parse_rules,
-)
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules, export_device, parse_rules
+from ifthen.errors import ParameterError, RuleError
 from ifthen.exports.device.deviation import deviation_of, term_errors, thresholds, upward
 from ifthen.exports.device.numbers import NUMBERS, Device, device_of
 from tests.explanation.policies import many_points, many_rules, real_rules, telling_points

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, parse_rules
 from ifthen.exports import export, rules_text
-from ifthen.exports.tree import decision_tree
+from ifthen.exports.decision_tree import decision_tree
 from tests.explanation.policies import MIXED, many_rules, names_of, real_rules, telling_points, tree_choices
 from tests.exports.test_export_code import needs_compiler, run_c, run_python
 from tests.exports.test_export_lists import Table, run_sql

@@ -11,23 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import (
-    PPLST,
-    XCSF,
-    DecisionList,
-    Feature,
-    ParameterError,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TaskError,
-)
+from ifthen import PPLST, XCSF, DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.exports import FORMATS, export
 from ifthen.exports.code import identifier, number_literal
+from ifthen.exports.decision_tree import decision_tree
 from ifthen.exports.dmn import NAMESPACE, action_order
 from ifthen.exports.parts import identifiers
-from ifthen.exports.tree import decision_tree
 from tests.explanation.policies import (
     MIXED,
     ODD_ACTIONS,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules
+from ifthen.errors import RuleError
 from ifthen.explanation.reading import read_rules
 from ifthen.exports import export, schema
 from ifthen.text_table import latex_text

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ifthen import DecisionList, RuleSet
 from ifthen.exports import export
-from ifthen.exports.tree import decision_tree
+from ifthen.exports.decision_tree import decision_tree
 from tests.explanation.policies import names_of, tree_choices
 from tests.exports.test_export_code import needs_compiler, python_module, run_c, run_python
 from tests.exports.test_export_lists import Table, run_sql

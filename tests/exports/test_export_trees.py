@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules
+from ifthen.errors import RuleError
+from ifthen.exports import decision_tree as tree_module
 from ifthen.exports import export
-from ifthen.exports import tree as tree_module
-from ifthen.exports.tree import Cut, DecisionTree, Split, decision_tree
+from ifthen.exports.decision_tree import Cut, DecisionTree, Split, decision_tree
 from tests.explanation.policies import (
     INTEGER_RULES,
     MIXED,

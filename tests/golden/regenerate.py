@@ -10,9 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ifthen import frozen_lake, paper_suite
-from ifthen.simulate.table import optimal_performance
+from ifthen import frozen_lake
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.registry import SYSTEMS
+from ifthen.tables import paper_suite
 
 FOLDER = Path(__file__).parent
 EPOCHS = 5

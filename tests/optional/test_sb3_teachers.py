@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.systems.pplx.teacher import as_teacher
 from tests.envs import task_of
 

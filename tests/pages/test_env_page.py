@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import DecisionList, Feature, ParameterError, TaskError, evaluate, explain_page, trace
+from ifthen import DecisionList, Feature, evaluate, explain_page, trace
 from ifthen.digits import in_units, interval_in_words
+from ifthen.errors import ParameterError, TaskError
 from ifthen.pages import visits
 from ifthen.pages.visits import MOST_POINTS, spread
 from ifthen.simulate.scope import median_point, visited_states

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import Front, explain_page, front, parse_rules, read_ruleset
+from ifthen import explain_page, front, parse_rules, read_ruleset
 from ifthen.pages.front_panel import front_data
-from ifthen.pages.report import front_drawn
+from ifthen.pages.report_page import front_drawn
+from ifthen.results import Front
 from tests.browser import needs_browser, opened
 from tests.simplify.test_by_play import cart_pole
 from tests.simplify.test_shortened import good

@@ -11,9 +11,9 @@ import pytest
 
 from ifthen import PPLDL, PPLST, System, env_task, frozen_lake, prune
 from ifthen.digits import mean_in_words
-from ifthen.explanation.pictures.write import policy_picture
-from ifthen.pages.report import report_page
-from ifthen.runs.report import learning_curve
+from ifthen.explanation.pictures.write_pictures import policy_picture
+from ifthen.pages.report_page import report_page
+from ifthen.runs.run_report import learning_curve
 from ifthen.simulate.evaluate import evaluations
 from tests.browser import needs_browser, opened
 from tests.tables import table_named

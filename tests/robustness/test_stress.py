@@ -13,7 +13,7 @@ import ifthen
 from ifthen.environments.make import env_task
 from ifthen.errors import ParameterError, TaskError
 from ifthen.pages.answers import answers
-from ifthen.pages.report import task_in_words
+from ifthen.pages.report_page import task_in_words
 from ifthen.pages.stress_page import stress_to
 from ifthen.robustness.requirement import Demands, ReturnScale, parse, required
 from ifthen.robustness.strengths import assignments, numbers
@@ -21,7 +21,7 @@ from ifthen.robustness.stress import Level, Stress, Sweep
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.evaluate import evaluations
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.verification.report import verify
+from ifthen.verification.verification import verify
 
 POLE = env_task("CartPole-v1")
 

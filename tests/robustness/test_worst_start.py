@@ -5,10 +5,10 @@ import pytest
 
 import ifthen
 from ifthen.environments.make import env_task
-from ifthen.environments.twins import registered_twin
+from ifthen.environments.twin_registry import registered_twin
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.twin import TwinSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.gym_task import EnvTask
 from tests.robustness.test_stress import POLE, upright
 

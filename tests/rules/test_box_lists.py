@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature
 from ifthen.rules.boxes.cover import coverage
-from ifthen.rules.boxes.lists import Difference, Reach, compare, first_match, overlaps
+from ifthen.rules.boxes.list_analysis import Difference, Reach, compare, first_match, overlaps
 from tests import naive_explain
 from tests.box_spaces import ACTIONS, SHARE, Boxes, axes_of, lies_in, lists, only, plain
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ifthen import DecisionList, Feature, diff, parse_rules, verify
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.feasible import observation_in
-from ifthen.rules.boxes.lists import compare, first_match, over_the_same_terms, overlaps, point_of
-from ifthen.rules.boxes.space import spread_out
+from ifthen.rules.boxes.list_analysis import compare, first_match, over_the_same_terms, overlaps, point_of
+from ifthen.rules.boxes.rank_space import spread_out
 from tests.rules.test_terms import ACTIONS, FEATURES, lists_with_terms, points
 
 SMALL = (Feature("a", 0, 4), Feature("b", -2, 2), Feature("c", 0, 2))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ifthen import Feature
 from ifthen.rules.boxes.cover import coverage
-from ifthen.rules.boxes.search import Log, keep_cell
-from ifthen.rules.boxes.space import Interval, RankSpace, between, box_in_words
+from ifthen.rules.boxes.differences import Log, keep_cell
+from ifthen.rules.boxes.rank_space import Interval, RankSpace, between, box_in_words
 from tests import naive_explain
 from tests.box_spaces import NEXT, SHARE, Space, array, axes_of, lies_in, only, spaces
 

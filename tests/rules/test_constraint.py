@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, ParameterError, term
+from ifthen import DecisionList, Feature, term
+from ifthen.errors import ParameterError
 from ifthen.rules.constraint import Constraint, asks_for_nothing, breach, check_together, shielded
-from ifthen.rules.text.constraint import constraint_in, constraints_in, is_about_rules, requirements_in
+from ifthen.rules.text.constraint_text import constraint_in, constraints_in, is_about_rules, requirements_in
 
 CLOCK = (Feature("day", 0, 3), Feature("hour", 0, 5, cyclic=True))
 NORTH = Feature("north", 0, 2, labels=("empty", "a wall", "food"))

@@ -17,13 +17,13 @@ from ifthen.environments.make import env_task
 from ifthen.errors import RuleError
 from ifthen.explanation.counterfactual import distance, nearest_in_list
 from ifthen.exports import export
-from ifthen.exports.tree import decision_tree
+from ifthen.exports.decision_tree import decision_tree
 from ifthen.rules.batch import Intervals, batch_of, choose_lanes, chosen
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.rules.box import decode, inside, match_masks
 from ifthen.rules.boxes.cover import coverage
-from ifthen.rules.boxes.lists import compare, first_match, overlaps
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.boxes.list_analysis import compare, first_match, overlaps
+from ifthen.rules.text.rules_text import rules_text
 from ifthen.simplify.lossless import lossless
 from ifthen.systems.ppl_dl import PPLDL
 from tests import naive

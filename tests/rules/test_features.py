@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Feature, RuleError, parse_rules
+from ifthen import DecisionList, Feature, parse_rules
+from ifthen.errors import RuleError
 from ifthen.rules.feature import lows_and_highs, number_in_words
 from ifthen.rules.text.rule import RuleReader
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.text.rules_text import rules_text
 
 
 def test_width_counts_both_ends() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import NULL_ACTION, DecisionList, Feature, PredictionArrayRules, RuleError, RuleSet, StrengthRules
+from ifthen import NULL_ACTION, DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
+from ifthen.errors import RuleError
 from tests import naive
 from tests.rulesets import ACTIONS, LARGEST, all_states, rulesets, voting_rules
 

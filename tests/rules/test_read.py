@@ -11,17 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TaskError,
-    frozen_lake,
-)
-from ifthen.explanation.read import parse_rules, read_ruleset
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, frozen_lake
+from ifthen.errors import RuleError, TaskError
+from ifthen.explanation.read_ruleset import parse_rules, read_ruleset
 from ifthen.exports import export, rules_text
 from tests.explanation.policies import INTEGER_RULES, real_rules
 

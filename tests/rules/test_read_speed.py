@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ifthen import RuleError, RuleSet, parse_rules
+from ifthen import RuleSet, parse_rules
+from ifthen.errors import RuleError
 
 HEAD = "feature x: 0 to 7\nactions: a, b\n"
 JSON = {"format": "ifthen-ruleset", "version": 1, "kind": "decision-list"}

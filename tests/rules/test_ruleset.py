@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, StrengthRules
+from ifthen import DecisionList, Feature, RuleSet, StrengthRules
+from ifthen.errors import RuleError
 from tests import naive
 from tests.rulesets import all_states, rulesets
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from ifthen import Feature, RuleError, RuleSet, StrengthSumRules, export, parse_rules
+from ifthen import Feature, RuleSet, StrengthSumRules, export, parse_rules
+from ifthen.errors import RuleError
 from ifthen.exports.data import to_json
 from ifthen.simplify.compact import compact_at
 from tests import naive

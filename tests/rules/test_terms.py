@@ -11,18 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import (
-    PPLDL,
-    DecisionList,
-    Feature,
-    ParameterError,
-    RuleError,
-    StrengthRules,
-    TaskError,
-    frozen_lake,
-    parse_rules,
-    term,
-)
+from ifthen import PPLDL, DecisionList, Feature, StrengthRules, frozen_lake, parse_rules, term
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.rules.batch import (
     NO_TERMS,
     Intervals,
@@ -36,7 +26,7 @@ from ifthen.rules.batch import (
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, new_blocks
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, ranges_of
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.text.rules_text import rules_text
 from tests import naive_envs
 
 X = Feature("x", -2.0, 3.0, "real", "m", clips=True)

@@ -81,7 +81,7 @@ def test_a_table_has_nothing_to_try_out() -> None:
 
 
 def test_what_cannot_be_trained_on_is_an_error() -> None:
-    with pytest.raises(ifthen.TaskError, match="must be Discrete"):
+    with pytest.raises(ifthen.errors.TaskError, match="must be Discrete"):
         ifthen.check("Pendulum-v1")
 
 

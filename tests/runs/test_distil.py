@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import DistilResult, ParameterError, evaluate
+from ifthen import evaluate
 from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError
+from ifthen.results import DistilResult
 from ifthen.runs.distil import Fidelity, evaluation, fidelity
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.systems.pplx import values
-from ifthen.systems.pplx.on_env import DISTIL
+from ifthen.systems.pplx import value_learning as values
+from ifthen.systems.pplx.pplx_on_env import DISTIL
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 from tests.envs import HAYSTACK, task_of

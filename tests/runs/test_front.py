@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ifthen import PPLX, DecisionList, evaluate, front, plot, prune
-from ifthen.exports.tree import decision_tree
-from ifthen.runs.front import nodes_of
-from ifthen.runs.report import affordable
+from ifthen.exports.decision_tree import decision_tree
+from ifthen.runs.measured_front import nodes_of
+from ifthen.runs.run_report import affordable
 from tests.systems.contract import meadow
 from tests.worlds import small_lake
 

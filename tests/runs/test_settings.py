@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.runs.settings import RunSettings, checked_settings, parse_assignment, read_settings, toml_value
 
 

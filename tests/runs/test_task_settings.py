@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.runs.settings import checked_settings, read_settings
 from ifthen.runs.task_settings import with_settings
-from ifthen.simulate.table import optimal_performance
-from ifthen.study.plan import checked_plan
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.study.study_plan import checked_plan
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 CART: dict[str, Any] = {
     "environment": "CartPole-v1",

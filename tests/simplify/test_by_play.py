@@ -16,23 +16,21 @@ from ifthen import (
     PPLDL,
     DecisionList,
     Feature,
-    ParameterError,
     PredictionArrayRules,
-    RuleError,
     RuleSet,
     StrengthRules,
-    TaskError,
     evaluate,
     parse_rules,
     prune,
     verify,
 )
 from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.rules.batch import stacked
-from ifthen.rules.boxes.lists import _precedence
+from ifthen.rules.boxes.list_analysis import _precedence
 from ifthen.rules.feature import lows_and_highs, number_in_words
-from ifthen.runs import pruning
-from ifthen.runs.pruning import pruned_policy
+from ifthen.runs import pruned_policy as pruning
+from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simplify import by_play, compact
 from ifthen.simplify.by_play import MOST_STEPS, Contest, a_rule_less, fair_steps, roundings, size_of
 from ifthen.simplify.lossless import list_by_score

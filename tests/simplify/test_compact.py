@@ -15,17 +15,15 @@ from ifthen import (
     XCSF,
     DecisionList,
     Feature,
-    ParameterError,
     PredictionArrayRules,
-    RuleError,
     StrengthRules,
     TabularTask,
-    TaskError,
     frozen_lake,
     prune,
 )
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.simplify.compact import compact
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests import naive
 from tests.rulesets import voting_rules
 from tests.worlds import chain, random_task, small_lake

@@ -10,20 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    ParameterError,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TabularTask,
-)
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TabularTask
+from ifthen.errors import ParameterError, RuleError
 from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import all_vectors, where_in_words
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests.rulesets import ACTIONS, FEATURES, all_states, rulesets
 from tests.worlds import small_lake
 

@@ -7,17 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from ifthen import (
-    DecisionList,
-    ParameterError,
-    RuleError,
-    RuleSet,
-    TaskError,
-    evaluate,
-    front,
-    parse_rules,
-    prune,
-)
+from ifthen import DecisionList, RuleSet, evaluate, front, parse_rules, prune
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.simplify.by_play import Contest
 from ifthen.simplify.shortened import fewer_votes, most_used, shortened, with_a_rule_for_the_rest
 from tests.simplify.test_by_play import cart_pole, random_list, random_strengths, votes, walk

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Front, RuleSet, TabularTask, evaluate, front, prune
+from ifthen import DecisionList, RuleSet, TabularTask, evaluate, front, prune
+from ifthen.results import Front
 from ifthen.simplify.lossless import decision_list_of
 from ifthen.simplify.shortened import shortened
 from ifthen.simplify.shortening import (
@@ -20,7 +21,7 @@ from ifthen.simplify.shortening import (
     one_test_less,
     small_changes,
 )
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from tests.rulesets import rulesets
 from tests.worlds import small_lake
 
@@ -107,7 +108,7 @@ def test_ways_to_take_a_test_away_all_have_fewer_tests() -> None:
 
 
 def optimal(task: TabularTask) -> DecisionList:
-    from ifthen.simplify.shortest.lists import shortest_decision_list
+    from ifthen.simplify.shortest.shortest_list import shortest_decision_list
 
     return shortest_decision_list(task, "quick").rules
 

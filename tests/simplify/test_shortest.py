@@ -10,13 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, ParameterError, RuleError, TaskError, frozen_lake
+from ifthen import DecisionList, Feature, frozen_lake
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.randomness import stream
+from ifthen.simplify.shortest import annealing as search
 from ifthen.simplify.shortest import bits as words
 from ifthen.simplify.shortest import facts as few_states
-from ifthen.simplify.shortest import lists, proof, search
-from ifthen.simplify.shortest.lists import shortest_decision_list, shortest_list
+from ifthen.simplify.shortest import proof
+from ifthen.simplify.shortest import shortest_list as lists
 from ifthen.simplify.shortest.program import list_exists
+from ifthen.simplify.shortest.shortest_list import shortest_decision_list, shortest_list
 from ifthen.tasks.solve import value_iteration
 from tests import naive_explain as naive
 from tests.tables import table_named

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH as STRONGEST
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import Bidding, Bids, act, bid_on_table, find_match_set
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_simulator import TableSimulator
 from tests import naive_samuel
 from tests.envs import random_lists, task_of
 from tests.naive_samuel import Rule

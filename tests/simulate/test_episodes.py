@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, RuleSet, TaskError
+from ifthen import DecisionList, RuleSet
+from ifthen.errors import TaskError
 from ifthen.rules.batch import batch_of
 from ifthen.simulate.evaluate import environment_simulator, shared_simulator, simulator_of
 from ifthen.simulate.simulator import Simulator
-from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
 from tests import naive, naive_envs
 from tests.envs import choosers, random_lists, random_strengths, rulesets_of, task_of

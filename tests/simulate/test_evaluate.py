@@ -16,24 +16,23 @@ from hypothesis import strategies as st
 from ifthen import (
     PPLDL,
     DecisionList,
-    Evaluation,
     Feature,
-    ParameterError,
     PredictionArrayRules,
     RuleSet,
     StrengthRules,
     TabularTask,
-    TaskError,
     env_task,
     evaluate,
     frozen_lake,
     table_task,
-    value_iteration,
 )
+from ifthen.errors import ParameterError, TaskError
+from ifthen.results import Evaluation
 from ifthen.rules.batch import batch_of
 from ifthen.simulate.evaluate import environment_simulator, evaluations
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED
+from ifthen.tables import value_iteration
 from ifthen.tasks.gym_task import EnvTask
 from tests import naive, naive_envs
 from tests.envs import random_lists, random_strengths, rulesets_of, task_of

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.rules.batch import LIST, RuleBatch
-from ifthen.simulate import table
-from ifthen.simulate.environment import EnvSimulator, means
+from ifthen.simulate import table_simulator as table
+from ifthen.simulate.env_simulator import EnvSimulator, means
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.simulator import Budget, Measured
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import play
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.solve import exact_performances
 from tests import naive_envs

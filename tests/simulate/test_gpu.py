@@ -17,8 +17,8 @@ from ifthen.errors import IfthenWarning, ParameterError
 from ifthen.simulate import gpu
 from ifthen.simulate.evaluate import environment_simulator, simulator_of
 from ifthen.simulate.gpu import Attempt, Device, found, is_wanted, objection, parts
-from ifthen.simulate.table import TableSimulator
-from ifthen.simulate.twin import TwinSimulator
+from ifthen.simulate.table_simulator import TableSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.twin import Twin
 from tests.worlds import small_lake
 

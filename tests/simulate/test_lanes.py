@@ -12,7 +12,7 @@ from ifthen.errors import TaskError
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate.game import Running, settle
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.tasks.gym_task import EnvTask
 from tests import naive_envs
 from tests.envs import ENDLESS, KINDS, LIMIT, WALK, Walk, choosers, random_lists, task_of

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import TabularTask, frozen_lake, value_iteration
+from ifthen import TabularTask, frozen_lake
 from ifthen.randomness import stream
 from ifthen.simulate import table_play
 from ifthen.simulate.table_play import Played, block_length, outcome, plan, play, remember_outcomes
+from ifthen.tables import value_iteration
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.task import Noise
 from tests import naive
@@ -180,7 +181,7 @@ def test_a_block_table_tells_what_stepping_through_its_outcomes_does(
 def test_performance_does_not_depend_on_threads_nor_on_company(noise: Noise, seed: int, threads: int) -> None:
     task = random_task(seed)
     tables = random_policies(task, 9, seed, null_share=0.02)
-    with mock.patch("ifthen.tasks.table.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
+    with mock.patch("ifthen.tasks.tabular_task.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
         one, several = play(task, tables, noise, 1), play(task, tables, noise, threads)
     alone = play(task, tables[4:5], noise, 1)
     for name in ("performance", "steps", "truncated", "failed"):

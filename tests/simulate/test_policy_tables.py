@@ -12,7 +12,7 @@ from ifthen import NULL_ACTION, DecisionList, RuleSet, StrengthRules
 from ifthen.rules.batch import LIST, RuleBatch, stacked
 from ifthen.rules.feature import lows_and_highs
 from ifthen.simulate.table_rules import fill_policy_tables, first_action, policy_tables, strongest_action
-from ifthen.tasks.table import Dynamics
+from ifthen.tasks.tabular_task import Dynamics
 from tests import naive
 from tests.rulesets import ACTIONS, FEATURES, LARGEST, all_states, learnt_of, rules
 from tests.worlds import random_task

@@ -12,10 +12,10 @@ from ifthen import DecisionList, RuleSet, StrengthRules, TabularTask
 from ifthen.rules.batch import Intervals, RuleBatch, batch_of, stacked
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.simulator import Reinforcement, Simulator
-from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.trajectories import Episodes
-from ifthen.simulate.twin import TwinSimulator
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.simulate.workers import WorkerSimulator, end_workers
 from ifthen.tasks.gym_task import EnvTask
 from tests import naive, naive_envs

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ifthen import PPLST, TabularTask
-from ifthen.environments.twins import register_twin, twin_of
+from ifthen.environments.twin_registry import register_twin, twin_of
 from ifthen.errors import TaskError
 from ifthen.evolve.alleles import alleles_of
 from ifthen.randomness import stream
@@ -29,12 +29,12 @@ from ifthen.simulate.reinforce import (
     reinforce_rule,
 )
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import plan
 from ifthen.simulate.table_rules import new_workspace, reinforce_action_set, reinforce_rules
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.systems.pittsburgh import empty_population, random_rules
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import Dynamics
+from ifthen.tasks.tabular_task import Dynamics
 from ifthen.tasks.twin import Twin, twin_step
 from tests import naive, naive_envs, naive_evolve
 from tests.envs import individuals, random_strengths, task_of
@@ -387,7 +387,7 @@ def test_numbers_that_are_not_finite_are_caught_in_twin_and_lanes(
     task = task_of(name, t_max=9, player=player)
     if player == "auto":
         register_twin(name, Twin(wrong, 2, broken_step(*numbers)))
-        monkeypatch.setattr("ifthen.environments.twins.compare", lambda *_: None)
+        monkeypatch.setattr("ifthen.environments.twin_registry.compare", lambda *_: None)
         assert twin_of(task) is not None
     everywhere = np.stack([np.stack(task.ranges, -1)] * 2)[None]
     own = everywhere, np.zeros((1, 2), np.int32), np.zeros((1, 2, 4)), np.array([2])

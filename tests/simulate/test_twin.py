@@ -10,14 +10,14 @@ import pytest
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, holding, new_blocks
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Episodes
-from ifthen.simulate.twin import TwinSimulator
 from ifthen.simulate.twin_play import step_lanes
+from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.twin import Twin, call_step, twin_step
 from tests import naive_envs

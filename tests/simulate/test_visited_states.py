@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ifthen import RuleSet, TaskError, evaluate
+from ifthen import RuleSet, evaluate
+from ifthen.errors import TaskError
 from ifthen.simulate.scope import median_point, recorded_episodes, visited_states
 from ifthen.simulate.trajectories import NO_RULE
 from ifthen.tasks.gym_task import EnvTask

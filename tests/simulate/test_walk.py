@@ -7,7 +7,7 @@ import pytest
 
 from ifthen.simulate import table_play
 from ifthen.simulate.table_play import NULL, fill_short_table, plan, play, put_result, walk, walk_on
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
 from tests.simulate.test_play import assert_played_as_by_the_oracle, both_noises, look_ups_of
 from tests.worlds import chain, random_policies, random_task, small_lake

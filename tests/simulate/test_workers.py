@@ -14,7 +14,7 @@ from ifthen.errors import EngineError, TaskError
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate import workers
 from ifthen.simulate.trajectories import Episodes
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.simulate.workers import WorkerSimulator, end_workers
 from ifthen.tasks.gym_task import EnvTask
 from tests.envs import Walk, random_lists, task_of

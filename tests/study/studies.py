@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ifthen.study.folder import LOG
-from ifthen.study.plan import StudyPlan, checked_plan
+from ifthen.study.study_folder import LOG
+from ifthen.study.study_plan import StudyPlan, checked_plan
 from tests.systems.contract import MEADOW, SMALL
 
 SYSTEMS: list[dict[str, Any]] = [{"name": name, "parameters": SMALL[name]} for name in ("PPL-DL", "XCSF")]

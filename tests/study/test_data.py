@@ -5,10 +5,10 @@ from statistics import mean, stdev
 
 import pytest
 
-from ifthen.study.folder import claim
-from ifthen.study.read import read_results
-from ifthen.study.results import Results
-from ifthen.study.tables import all_data
+from ifthen.study.read_results import read_results
+from ifthen.study.study_folder import claim
+from ifthen.study.study_results import Results
+from ifthen.study.study_tables import all_data
 from ifthen.study.trial import run_trial
 from tests.study.studies import small_plan
 

@@ -15,14 +15,14 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen import OutputError, ParameterError
+from ifthen.errors import OutputError, ParameterError
 from ifthen.store import write_text
 from ifthen.study import trial
 from ifthen.study.engines import Crew, Job, Local
-from ifthen.study.folder import LOG, claim, unfinished, write_log
 from ifthen.study.histories import LOG_COLUMNS
-from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run import run_study
+from ifthen.study.run_study import run_study
+from ifthen.study.study_folder import LOG, claim, unfinished, write_log
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.study.trial import Ended, TrialFiles
 from tests.commands import start_command
 from tests.study.studies import contents, small_plan

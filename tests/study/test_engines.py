@@ -21,9 +21,9 @@ from ifthen.errors import EngineError, ParameterError
 from ifthen.study import cluster as dasks
 from ifthen.study.cluster import GONE_SECONDS, Dask, DaskCrew, look
 from ifthen.study.engines import Local
-from ifthen.study.folder import MADE_BY, PLAN, claim, unfinished
-from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.run import engine_by_name, run_study
+from ifthen.study.run_study import engine_by_name, run_study
+from ifthen.study.study_folder import MADE_BY, PLAN, claim, unfinished
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.study.trial import NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 from tests.commands import start_command
 from tests.study.studies import contents, small_plan
@@ -352,7 +352,7 @@ def test_a_cluster_that_cannot_run_the_study_is_refused_naming_why(
     with cluster(tmp_path, "--nthreads", "2") as address:
         with pytest.raises(EngineError, match="has 2 threads, but trials take a process each"):
             run_study(*study, Dask(address=address), silent)
-        monkeypatch.setattr("ifthen.study.folder.versions", lambda: {"numba": "0.1"})
+        monkeypatch.setattr("ifthen.study.study_folder.versions", lambda: {"numba": "0.1"})
         with pytest.raises(EngineError, match=r"the worker tcp://.* differs: numba is .* there, 0\.1 here"):
             run_study(*study, Dask(address=address), silent)
     assert len(unfinished(*study)) == 12

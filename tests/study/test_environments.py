@@ -10,20 +10,21 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import EnvTask, OutputError, evaluate, load
+from ifthen import EnvTask, evaluate, load
 from ifthen.digits import in_units, mean_and_sd
-from ifthen.runs.report import learning_curve
+from ifthen.errors import OutputError
+from ifthen.runs.run_report import learning_curve
 from ifthen.simplify.prune import prune
 from ifthen.simulate.evaluate import evaluations
-from ifthen.study.figures.learning import curves
+from ifthen.study.figures.learning_curves import curves
 from ifthen.study.figures.panels import optima
-from ifthen.study.folder import claim, take_over
 from ifthen.study.histories import COLUMNS, OF_TABLES, read_histories
-from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.read import read_results, write_pack
-from ifthen.study.report import best_rulesets, write_report
-from ifthen.study.results import Results
-from ifthen.study.tables import all_tables
+from ifthen.study.read_results import read_results, write_pack
+from ifthen.study.report.study_report import best_rulesets, write_report
+from ifthen.study.study_folder import claim, take_over
+from ifthen.study.study_plan import StudyPlan, Trial
+from ifthen.study.study_results import Results
+from ifthen.study.study_tables import all_tables
 from ifthen.study.trial import STOP, TrialFiles, run_trial
 from ifthen.study.verdicts import judge, main_measure, samples_of
 from tests.study.studies import TASKS, contents, small_plan

@@ -9,18 +9,19 @@ import numpy as np
 import polars
 import pytest
 
-from ifthen import PPLDL, RuleError, env_task
-from ifthen.runs.report import learning_curve
+from ifthen import PPLDL, env_task
+from ifthen.errors import RuleError
+from ifthen.runs.run_report import learning_curve
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.simulate.evaluate import evaluations
 from ifthen.study import histories
 from ifthen.study.figures.influence import influence_figure
-from ifthen.study.figures.learning import curves, curves_grid
+from ifthen.study.figures.learning_curves import curves, curves_grid
 from ifthen.study.histories import COLUMNS
-from ifthen.study.plan import checked_plan
-from ifthen.study.report import study_page
-from ifthen.study.results import Results
-from ifthen.study.tables import all_data, all_tables, performances
+from ifthen.study.report.study_report import study_page
+from ifthen.study.study_plan import checked_plan
+from ifthen.study.study_results import Results
+from ifthen.study.study_tables import all_data, all_tables, performances
 from tests.study.studies import small_plan
 from tests.systems.contract import make
 

@@ -13,12 +13,13 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError, RuleSet, TaskError
-from ifthen.study.folder import LOG, PACK, PLAN, claim, write_log
+from ifthen import RuleSet
+from ifthen.errors import OutputError, TaskError
 from ifthen.study.histories import read_log
-from ifthen.study.read import HISTORIES, read_results, write_pack
-from ifthen.study.results import Results
-from ifthen.study.tables import all_tables
+from ifthen.study.read_results import HISTORIES, read_results, write_pack
+from ifthen.study.study_folder import LOG, PACK, PLAN, claim, write_log
+from ifthen.study.study_results import Results
+from ifthen.study.study_tables import all_tables
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import contents, small_plan
 
@@ -170,7 +171,7 @@ def test_nothing_is_left_of_a_pack_that_could_not_be_written(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("ifthen.study.read._write_rulesets", full)
+    monkeypatch.setattr("ifthen.study.read_results._write_rulesets", full)
     with pytest.raises(OutputError, match="No space left"):
         write_pack(tmp_path / "packed", results)
     assert list(tmp_path.iterdir()) == []

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from ifthen import IfthenError, ParameterError, TabularTask, paper_suite
-from ifthen.simulate.table import optimal_performance
+from ifthen import IfthenError, TabularTask
+from ifthen.errors import ParameterError
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.study.paper import authors_otp, matching_draw
-from ifthen.study.plan import StudyPlan, Trial, read_plan
+from ifthen.study.study_plan import StudyPlan, Trial, read_plan
+from ifthen.tables import paper_suite
 from tests.study.studies import SYSTEMS, TASKS, small_plan
 from tests.tables import tables_of
 

@@ -9,11 +9,11 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen.study.folder import claim
-from ifthen.study.plan import StudyPlan, Trial, checked_plan
-from ifthen.study.read import read_results
-from ifthen.study.report import all_figures, best_rulesets, study_page, write_report
-from ifthen.study.results import Results
+from ifthen.study.read_results import read_results
+from ifthen.study.report.study_report import all_figures, best_rulesets, study_page, write_report
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
+from ifthen.study.study_results import Results
 from ifthen.study.trial import run_trial
 from tests.browser import needs_browser, opened
 from tests.study.studies import small_plan

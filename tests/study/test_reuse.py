@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import OutputError
-from ifthen.study import folder as study_folder
-from ifthen.study.folder import MADE_BY, check_source, claim, take_over, unfinished
-from ifthen.study.plan import StudyPlan
-from ifthen.study.read import read_results, write_pack
+from ifthen.errors import OutputError
+from ifthen.study import study_folder
+from ifthen.study.read_results import read_results, write_pack
+from ifthen.study.study_folder import MADE_BY, check_source, claim, take_over, unfinished
+from ifthen.study.study_plan import StudyPlan
 from ifthen.study.trial import TrialFiles, run_trial
 from tests.study.studies import SYSTEMS, contents, small_plan
 from tests.systems.contract import SMALL

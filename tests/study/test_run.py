@@ -14,17 +14,18 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError, ParameterError, TabularTask, load
+from ifthen import TabularTask, load
+from ifthen.errors import OutputError, ParameterError
 from ifthen.parallel import PARENT_SECONDS
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.store import alone
-from ifthen.study import folder as study_folder
+from ifthen.study import study_folder
 from ifthen.study.engines import Local
-from ifthen.study.folder import MADE_BY, PLAN, claim, unfinished
 from ifthen.study.histories import COLUMNS
-from ifthen.study.plan import StudyPlan, Trial
-from ifthen.study.read import read_results
-from ifthen.study.run import run_study
+from ifthen.study.read_results import read_results
+from ifthen.study.run_study import run_study
+from ifthen.study.study_folder import MADE_BY, PLAN, claim, unfinished
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, AfterEpoch, Ended, Outcome, TrialFiles, run_trial
 from ifthen.systems.system import System
 from tests.study.studies import contents, small_plan
@@ -247,8 +248,8 @@ def script(tmp_path: Path) -> list[str]:
         "import sys\n"
         "from pathlib import Path\n"
         "from ifthen.study.engines import Local\n"
-        "from ifthen.study.folder import claim\n"
-        "from ifthen.study.run import run_study\n"
+        "from ifthen.study.study_folder import claim\n"
+        "from ifthen.study.run_study import run_study\n"
         "from tests.study import test_run\n"
         "from tests.study.studies import small_plan\n"
         "if __name__ == '__main__':\n"

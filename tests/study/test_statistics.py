@@ -16,7 +16,7 @@ import scipy.stats  # type: ignore[import-untyped]  # SciPy ships no types
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.study.statistics import (
     EXACT_UP_TO,
     SHAPIRO_UP_TO,

@@ -8,14 +8,14 @@ from pathlib import Path
 import polars
 import pytest
 
-from ifthen import OutputError
 from ifthen.digits import NOTHING, mean_and_sd
-from ifthen.study.folder import claim
+from ifthen.errors import OutputError
 from ifthen.study.paper import PARAMETERS, papers_performance, papers_size
-from ifthen.study.plan import StudyPlan, Trial, checked_plan
-from ifthen.study.read import read_results
-from ifthen.study.results import Results
-from ifthen.study.tables import all_tables, performance_table, sizes_table, spread_table, verdicts_table
+from ifthen.study.read_results import read_results
+from ifthen.study.study_folder import claim
+from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
+from ifthen.study.study_results import Results
+from ifthen.study.study_tables import all_tables, performance_table, sizes_table, spread_table, verdicts_table
 from ifthen.study.trial import TrialFiles, run_trial
 from ifthen.text_table import TextTable
 from tests.study.studies import small_plan

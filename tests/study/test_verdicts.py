@@ -5,11 +5,11 @@ from typing import Any
 import polars
 import pytest
 
-from ifthen import paper_suite
 from ifthen.study.paper import PARAMETERS, is_papers, papers_performance
-from ifthen.study.plan import StudyPlan, checked_plan
-from ifthen.study.results import Results
+from ifthen.study.study_plan import StudyPlan, checked_plan
+from ifthen.study.study_results import Results
 from ifthen.study.verdicts import judge, papers_verdict, tallies
+from ifthen.tables import paper_suite
 
 HIGH, LOW = [0.9 + 0.001 * i for i in range(20)], [0.5 + 0.002 * i for i in range(20)]
 TASKS = ["FrozenLake-4-0", "FrozenLake-8-0"]

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import ParameterError, System, TaskError, evaluate, frozen_lake, load
+from ifthen import System, evaluate, frozen_lake, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ParameterError, TaskError
 from ifthen.systems.callbacks import Checkpoint, EvaluationCallback, StopAt, TensorBoard
 from ifthen.systems.learning import Callback
 from tests.systems.contract import every_system, make, meadow, saved_bytes

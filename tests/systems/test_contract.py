@@ -9,18 +9,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ifthen import (
-    NULL_ACTION,
-    OutputError,
-    ParameterError,
-    RuleError,
-    RuleSet,
-    System,
-    TaskError,
-    evaluate,
-    frozen_lake,
-    load,
-)
+from ifthen import NULL_ACTION, RuleSet, System, evaluate, frozen_lake, load
+from ifthen.errors import OutputError, ParameterError, RuleError, TaskError
 from ifthen.explanation.why import explain
 from ifthen.systems.registry import SYSTEMS, system_by_name
 from tests.systems.contract import SMALL, every_system, make, meadow, table_of

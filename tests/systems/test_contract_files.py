@@ -15,12 +15,13 @@ import polars.testing
 import pytest
 
 import ifthen
-from ifthen import ModelFileError, OutputError, System, TabularTask, frozen_lake, load
+from ifthen import System, TabularTask, frozen_lake, load
 from ifthen.environments.from_table import table_task
+from ifthen.errors import ModelFileError, OutputError
 from ifthen.store import read_archive, write_archive
 from ifthen.systems import pittsburgh
 from ifthen.systems.registry import SYSTEMS
-from ifthen.tasks import table as tabular
+from ifthen.tasks import tabular_task as tabular
 from tests.systems.contract import OTHER, every_system, make, meadow, saved_bytes
 
 EPOCHS = 5

@@ -15,9 +15,10 @@ import numpy as np
 import polars.testing
 import pytest
 
-from ifthen import PPLDL, PPLST, ModelFileError, ParameterError, RuleSet, System, TaskError, evaluate, load
+from ifthen import PPLDL, PPLST, RuleSet, System, evaluate, load
+from ifthen.environments.known_environments import presets_of
 from ifthen.environments.make import env_task
-from ifthen.environments.registry import presets_of
+from ifthen.errors import ModelFileError, ParameterError, TaskError
 from ifthen.systems import pittsburgh
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.presets import ANY
@@ -169,7 +170,7 @@ def test_two_threads_give_the_bytes_of_one(
     name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pittsburgh, "ROUNDS_PER_SLICE", 1)
-    monkeypatch.setattr("ifthen.simulate.twin.STEPS_PER_SLICE", 1)
+    monkeypatch.setattr("ifthen.simulate.twin_simulator.STEPS_PER_SLICE", 1)
     two = make(name, task=tasks()[where], threads=2).learn(epochs=EPOCHS)
     assert saved_bytes(two, tmp_path) == saved(name, where, tmp_path)
 

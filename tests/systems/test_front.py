@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, Evaluation, Front, ParameterError, plot
+from ifthen import DecisionList, plot
+from ifthen.errors import ParameterError
+from ifthen.results import Evaluation, Front
 from ifthen.systems.front import Point
 from tests.systems.contract import meadow
 

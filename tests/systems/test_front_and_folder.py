@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ifthen import ModelFileError, load
+from ifthen import load
+from ifthen.errors import ModelFileError
 from tests.systems.contract import make
 
 

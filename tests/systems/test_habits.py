@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ifthen import TaskError, load
+from ifthen import load
 from ifthen.environments.make import env_task
-from ifthen.errors import IfthenWarning
+from ifthen.errors import IfthenWarning, TaskError
 from tests.envs import Walk
 from tests.systems.contract import every_system, make, meadow, saved_bytes
 

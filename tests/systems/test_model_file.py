@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import ModelFileError, System, env_task, load
+from ifthen import System, env_task, load
+from ifthen.errors import ModelFileError
 from ifthen.provenance import versions
 from tests.archives import MANIFEST, manifest, members, npy, poke, with_array, with_manifest, write
 from tests.systems.contract import make, saved_bytes, table_of

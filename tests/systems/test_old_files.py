@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import PPLDL, ParameterError, RuleSet, env_task, evaluate, load, read_ruleset
+from ifthen import PPLDL, RuleSet, env_task, evaluate, load, read_ruleset
+from ifthen.errors import ParameterError
 from tests.archives import manifest, members, with_manifest
 from tests.golden.old_files import EPOCHS, FOLDER, REMOVED, digests, known, new_systems, points_of
 

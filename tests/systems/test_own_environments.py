@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import NULL_ACTION, PPLDL, ModelFileError, RuleError, System, TaskError, load
+from ifthen import NULL_ACTION, PPLDL, System, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError, RuleError, TaskError
 from ifthen.rules.kinds import DecisionList
 from ifthen.systems.registry import SYSTEMS
 from tests.envs import KINDS, WALK, Walk

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLDL, PPLST, Feature, ParameterError, System, evaluate, frozen_lake, load, paper_suite
+from ifthen import PPLDL, PPLST, Feature, System, evaluate, frozen_lake, load
 from ifthen.environments.from_table import table_task
+from ifthen.errors import ParameterError
 from ifthen.evolve.alleles import alleles_of
 from ifthen.systems.pittsburgh import Population, breed, empty_population, random_rules
+from ifthen.tables import paper_suite
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, N_ACTIONS, RANGES, random_population
 from tests.naive_evolve import individuals

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import PPLDL, DecisionList, ParameterError, TabularTask, env_task
-from ifthen.simulate.table import optimal_performance
+from ifthen import PPLDL, DecisionList, TabularTask, env_task
+from ifthen.errors import ParameterError
+from ifthen.simulate.table_simulator import optimal_performance
 from tests import naive_evolve
 from tests.systems.contract import make, meadow, table_of
 from tests.worlds import small_lake

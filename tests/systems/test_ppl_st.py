@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ifthen import PPLST, Feature, StrengthRules, TabularTask
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from tests import naive_evolve
 from tests.systems.contract import make, meadow, table_of
 from tests.worlds import random_task, small_lake

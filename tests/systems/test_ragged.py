@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import ModelFileError, evaluate, load
+from ifthen import evaluate, load
 from ifthen.environments.make import env_task
+from ifthen.errors import ModelFileError
 from ifthen.systems.pittsburgh import Population
 from tests import naive, naive_evolve
 from tests.archives import members, npy, with_array, write
@@ -58,7 +59,7 @@ def test_two_threads_give_the_bytes_of_one(
     name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ifthen.systems.pittsburgh.ROUNDS_PER_SLICE", 1)
-    monkeypatch.setattr("ifthen.tasks.table.STATES_PER_SLICE", 1)
+    monkeypatch.setattr("ifthen.tasks.tabular_task.STATES_PER_SLICE", 1)
     one, two = (ragged(name, where, threads=threads).learn(epochs=2) for threads in (1, 2))
     assert saved_bytes(one, tmp_path) == saved_bytes(two, tmp_path)
 

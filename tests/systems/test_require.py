@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, RuleSet, env_task, load, prune, verify
+from ifthen import PPLX, DecisionList, RuleSet, env_task, load, prune, verify
+from ifthen.errors import ModelFileError, ParameterError
 from ifthen.rules.constraint import breach, shielded
-from ifthen.rules.text.constraint import constraint_in
+from ifthen.rules.text.constraint_text import constraint_in
 from ifthen.simulate.scope import recorded_episodes
 from ifthen.systems.registry import SYSTEMS
 from tests.archives import members, npy, write

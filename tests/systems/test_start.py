@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ifthen import (
-    PPLDL,
-    PPLST,
-    DecisionList,
-    Feature,
-    ModelFileError,
-    ParameterError,
-    RuleSet,
-    StrengthRules,
-    evaluate,
-    load,
-)
-from ifthen.simulate.table import policy_table
+from ifthen import PPLDL, PPLST, DecisionList, Feature, RuleSet, StrengthRules, evaluate, load
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.systems.pittsburgh import Population, empty_population, put_first
 from tests.archives import with_manifest
 from tests.rulesets import ACTIONS, FEATURES, all_states, rules

@@ -15,7 +15,7 @@ from ifthen.randomness import stream
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.twin import TwinSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.disturbance import (
     ACTION_DELAY,
     HEAD,

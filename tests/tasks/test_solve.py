@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import TaskError, frozen_lake, policy_values, value_iteration
-from ifthen.simulate.table import optimal_performance
+from ifthen import frozen_lake
+from ifthen.errors import TaskError
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.tables import policy_values, value_iteration
 from ifthen.tasks.solve import evaluate_policies, exact_performances
 from tests import naive
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake
@@ -137,7 +139,7 @@ def test_a_policy_that_can_meet_a_null_action_has_no_value_and_others_keep_their
 def test_exact_performance_does_not_depend_on_threads() -> None:
     task = small_lake()
     tables = random_policies(task, 50, 1, null_share=0.01)
-    with mock.patch("ifthen.tasks.table.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
+    with mock.patch("ifthen.tasks.tabular_task.STATES_PER_SLICE", 1):  # else nothing here is worth a thread
         one, two = (exact_performances(task, tables, threads) for threads in (1, 2))
     assert one.tobytes() == two.tobytes()
 

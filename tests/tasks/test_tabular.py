@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import Feature, ParameterError, RuleError, TabularTask, TaskError
+from ifthen import Feature, TabularTask
 from ifthen.environments.from_table import common_outcomes
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.tasks.table_checks import OUTCOME_LIMIT
 from tests import naive
 from tests.worlds import chain, random_task, small_lake

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ifthen
-from ifthen import ParameterError
+from ifthen.errors import ParameterError
 from ifthen.systems.learning import Goal
 from ifthen.systems.parameters import checked_parameters, search_ranges
 from ifthen.systems.records import Records
 from ifthen.systems.registry import SYSTEMS
-from ifthen.tuning.plan import checked_tune_plan
+from ifthen.tuning.early_stopping import SHARES, Mark, curve_of, falls_behind, marks_of
 from ifthen.tuning.propose import Tried, importance, proposal
-from ifthen.tuning.pruning import SHARES, Mark, curve_of, falls_behind, marks_of
-from ifthen.tuning.space import Dimension, space_of
+from ifthen.tuning.search_space import Dimension, space_of
+from ifthen.tuning.tuning_plan import checked_tune_plan
 
 LAKE = ifthen.task_by_name("FrozenLake-4-0")
 CART = ifthen.task_by_name("CartPole-v1")

@@ -15,20 +15,20 @@ import polars
 import pytest
 
 import ifthen
-from ifthen import OutputError, ParameterError
+from ifthen.errors import OutputError, ParameterError
 from ifthen.runs.settings import checked_settings
-from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.study.engines import Crew, Job
-from ifthen.study.plan import Trial
+from ifthen.study.study_plan import Trial
 from ifthen.study.trial import STOP, Ended
 from ifthen.tuning import propose as proposing
-from ifthen.tuning.folder import BEST, PLAN, PROPOSALS, REPORT, TABLE
-from ifthen.tuning.plan import PHASES, TunePlan, checked_tune_plan
-from ifthen.tuning.report import report_page
-from ifthen.tuning.result import TuneResult
-from ifthen.tuning.run import run_tuning
+from ifthen.tuning.run_tuning import run_tuning
 from ifthen.tuning.training import train
 from ifthen.tuning.tune import tune_in
+from ifthen.tuning.tuning_folder import BEST, PLAN, PROPOSALS, REPORT, TABLE
+from ifthen.tuning.tuning_plan import PHASES, TunePlan, checked_tune_plan
+from ifthen.tuning.tuning_report import report_page
+from ifthen.tuning.tuning_result import TuneResult
 from tests.systems.contract import MEADOW
 
 pytest.importorskip("optuna")
@@ -284,7 +284,7 @@ def test_without_optuna_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> N
     import sys
 
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ifthen.EngineError, match="extra 'tune'"):
+    with pytest.raises(ifthen.errors.EngineError, match="extra 'tune'"):
         proposing.check_optuna()
 
 

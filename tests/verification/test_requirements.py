@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import DecisionList, ParameterError, RuleSet, StrengthRules, env_task, frozen_lake, parse_rules
+from ifthen import DecisionList, RuleSet, StrengthRules, env_task, frozen_lake, parse_rules
+from ifthen.errors import ParameterError
 from ifthen.simulate.scope import recorded_episodes
 from ifthen.simulate.simulator import Evaluation
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.verification import verify
-from ifthen.verification.behaviour import one_sided_bound
+from ifthen.verification.behaviour_requirement import one_sided_bound
 from ifthen.verification.case import Case
 from ifthen.verification.findings import Decided
 from ifthen.verification.requirements import read_requirements, requirements_text, worded_ones

@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import (
-    DecisionList,
-    Feature,
-    ParameterError,
-    PredictionArrayRules,
-    RuleError,
-    RuleSet,
-    StrengthRules,
-    TaskError,
-)
+from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules
+from ifthen.errors import ParameterError, RuleError, TaskError
 from ifthen.simulate.simulator import described
 from ifthen.verification import PROPERTIES, Verification, verify
 from ifthen.verification.case import beating_set, grounds

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature, RuleSet, StrengthRules
-from ifthen.rules.boxes.search import BUDGET
+from ifthen.rules.boxes.differences import BUDGET
 from ifthen.verification import PROPERTIES, verify
 from ifthen.verification import case as cases
 from ifthen.verification.case import Case

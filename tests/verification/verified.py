@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ifthen import DecisionList, PredictionArrayRules, RuleSet, StrengthRules, TabularTask
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.verification import PROPERTIES, Finding, Verification, verify
 from tests import naive, naive_explain
 from tests.rulesets import bounds_of, learnt_of, voting_rules

@@ -26,7 +26,7 @@ from ifthen.errors import ParameterError
 
 if TYPE_CHECKING:
     from ifthen.runs.distil import DistilResult
-    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.run_folder import RunFolder
     from ifthen.systems.system import System
     from ifthen.tasks.task import Task
 
@@ -82,9 +82,9 @@ def distil(
     - `ifthen distil mine.py:policy CartPole-v1 --no-tune`
     - `ifthen distil mine.py:policy CartPole-v1 --require "never push left when pole angle >= 0.1"`
     """
-    from ifthen.rules.text.constraint import is_about_rules
+    from ifthen.rules.text.constraint_text import is_about_rules
     from ifthen.runs.distil import distil as distilled
-    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.run_folder import RunFolder
     from ifthen.runs.settings import toml_value
     from ifthen.verification.requirements import check_requirements
 
@@ -130,7 +130,7 @@ def parameters_of(assignments: list[str] | None, own: dict[str, Any]) -> dict[st
     """Return the parameters of --set and of options of their own, which win; raise for unknown ones."""
     from ifthen.runs.settings import parse_assignment
     from ifthen.systems.parameters import checked_parameters
-    from ifthen.systems.pplx.parameters import PPLXParameters
+    from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 
     found = dict(parse_assignment(text) for text in assignments or [])
     checked_parameters(PPLXParameters, found)  # before any of them could pass for an argument
@@ -156,8 +156,8 @@ def _write(
     require: list[str],
 ) -> None:
     """Write model, history, rules, requirements and report to a folder."""
-    from ifthen.runs.folder import REPORT, REQUIREMENTS
-    from ifthen.runs.report import write_finished
+    from ifthen.runs.run_folder import REPORT, REQUIREMENTS
+    from ifthen.runs.run_report import write_finished
     from ifthen.store import write_text
     from ifthen.verification.requirements import requirements_text
 

@@ -68,7 +68,7 @@ def explain(
     if folder is not None:
         if at is not None or episode is not None:
             raise ParameterError("--at and --episode only print: leave --out away.")
-        from ifthen.pages.folder import check_folder
+        from ifthen.pages.explain_folder import check_folder
 
         check_folder(folder)
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
@@ -107,7 +107,7 @@ def _explain_all(
     by_itself = folder is not None and policy.played and policy.front is not None
     sizes = find_front(policy) if front or by_itself else None
     if folder is not None:  # before anything is printed, so that a reader who has seen enough loses nothing
-        from ifthen.pages.folder import explain_to
+        from ifthen.pages.explain_folder import explain_to
 
         policies = [(each.name, each.ruleset) for each in (policy, other) if each is not None]
         with err.status("drawing"):

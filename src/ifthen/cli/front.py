@@ -61,8 +61,8 @@ def front(
     - `ifthen front MountainCar-v0`, which trains first
     - `ifthen front mine.txt --task CartPole-v1 --out fronts`
     """
-    from ifthen.pages.folder import check_folder
-    from ifthen.runs.front import front_to
+    from ifthen.pages.explain_folder import check_folder
+    from ifthen.runs.measured_front import front_to
     from ifthen.systems.front import SIZES
 
     check_plot(plot)
@@ -86,8 +86,8 @@ def _model_at(
     name: str, task: list[str] | None, changes: list[str] | None, threads: int | None
 ) -> tuple[Path, list[str] | None]:
     """Return the model to look at, and what --task says; a task is trained on, unless it was before."""
-    from ifthen.environments.registry import known_names
-    from ifthen.runs.folder import MODEL
+    from ifthen.environments.known_environments import known_names
+    from ifthen.runs.run_folder import MODEL
 
     path = Path(name)
     if path.suffix.lower() in FILES or (path.exists() and name not in known_names()):
@@ -110,7 +110,7 @@ def find_front(
     policy: Policy, episodes: int = 100, polish: bool = False, threads: int | None = None
 ) -> Front:
     """Return the measured front of a policy, and say meanwhile how far that is."""
-    from ifthen.runs.front import front as front_of
+    from ifthen.runs.measured_front import front as front_of
 
     played = policy.known_task()
     with err.status("looking for the best policy of each size") as status:

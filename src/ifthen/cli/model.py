@@ -183,8 +183,8 @@ def read_policy(
         tests: the most comparisons of that list.
     """
     from ifthen.environments.rebind import fitted
-    from ifthen.explanation.read import is_rules_file, read_ruleset
-    from ifthen.runs.folder import FILES, MODEL, PRUNED_RULESET
+    from ifthen.explanation.read_ruleset import is_rules_file, read_ruleset
+    from ifthen.runs.run_folder import FILES, MODEL, PRUNED_RULESET
     from ifthen.runs.settings import changed_task, parse_assignment
     from ifthen.simulate.simulator import checked_ruleset
     from ifthen.systems.model_file import read
@@ -239,7 +239,7 @@ def _named_task(name: str | None, path: Path) -> Task | None:
 
 def load_model(path: Path) -> System:
     """Return the system in a model file, or in the folder of a finished run."""
-    from ifthen.runs.folder import CHECKPOINT, MODEL
+    from ifthen.runs.run_folder import CHECKPOINT, MODEL
     from ifthen.systems.registry import load
 
     if path.is_dir() and (path / CHECKPOINT).exists() and not (path / MODEL).exists():
@@ -252,7 +252,7 @@ def load_model(path: Path) -> System:
 
 def front_of(path: Path) -> Front:
     """Return the front of a model, or raise where there is none."""
-    from ifthen.explanation.read import is_rules_file
+    from ifthen.explanation.read_ruleset import is_rules_file
 
     front = None if is_rules_file(path) else load_model(path).front
     if front is None:
@@ -266,7 +266,7 @@ def front_of(path: Path) -> Front:
 
 def required(texts: list[str] | None, file: Path | None) -> list[str]:
     """Return the requirements of --require and --require-file, one by one."""
-    from ifthen.rules.text.constraint import requirements_in
+    from ifthen.rules.text.constraint_text import requirements_in
     from ifthen.verification.requirements import read_requirements
 
     if texts is not None and not all(text.strip(" ,") for text in texts):
@@ -279,7 +279,7 @@ def required(texts: list[str] | None, file: Path | None) -> list[str]:
 
 def requirements_beside(path: Path) -> Path | None:
     """Return the requirements of the run that a path is the folder or a file of; None where it has none."""
-    from ifthen.runs.folder import FILES, REQUIREMENTS
+    from ifthen.runs.run_folder import FILES, REQUIREMENTS
 
     folder = path if path.is_dir() else path.parent if path.name in FILES else None
     found = None if folder is None else folder / REQUIREMENTS
@@ -288,7 +288,7 @@ def requirements_beside(path: Path) -> Path | None:
 
 def kept_requirements(path: Path) -> list[str]:
     """Return the requirements about rules of the run that a path is the folder or a file of."""
-    from ifthen.rules.text.constraint import is_about_rules
+    from ifthen.rules.text.constraint_text import is_about_rules
     from ifthen.verification.requirements import read_requirements
 
     beside = requirements_beside(path)

@@ -100,7 +100,7 @@ def prune(
         whole_number("--tests", tests, 0, 1_000_000)
     if performance is not None:
         real_number("--performance", performance, -1e300, 1e300)
-    takes_one = not rules is tests is performance is None
+    takes_one = any(each is not None for each in (rules, tests, performance))
     shows_all = ladder or plot is not None or (polish and not takes_one)
     if shows_all and as_list:
         raise ParameterError("--list changes no action, and fewer rules do: leave one of them out.")

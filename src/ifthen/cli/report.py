@@ -138,9 +138,9 @@ def _front(
 
 def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
     """Return where a policy comes from, in rows of a name and a text."""
-    from ifthen.explanation.read import is_rules_file, rules_file
-    from ifthen.runs.folder import MODEL, PRUNED_RULESET, START, RunFolder
-    from ifthen.runs.report import command_of
+    from ifthen.explanation.read_ruleset import is_rules_file, rules_file
+    from ifthen.runs.run_folder import MODEL, PRUNED_RULESET, START, RunFolder
+    from ifthen.runs.run_report import command_of
     from ifthen.store import sha256_of
 
     if is_rules_file(model):

@@ -25,7 +25,7 @@ def resume(
 
     - `ifthen resume runs/first`
     """
-    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.run_folder import RunFolder
     from ifthen.runs.task_settings import texts_of
 
     run_folder, typed = RunFolder(folder), [located(name) for name in typed or []]

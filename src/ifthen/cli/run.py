@@ -13,7 +13,7 @@ from ifthen.errors import TaskError
 
 if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
-    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.run_folder import RunFolder
     from ifthen.runs.settings import RunSettings
     from ifthen.simplify.prune import PruneResult
     from ifthen.systems.learning import Callback
@@ -78,8 +78,8 @@ def _chosen(run_folder: RunFolder, settings: RunSettings, learner: System) -> Ru
 def _report(run_folder: RunFolder, settings: RunSettings, learner: System) -> None:
     """Prune the policy of a finished run, write its report, and print its rules and how well they do."""
     from ifthen.explanation.reading import readable
-    from ifthen.runs.folder import PRUNED, REPORT, RULES
-    from ifthen.runs.report import command_of, write_report
+    from ifthen.runs.run_folder import PRUNED, REPORT, RULES
+    from ifthen.runs.run_report import command_of, write_report
 
     pruned = _pruned(learner, settings.require) if settings.prune else None
     command = command_of(settings, learner.start is not None)
@@ -123,7 +123,7 @@ def print_required(ruleset: RuleSet, task: Task, require: list[str]) -> list[str
 
 def _pruned(learner: System, require: list[str]) -> PruneResult | None:
     """Return the pruned rules of a trained system; None where they are not to be used, and say so."""
-    from ifthen.runs.pruning import pruned_policy
+    from ifthen.runs.pruned_policy import pruned_policy
 
     why = "fewer rules would do worse" + (" or break a requirement" if require else "")
     with err.status("looking for fewer rules") as status:

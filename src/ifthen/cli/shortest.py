@@ -12,7 +12,7 @@ from ifthen.cli.task_names import typed_task
 from ifthen.cli.terminal import err, out, print_reading, write_rules
 
 if TYPE_CHECKING:
-    from ifthen.tasks.table import TabularTask
+    from ifthen.tasks.tabular_task import TabularTask
 
 
 def shortest(
@@ -35,7 +35,7 @@ def shortest(
     - `ifthen shortest FrozenLake-4-0.1 --check 60`
     - `ifthen shortest FrozenLake-8-0.3 --effort thorough --out shortest.txt`
     """
-    from ifthen.simplify.shortest.lists import shortest_decision_list
+    from ifthen.simplify.shortest.shortest_list import shortest_decision_list
     from ifthen.simulate.scope import tabular
 
     check_rules_file(file)
@@ -59,8 +59,8 @@ def shortest(
 
 def _second_opinion(task: TabularTask, rules: int, seconds: float) -> str:
     """Return what an integer program says of a list with this number of rules."""
-    from ifthen.simplify.shortest.lists import optimal_table
     from ifthen.simplify.shortest.program import list_exists
+    from ifthen.simplify.shortest.shortest_list import optimal_table
 
     with err.status("solving an integer program"):
         answer = list_exists(*optimal_table(task), rules, seconds) if rules else False

@@ -45,8 +45,8 @@ def show(
     - `ifthen show runs/front --front`, then `ifthen show runs/front --rules 5`
     - `ifthen show runs/xcsf --compact gnmc --rho 0.2 --json fewer.json`
     """
-    from ifthen.explanation.pictures.grid import policy_text
-    from ifthen.explanation.pictures.write import policy_picture
+    from ifthen.explanation.pictures.policy_grid import policy_text
+    from ifthen.explanation.pictures.write_pictures import policy_picture
     from ifthen.explanation.reading import readable
     from ifthen.exports.data import to_json
     from ifthen.figure_style import write_png

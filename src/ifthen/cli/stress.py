@@ -88,7 +88,7 @@ def stress(
     if require is not None and not require.strip(" ,"):
         raise ParameterError("--require is empty: name what must hold, such as --require 'performance>=400'.")
     if folder is not None:
-        from ifthen.pages.folder import check_folder
+        from ifthen.pages.explain_folder import check_folder
 
         check_folder(folder)
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)

@@ -20,8 +20,8 @@ from ifthen.text_table import TextTable
 if TYPE_CHECKING:
     from ifthen.runs.settings import RunSettings
     from ifthen.study.engines import Engine
-    from ifthen.study.plan import StudyPlan, Trial
-    from ifthen.study.results import Results
+    from ifthen.study.study_plan import StudyPlan, Trial
+    from ifthen.study.study_results import Results
     from ifthen.study.trial import Ended
 
 study = typer.Typer(no_args_is_help=True, help="Compare systems over tasks and trials.")
@@ -48,7 +48,7 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     """
     from ifthen.parallel import checked_threads
     from ifthen.study.calibrate import calibrate
-    from ifthen.study.plan import read_plan
+    from ifthen.study.study_plan import read_plan
 
     wanted = read_plan(plan_file, changes or [])
     for task in wanted.tasks:
@@ -159,9 +159,9 @@ def run(
     - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
     - `ifthen study run studies/paper.toml --engine cuda`
     """
-    from ifthen.study.folder import check_source, claim, take_over
-    from ifthen.study.plan import read_plan, safe_name
-    from ifthen.study.run import engine_by_name
+    from ifthen.study.run_study import engine_by_name
+    from ifthen.study.study_folder import check_source, claim, take_over
+    from ifthen.study.study_plan import read_plan, safe_name
 
     wanted, typed = read_plan(plan_file, changes or []), [located(name) for name in typed or ()]
     crew = engine_by_name(engine, workers, address)
@@ -183,8 +183,8 @@ def run(
 
 def _run_all(path: Path, wanted: StudyPlan, crew: Engine) -> None:
     """Run what is left of a study, or leave with an exit code that says that some is still left."""
-    from ifthen.study.folder import unfinished
-    from ifthen.study.run import run_study
+    from ifthen.study.run_study import run_study
+    from ifthen.study.study_folder import unfinished
 
     everything, left = len(wanted.trials_to_run()), unfinished(path, wanted)
     out.print(f"{everything - len(left):,} of {everything:,} trials are finished")
@@ -212,9 +212,9 @@ def run_seeds(
     """
     from ifthen.errors import ParameterError
     from ifthen.runs.task_settings import texts_of
-    from ifthen.study.folder import claim
-    from ifthen.study.plan import checked_plan, safe_name
-    from ifthen.study.run import engine_by_name
+    from ifthen.study.run_study import engine_by_name
+    from ifthen.study.study_folder import claim
+    from ifthen.study.study_plan import checked_plan, safe_name
 
     if not_for_many:
         raise ParameterError(
@@ -246,7 +246,7 @@ def run_seeds(
 
 def _print_best(folder: Path, results: Results, option: str) -> None:
     """Print the best rules of a study of one system on one task, with their score, and say where they are."""
-    from ifthen.study.report import best_rulesets
+    from ifthen.study.report.study_report import best_rulesets
     from ifthen.study.trial import TrialFiles
 
     for best in (one for found in best_rulesets(results).values() for one in found):
@@ -273,7 +273,7 @@ def _print_best(folder: Path, results: Results, option: str) -> None:
 
 def _results(folder: Path, typed: list[str] | None) -> Results:
     """Return a study's results; only packages that the user names are imported."""
-    from ifthen.study.read import read_results
+    from ifthen.study.read_results import read_results
 
     typed = [located(name) for name in typed or ()]
     for name in typed:
@@ -295,8 +295,8 @@ def tables(
 
     - `ifthen study tables runs/paper --write`
     """
-    from ifthen.study.report import write_tables
-    from ifthen.study.tables import all_tables
+    from ifthen.study.report.study_report import write_tables
+    from ifthen.study.study_tables import all_tables
 
     results, said = _results(folder, typed), set[str]()
     for table in all_tables(results).values():
@@ -316,7 +316,7 @@ def report(folder: StudyFolder, typed: Packages = None) -> None:
 
     - `ifthen study report runs/paper`
     """
-    from ifthen.study.report import write_report
+    from ifthen.study.report.study_report import write_report
     from ifthen.study.verdicts import judge, main_measure, tallies
 
     results = _results(folder, typed)
@@ -341,7 +341,7 @@ def pack(
     - `ifthen study pack runs/paper --out results/paper`
     - `ifthen study report results/paper`
     """
-    from ifthen.study.read import write_pack
+    from ifthen.study.read_results import write_pack
 
     results = _results(folder, typed)
     with err.status("packing"):

@@ -125,8 +125,8 @@ def wanted_task(names: list[str] | None) -> Wanted:
 
 def stored_at(name: str) -> Path | None:
     """Return the model file of a path to a run's folder or to a model; None for names of tasks."""
-    from ifthen.environments.registry import known_names
-    from ifthen.runs.folder import CHECKPOINT, MODEL
+    from ifthen.environments.known_environments import known_names
+    from ifthen.runs.run_folder import CHECKPOINT, MODEL
 
     path = Path(name)
     if packaged(name) or name in known_names() or not path.exists():
@@ -183,7 +183,7 @@ class CannotMake:
 
 def _began_with(path: Path) -> str:
     """Return the `package:Id-v0` that the run of a model or folder began with; "" where it is not known."""
-    from ifthen.runs.folder import SETTINGS
+    from ifthen.runs.run_folder import SETTINGS
     from ifthen.runs.settings import read_settings
 
     try:

@@ -17,8 +17,8 @@ def tasks() -> None:
     - `ifthen tasks`
     """
     from ifthen.environments.frozen_lake import paper_suite
-    from ifthen.environments.registry import listed_ids
-    from ifthen.simulate.table import optimal_performance
+    from ifthen.environments.known_environments import listed_ids
+    from ifthen.simulate.table_simulator import optimal_performance
 
     rows = []
     for task in paper_suite():
@@ -62,8 +62,8 @@ def maze_table() -> TextTable:
 def _print_environment(name: str) -> None:
     """Print an environment's features and actions, or why it cannot be made here."""
     from ifthen.environments.make import task_by_name
-    from ifthen.environments.twins import twin_of
-    from ifthen.pages.report import SOURCES, sources_of
+    from ifthen.environments.twin_registry import twin_of
+    from ifthen.pages.report_page import SOURCES, sources_of
 
     try:
         task: Any = task_by_name(name)

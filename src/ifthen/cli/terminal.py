@@ -44,7 +44,7 @@ def print_table(table: TextTable) -> None:
 
 def print_evaluations(title: str, found: Mapping[str, Evaluation]) -> None:
     """Print how well a policy does, one column per measurement; rows that do not apply are left out."""
-    from ifthen.pages.report import measured_rows
+    from ifthen.pages.report_page import measured_rows
 
     rows = tuple((name, *texts) for name, texts in measured_rows(found))
     print_table(TextTable(title, ("", *found), rows))

@@ -135,7 +135,7 @@ def train(
 
     Others are name, t_max, floor, noise_seed, player, lanes, leave_out, feature_names and action_names.
     """
-    from ifthen.runs.folder import RunFolder
+    from ifthen.runs.run_folder import RunFolder
     from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
     from ifthen.runs.task_settings import with_settings
     from ifthen.verification.requirements import check_requirements

@@ -13,9 +13,9 @@ from ifthen.cli.task_names import located, reach
 from ifthen.cli.terminal import Stop, err, out
 
 if TYPE_CHECKING:
-    from ifthen.study.plan import Trial
+    from ifthen.study.study_plan import Trial
     from ifthen.study.trial import Ended
-    from ifthen.tuning.plan import Phase, TunePlan
+    from ifthen.tuning.tuning_plan import Phase, TunePlan
 
 PHASES = {"search": "search", "finalist": "comparing the best", "final": "measuring the chosen"}
 
@@ -119,11 +119,11 @@ def tune(
     """
     from ifthen.runs.settings import parse_assignment
     from ifthen.runs.task_settings import with_settings
-    from ifthen.study.run import engine_by_name
-    from ifthen.tuning.folder import REPORT
-    from ifthen.tuning.plan import checked_tune_plan
+    from ifthen.study.run_study import engine_by_name
     from ifthen.tuning.propose import check_optuna
     from ifthen.tuning.tune import default_folder, tune_in
+    from ifthen.tuning.tuning_folder import REPORT
+    from ifthen.tuning.tuning_plan import checked_tune_plan
 
     check_optuna()
     changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
@@ -163,7 +163,7 @@ def tune(
 def _range(text: str) -> tuple[str, str]:
     """Return the name and the range, as text, of NAME=LOW..HIGH."""
     from ifthen.errors import ParameterError
-    from ifthen.tuning.space import HELP
+    from ifthen.tuning.search_space import HELP
 
     name, equals, values = text.partition("=")
     if not equals or not name.strip() or not values.strip():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.jit import lean_kernel
 from ifthen.rules.arrays import Floats
 from ifthen.tasks.twin import Twin, as_shown, twin_step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 
 
 class Blackjack(KnownEnvironment):

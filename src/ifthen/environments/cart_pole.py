@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.tasks.twin import Twin, as_shown, twin_step
 
 GRAVITY, FORCE, TAU = 9.8, 10.0, 0.02

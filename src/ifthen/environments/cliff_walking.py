@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 
 
 class CliffWalking(KnownEnvironment):

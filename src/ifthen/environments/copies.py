@@ -12,7 +12,7 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no types
 import gymnasium
 import numpy as np
 
-from ifthen.environments.registry import RECORDERS
+from ifthen.environments.known_environments import RECORDERS
 from ifthen.environments.repeatable import episode, same
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions

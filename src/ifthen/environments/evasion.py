@@ -29,7 +29,7 @@ import gymnasium
 import numpy as np
 
 from ifthen.checks import real_number
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.errors import TaskError
 from ifthen.jit import lean_kernel
 from ifthen.tasks.disturbance import normal

@@ -11,12 +11,12 @@ from gymnasium.spaces import Box, MultiDiscrete
 from numpy.typing import NDArray
 
 from ifthen.checks import whole_number
-from ifthen.environments.registry import changing_wrapper, known_class
+from ifthen.environments.known_environments import changing_wrapper, known_class
 from ifthen.errors import TaskError
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.rules.feature import INTEGER_LIMIT, Feature
-from ifthen.tasks.table import DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS, TabularTask
 from ifthen.tasks.table_checks import OUTCOME_LIMIT
+from ifthen.tasks.tabular_task import DETERMINISTIC_ENUMERATIONS, STOCHASTIC_ENUMERATIONS, TabularTask
 
 DEFAULT_T_MAX = 200
 Decoder = Callable[[int], Sequence[int]]

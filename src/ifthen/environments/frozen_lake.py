@@ -19,11 +19,11 @@ from gymnasium.envs.toy_text.frozen_lake import MAPS, FrozenLakeEnv, generate_ra
 
 from ifthen.checks import real_number, whole_number
 from ifthen.environments.from_table import table_task
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.errors import TaskError
 from ifthen.rules.arrays import Ints
-from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import T_MAX_LIMIT
+from ifthen.tasks.tabular_task import TabularTask
 
 MAP_12 = (
     "SFFHFFFFFHFF",

@@ -6,7 +6,7 @@ right one, as in the environment.
 
 from __future__ import annotations
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 
 
 class LunarLander(KnownEnvironment):

@@ -15,7 +15,7 @@ from ifthen.checks import real_number, whole_number
 from ifthen.digits import listed
 from ifthen.environments.copies import Source, source_of
 from ifthen.environments.from_table import has_table, table_task
-from ifthen.environments.registry import (
+from ifthen.environments.known_environments import (
     About,
     KnownFeature,
     about,
@@ -31,7 +31,7 @@ from ifthen.tasks.flatten import FlatSpace, Leaf, check_actions
 from ifthen.tasks.gym_task import LEAST_GAMMA, T_MAX_LIMIT, EnvTask, Option, Player
 from ifthen.tasks.imports import ENV_ID
 from ifthen.tasks.probe import is_open, probed_ranges, try_out
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.tasks.wrapper_statistics import restore_statistics, statistics_of
 

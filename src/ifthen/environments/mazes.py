@@ -28,12 +28,12 @@ from gymnasium import spaces
 
 from ifthen.checks import one_of, real_number, whole_number
 from ifthen.environments.from_table import table_task
-from ifthen.environments.registry import KnownEnvironment
+from ifthen.environments.known_environments import KnownEnvironment
 from ifthen.errors import TaskError, nearest
 from ifthen.rules.arrays import Ints
 from ifthen.rules.feature import Feature
-from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import T_MAX_LIMIT
+from ifthen.tasks.tabular_task import TabularTask
 
 Coding = Literal["neighbours", "bits"]
 Transitions = dict[int, dict[int, list[tuple[float, int, float, bool]]]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.tasks.twin import Twin, as_shown, twin_step
 
 FORCE, GRAVITY = 0.001, 0.0025

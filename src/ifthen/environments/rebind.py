@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ifthen.environments.copies import source_of
+from ifthen.environments.known_environments import known_by_id
 from ifthen.environments.make import IN_MODULE, as_task
-from ifthen.environments.registry import known_by_id
 from ifthen.errors import TaskError, warn
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace

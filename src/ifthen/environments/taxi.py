@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ifthen.environments.registry import KnownEnvironment, KnownFeature
+from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 
 
 class Taxi(KnownEnvironment):

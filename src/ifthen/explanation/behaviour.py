@@ -22,16 +22,16 @@ from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.scope import choose_at, tabular
 from ifthen.simulate.simulator import LEVEL, checked_ruleset, t_margin
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.simulate.trajectories import NO_RULE, Trajectory
 from ifthen.tasks.disturbance import in_words
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.solve import exact_performances
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.text_table import TextTable
 
 MOST_RULES = 60

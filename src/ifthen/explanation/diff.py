@@ -20,7 +20,7 @@ from ifthen.explanation.measures import visits
 from ifthen.explanation.policy_diff import Deed, DifferentState, PolicyDiff
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.feasible import by_rounding
-from ifthen.rules.boxes.lists import compare, over_the_same_terms
+from ifthen.rules.boxes.list_analysis import compare, over_the_same_terms
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate, with_task
@@ -34,10 +34,10 @@ from ifthen.simulate.scope import (
     where_in_words,
 )
 from ifthen.simulate.simulator import checked_ruleset
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.solve import TIE, table_values, value_iteration
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 Table = Ints
 Shares = tuple[Floats, Floats]

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import ruleset_of, tabular
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.solve import value_iteration
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 if TYPE_CHECKING:

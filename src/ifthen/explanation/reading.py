@@ -20,7 +20,7 @@ from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.boxes.cover import coverage
-from ifthen.rules.boxes.lists import first_match
+from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at

@@ -19,7 +19,7 @@ from ifthen.digits import values_in_words
 from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, nearest
 from ifthen.explanation.counterfactual import LISTED, Counterfactual, counterfactual
-from ifthen.explanation.pictures.grid import letters, places
+from ifthen.explanation.pictures.policy_grid import letters, places
 from ifthen.notebook import Part, Shown
 from ifthen.rules.arrays import Floats
 from ifthen.rules.comparison import Lost
@@ -28,7 +28,7 @@ from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.term import formula, has_own_name, sum_in_words
 from ifthen.simulate.scope import Number, listed, policy_and_task, ruleset_of, table_of, values_by_name
 from ifthen.tasks.solve import value_iteration
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 

@@ -16,12 +16,12 @@ from ifthen.environments.make import TaskLike
 from ifthen.errors import ParameterError, RuleError, nearest
 from ifthen.exports.code import to_c, to_python, to_sql
 from ifthen.exports.data import schema, to_csv, to_json, to_latex, to_markdown, to_text
+from ifthen.exports.decision_tree import to_dot, to_mermaid
 from ifthen.exports.device import DeviceExport, export_device
 from ifthen.exports.device.st import to_st
 from ifthen.exports.dmn import to_dmn, to_dmn_priority
-from ifthen.exports.tree import to_dot, to_mermaid
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.text.rules_text import rules_text
 from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
 

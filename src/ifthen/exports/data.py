@@ -17,7 +17,7 @@ from ifthen.exports.parts import one_line, shown_columns, title
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
-from ifthen.rules.text.write import rules_text
+from ifthen.rules.text.rules_text import rules_text
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 

@@ -17,6 +17,7 @@ from decimal import Decimal
 import numpy as np
 
 from ifthen.digits import plural
+from ifthen.exports.decision_tree import decision_tree
 from ifthen.exports.parts import (
     decision_list,
     equivalent,
@@ -26,8 +27,7 @@ from ifthen.exports.parts import (
     shown_columns,
     title,
 )
-from ifthen.exports.tree import decision_tree
-from ifthen.rules.boxes.space import Interval
+from ifthen.rules.boxes.rank_space import Interval
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.tasks.task import Task

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ifthen.digits import at_most, in_units, interval_in_words, listed, plural
-from ifthen.pages.report import lead_of
+from ifthen.pages.report_page import lead_of
 from ifthen.robustness.stress import Stress
 from ifthen.robustness.worst_start import ALIKE, WorstStarts
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import is_about_behaviour, is_about_rules
+from ifthen.rules.text.constraint_text import is_about_behaviour, is_about_rules
 from ifthen.simulate.simulator import LEVEL, Evaluation, unseen_share
 from ifthen.tasks.task import Task
-from ifthen.verification.report import Verification
+from ifthen.verification.verification import Verification
 
 FEW_RULES = 8
 """So many rules or fewer are themselves the answer to what a policy does."""

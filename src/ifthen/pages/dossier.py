@@ -16,13 +16,13 @@ from typing import Any
 from ifthen.checks import whole_number
 from ifthen.digits import plural, worth_showing
 from ifthen.explanation.behaviour import Behaviour, behaviour
-from ifthen.explanation.pictures.write import policy_picture
+from ifthen.explanation.pictures.write_pictures import policy_picture
 from ifthen.explanation.reading import Reading, read_rules, readable
 from ifthen.exports.data import to_json
 from ifthen.exports.parts import rendered
 from ifthen.notebook import Shown
 from ifthen.pages.answers import Answer, answers
-from ifthen.pages.report import (
+from ifthen.pages.report_page import (
     SOURCES,
     front_drawn,
     inline_svg,
@@ -34,7 +34,7 @@ from ifthen.provenance import versions
 from ifthen.robustness.stress import Stress, stress
 from ifthen.robustness.worst_start import WorstStarts, worst_starts
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import is_about_behaviour, requirements_in
+from ifthen.rules.text.constraint_text import is_about_behaviour, requirements_in
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import policy_and_task
 from ifthen.simulate.simulator import Evaluation
@@ -42,8 +42,8 @@ from ifthen.store import sha256_of_text
 from ifthen.systems.front import Front
 from ifthen.systems.system import System
 from ifthen.tasks.task import Noise, Task
-from ifthen.verification.behaviour import behaviour_in
-from ifthen.verification.report import LEGEND, MOST_EPISODES, Verification, verify
+from ifthen.verification.behaviour_requirement import behaviour_in
+from ifthen.verification.verification import LEGEND, MOST_EPISODES, Verification, verify
 
 EPISODES, QUICK_EPISODES = 100, 20
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_long_words": False}

@@ -21,9 +21,9 @@ from markupsafe import Markup
 
 from ifthen.errors import ParameterError
 from ifthen.exports.parts import rendered
+from ifthen.pages.explain_tables import fact_rows, number, verified
 from ifthen.pages.front_panel import front_data
 from ifthen.pages.states import StatePart
-from ifthen.pages.tables import fact_rows, number, verified
 from ifthen.pages.visits import VisitPart
 from ifthen.provenance import versions
 from ifthen.rules.ruleset import RuleSet
@@ -34,7 +34,7 @@ from ifthen.systems.front import Front
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
 from ifthen.verification.findings import Finding
-from ifthen.verification.report import Verification
+from ifthen.verification.verification import Verification
 
 STYLES = ("base.css", "explain.css")
 SCRIPTS = (

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from ifthen.exports.data import to_text
-from ifthen.pages.tables import number
+from ifthen.pages.explain_tables import number
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.front import Front, Point
 from ifthen.tasks.task import Task

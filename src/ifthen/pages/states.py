@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.explanation.measures import advantages, best_action_map, usage, visits
-from ifthen.explanation.pictures.grid import (
+from ifthen.explanation.pictures.policy_grid import (
     DIRECTIONS,
     first_place,
     grid_shape,
@@ -26,13 +26,13 @@ from ifthen.explanation.pictures.grid import (
 )
 from ifthen.explanation.trace import trace
 from ifthen.explanation.why import Explanation, changed_value, explain_all
-from ifthen.pages.tables import ENDINGS, Column, number, numbers
+from ifthen.pages.explain_tables import ENDINGS, Column, number, numbers
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
-from ifthen.simulate.table import optimal_performance, policy_table
+from ifthen.simulate.table_simulator import optimal_performance, policy_table
 from ifthen.tasks.solve import table_values, value_iteration
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 MOST_STATES = 5_000
 """A page lists at most this many states."""

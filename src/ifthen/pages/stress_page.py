@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ifthen.exports.parts import rendered
 from ifthen.figure_style import write_as
-from ifthen.pages.folder import check_folder
-from ifthen.pages.report import inline_svg
+from ifthen.pages.explain_folder import check_folder
+from ifthen.pages.report_page import inline_svg
 from ifthen.provenance import versions
 from ifthen.robustness.stress import Stress
 from ifthen.rules.ruleset import RuleSet

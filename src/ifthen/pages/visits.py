@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ifthen.digits import interval_in_words, plural, worth_showing
 from ifthen.explanation.pictures.planes import ranked
 from ifthen.explanation.trace import ending_of
-from ifthen.pages.tables import ENDINGS, Column, limit_in_words, numbers
+from ifthen.pages.explain_tables import ENDINGS, Column, limit_in_words, numbers
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import choose_at, median_point, recorded_episodes, visited_states

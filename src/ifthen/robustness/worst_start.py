@@ -26,14 +26,14 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import simulator_of, with_task
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import checked_ruleset
-from ifthen.simulate.table import policy_table
-from ifthen.simulate.twin import TwinSimulator
-from ifthen.systems.pplx.tune import drawn, new_cma, updated
+from ifthen.simulate.table_simulator import policy_table
+from ifthen.simulate.twin_simulator import TwinSimulator
+from ifthen.systems.pplx.cma_es import drawn, new_cma, updated
 from ifthen.tasks.disturbance import in_words as disturbances_in_words
 from ifthen.tasks.disturbance import normal
 from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from ifthen.tasks.solve import table_values
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable, prose
 

@@ -21,9 +21,9 @@ from ifthen.digits import values_in_words
 from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import without_wraps
-from ifthen.rules.boxes.lists import Difference, compare, over
-from ifthen.rules.boxes.search import BUDGET
-from ifthen.rules.boxes.space import Point, RankSpace
+from ifthen.rules.boxes.differences import BUDGET
+from ifthen.rules.boxes.list_analysis import Difference, compare, over
+from ifthen.rules.boxes.rank_space import Point, RankSpace
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet

@@ -13,11 +13,11 @@ import numpy as np
 from ifthen.digits import duration, in_units, listed, plural
 from ifthen.environments.make import as_task
 from ifthen.errors import IfthenWarning
-from ifthen.pages.report import sources_of
+from ifthen.pages.report_page import sources_of
 from ifthen.parallel import checked_threads
 from ifthen.simulate.random_play import RandomPlay, random_play
 from ifthen.systems.ppl_dl import PPLDL
-from ifthen.systems.pplx.on_env import suited_plan
+from ifthen.systems.pplx.pplx_on_env import suited_plan
 from ifthen.tasks.task import Task
 from ifthen.text_table import TextTable
 

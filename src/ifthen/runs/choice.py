@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import is_about_rules, requirements_in
+from ifthen.rules.text.constraint_text import is_about_rules, requirements_in
 from ifthen.systems.front import Point
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task

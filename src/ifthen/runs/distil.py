@@ -19,20 +19,20 @@ from ifthen.digits import in_units, interval_in_words, plural
 from ifthen.environments.make import TaskLike, as_task
 from ifthen.environments.rebind import policy_and_its_task
 from ifthen.errors import ParameterError
-from ifthen.explanation.read import is_rules_file, read_ruleset
+from ifthen.explanation.read_ruleset import is_rules_file, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.rules.arrays import Ints
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.environment import evaluation_of
+from ifthen.simulate.env_simulator import evaluation_of
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import environment
 from ifthen.simulate.simulator import Evaluation
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Callback
-from ifthen.systems.pplx.on_env import OnEnvironment
-from ifthen.systems.pplx.system import PPLX
+from ifthen.systems.pplx.pplx import PPLX
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment
 from ifthen.systems.pplx.teacher import Teacher, Whole
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable

@@ -7,9 +7,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ifthen.errors import ParameterError, nearest
-from ifthen.explanation.pictures.write import drawings
+from ifthen.explanation.pictures.write_pictures import drawings
 from ifthen.rules.ruleset import RuleSet
-from ifthen.runs.report import learning_curve
+from ifthen.runs.run_report import learning_curve
 from ifthen.simulate.evaluate import evaluations
 from ifthen.simulate.scope import policy_and_task
 from ifthen.systems.front import Front

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from ifthen.checks import has_more_values
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import is_about_rules, requirements_in
+from ifthen.rules.text.constraint_text import is_about_rules, requirements_in
 from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, with_settings
 from ifthen.store import read_text
 from ifthen.systems.callbacks import StopAt

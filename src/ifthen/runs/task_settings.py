@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Tag, field_validator
 from ifthen.environments.copies import source_of
 from ifthen.environments.from_table import has_table, table_task
 from ifthen.environments.frozen_lake import frozen_lake
+from ifthen.environments.known_environments import settings_named
 from ifthen.environments.make import env_task, task_by_name
-from ifthen.environments.registry import settings_named
 from ifthen.errors import ParameterError, TaskError
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.imports import could_import
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 NAME, ENVIRONMENT, LAKE = "a name", "an environment", "a lake"
 OF_TABLES = {"enumerations"}

@@ -35,7 +35,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
 from ifthen.simplify.shortening import Progress, one_condition_less, one_rule_less
-from ifthen.simulate.environment import means
+from ifthen.simulate.env_simulator import means
 from ifthen.simulate.evaluate import environment_simulator, simulator_of
 from ifthen.simulate.scope import visited_states
 from ifthen.tasks.gym_task import EnvTask

@@ -20,8 +20,8 @@ from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.prediction_array import PredictionArrayRules
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.table import policy_table
-from ifthen.tasks.table import TabularTask
+from ifthen.simulate.table_simulator import policy_table
+from ifthen.tasks.tabular_task import TabularTask
 
 Compaction = Literal["greedy", "gnmc"]
 MOST_MATCHES = 10_000_000

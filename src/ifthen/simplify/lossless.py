@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import inside, without_wraps
-from ifthen.rules.boxes.lists import compare, order_by_score
+from ifthen.rules.boxes.list_analysis import compare, order_by_score
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
-from ifthen.simplify.shortest.lists import Effort, shortest_list
+from ifthen.simplify.shortest.shortest_list import Effort, shortest_list
 from ifthen.simulate.scope import decision_states, listed
 from ifthen.tasks.task import Task
 

@@ -18,14 +18,14 @@ from ifthen.rules.arrays import Ints
 from ifthen.rules.constraint import shielded
 from ifthen.rules.decision_list import constant_lists
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import constraints_in
+from ifthen.rules.text.constraint_text import constraints_in
 from ifthen.simplify.by_play import pruned_by_play, size_of
 from ifthen.simplify.compact import Compaction, compact
 from ifthen.simplify.lossless import Intervals, decision_list_of, lossless
 from ifthen.simplify.shortened import shortened
 from ifthen.simplify.shortening import Progress
-from ifthen.simplify.shortest.lists import Effort
-from ifthen.simulate.environment import checked_seeds
+from ifthen.simplify.shortest.shortest_list import Effort
+from ifthen.simulate.env_simulator import checked_seeds
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import (
     check_fits,
@@ -150,7 +150,7 @@ def prune(
     sizes = rules, tests, performance
     _check_options(to, method, *sizes, polish)
     played = None if task is None else pruning_seeds(task, episodes, seeds)
-    if played is None and not loss is episodes is seeds is steps is None:
+    if played is None and any(each is not None for each in (loss, episodes, seeds, steps)):
         raise ParameterError(
             "loss, episodes, seeds and steps are for environments, where pruning means playing."
         )
@@ -165,8 +165,8 @@ def prune(
         changed = int((fewer.choose(points)[0] != ruleset.choose(points)[0]).sum())
         words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
         return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
-    if not rules is tests is performance is None:
-        if not loss is steps is None:
+    if any(each is not None for each in sizes):
+        if loss is not None or steps is not None:
             raise ParameterError(
                 "loss and steps are for pruning as far as the return allows: leave them out where rules, "
                 "tests or performance say how far."
@@ -238,7 +238,7 @@ def _check_options(
         whole_number("tests", tests, 0, MOST)
     if performance is not None:
         real_number("performance", performance, -1e300, 1e300)
-    if polish and rules is tests is performance is None:
+    if polish and rules is None and tests is None and performance is None:
         raise ParameterError("polish tunes shorter rules: give rules, tests or performance with it.")
 
 

@@ -33,7 +33,7 @@ from ifthen.simplify.lossless import with_condition
 from ifthen.simplify.shortening import Progress, one_test_less, shortened_on_table
 from ifthen.simulate.evaluate import environment_simulator, evaluate
 from ifthen.simulate.scope import environment, tabular, visited_states
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.front import Front, Point
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task

@@ -18,10 +18,10 @@ from ifthen.rules.decision_list import DecisionList, constant_lists
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import Rules, as_list, decision_list_of, hull_of, lossless, with_condition
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.systems.front import Point
 from ifthen.tasks.solve import exact_performances
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 Ends = tuple[float, float]
 Progress = Callable[[int], None]

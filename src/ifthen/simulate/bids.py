@@ -27,7 +27,7 @@ from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.table_play import outcome
 from ifthen.simulate.twin_play import Starts, is_finite
-from ifthen.tasks.table import Dynamics
+from ifthen.tasks.tabular_task import Dynamics
 from ifthen.tasks.twin import call_step
 
 MEAN, VARIANCE, STRENGTH = 0, 1, 2

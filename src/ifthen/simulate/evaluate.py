@@ -7,19 +7,19 @@ from typing import Any, get_args, overload
 from ifthen.checks import one_of
 from ifthen.environments.make import TaskLike
 from ifthen.environments.rebind import policy_and_its_task
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ParameterError, TaskError
 from ifthen.parallel import checked_threads
 from ifthen.simulate import gpu
-from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.gpu import Backend
 from ifthen.simulate.simulator import Budget, Evaluation, Seeds, Simulator
-from ifthen.simulate.table import TableSimulator
-from ifthen.simulate.twin import TwinSimulator
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.table_simulator import TableSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 from ifthen.simulate.workers import WorkerSimulator
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Method, Noise, Task
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.lanes import Lanes
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Actions, Episodes, Log
 

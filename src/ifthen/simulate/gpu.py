@@ -26,7 +26,7 @@ from numba.core.errors import NumbaError
 
 from ifthen.errors import warn
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 from ifthen.tasks.twin import StepFunction, Twin, call_step
 

@@ -29,7 +29,6 @@ from ifthen.simulate.gpu import THREADS, WARP, gpu_function, gpu_kernel, launch,
 from ifthen.simulate.gpu_lanes import Lanes, launch_lanes
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
-from ifthen.simulate.table import TableSimulator
 from ifthen.simulate.table_play import (
     NULL,
     Plan,
@@ -45,8 +44,9 @@ from ifthen.simulate.table_play import (
     walk,
 )
 from ifthen.simulate.table_rules import Workspace, new_workspace, reinforce_ruleset
+from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.tasks.solve import TOLERANCE, evaluate_policy, mean_over_starts, sweeps_for
-from ifthen.tasks.table import Dynamics, TabularTask
+from ifthen.tasks.tabular_task import Dynamics, TabularTask
 from ifthen.tasks.task import Method, Noise
 
 cuda: Any = _cuda  # a part of Numba without types

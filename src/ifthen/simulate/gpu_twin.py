@@ -22,14 +22,14 @@ from numba import float64, int64
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate import gpu
-from ifthen.simulate.environment import measured_of
+from ifthen.simulate.env_simulator import measured_of
 from ifthen.simulate.gpu import PROCESSORS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.reinforce import Rollout, reinforce_in_twin
 from ifthen.simulate.simulator import Budget, Measured, Reinforcement
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Episodes
-from ifthen.simulate.twin import TwinSimulator
 from ifthen.simulate.twin_play import GOES_ON, NOT_FINITE, Starts, play_on
+from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.twin import StepFunction, Twin
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ifthen.environments.twins import twin_of
+from ifthen.environments.twin_registry import twin_of
 from ifthen.rules.arrays import Floats
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.evaluate import environment_simulator

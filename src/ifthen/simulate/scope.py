@@ -28,7 +28,7 @@ from ifthen.simulate.evaluate import shared_simulator, with_task
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 Number = int | float

@@ -29,9 +29,9 @@ from ifthen.tasks.task import Method, Noise, Task
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
-    from ifthen.simulate.environment import EnvSimulator
-    from ifthen.simulate.table import TableSimulator
-    from ifthen.simulate.twin import TwinSimulator
+    from ifthen.simulate.env_simulator import EnvSimulator
+    from ifthen.simulate.table_simulator import TableSimulator
+    from ifthen.simulate.twin_simulator import TwinSimulator
 
 HEATS = (1 / 8, 1 / 4, 1 / 2, 1.0)
 LEVEL = 0.95

@@ -29,7 +29,7 @@ from ifthen.parallel import for_slices
 from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
 
 MEMO_BYTES = 64 * 2**20

@@ -23,7 +23,7 @@ from ifthen.rules.strength import prediction
 from ifthen.simulate.reinforce import fill_payoffs, learning_rate, reinforce_rule
 from ifthen.simulate.simulator import Reinforcement
 from ifthen.simulate.table_play import outcome, plan
-from ifthen.tasks.table import Dynamics, TabularTask
+from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
 
 def policy_tables(task: TabularTask, rules: RuleBatch, threads: int = 1) -> NDArray[np.int16]:

@@ -31,7 +31,7 @@ from ifthen.rules.arrays import Ints
 from ifthen.rules.batch import Intervals
 from ifthen.simulate.lanes import MOST_LANES
 from ifthen.simulate.trajectories import Actions, Episodes, Trajectory, joined
-from ifthen.simulate.vector import VectorSimulator
+from ifthen.simulate.vector_simulator import VectorSimulator
 
 START_SECONDS = 4.0
 """Starting workers pays off for a play that takes one process longer than this."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.study_plan import StudyPlan, Trial
 
 LONG_ENOUGH = 0.3
 SHARE = 10

@@ -15,7 +15,7 @@ from typing import Any
 
 from ifthen.errors import EngineError
 from ifthen.study.engines import Crew, Job
-from ifthen.study.folder import maker_here
+from ifthen.study.study_folder import maker_here
 from ifthen.study.trial import Ended
 
 CONNECT_SECONDS = 5

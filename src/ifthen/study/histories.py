@@ -16,14 +16,14 @@ import polars
 from ifthen.errors import OutputError
 from ifthen.explanation.measures import best_action_map
 from ifthen.rules.ruleset import RuleSet
-from ifthen.runs.pruning import pruned_policy
+from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simplify.by_play import NothingToPruneError
 from ifthen.simplify.prune import prune
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import tabular
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.store import atomic_file
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.systems.system import System
 from ifthen.text_table import csv_text
 

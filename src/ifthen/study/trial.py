@@ -21,10 +21,10 @@ from typing import Literal, NamedTuple
 from ifthen.digits import in_units
 from ifthen.errors import IfthenError, ModelFileError, OutputError
 from ifthen.exports.data import to_json
-from ifthen.runs.folder import identity, with_task
+from ifthen.runs.run_folder import identity, with_task
 from ifthen.store import remove_half_written, write_text
 from ifthen.study.histories import pruned_rules, write_history
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.systems.learning import EPOCH_LIMIT, Moment
 from ifthen.systems.registry import load
 from ifthen.systems.system import System

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from ifthen.study.paper import PAPERS_REFERENCE, is_papers, papers_performance
-from ifthen.study.plan import StudyPlan
-from ifthen.study.results import Measure, Results
 from ifthen.study.statistics import Comparison, Verdict, bonferroni, compare, holm, verdict
+from ifthen.study.study_plan import StudyPlan
+from ifthen.study.study_results import Measure, Results
 
 ALPHA = 0.05
 MEANINGS = {">": "better", "=": "not told apart", "<": "worse", "?": "not to be told yet"}

@@ -25,8 +25,8 @@ from ifthen.store import read_archive, write_archive
 from ifthen.systems.records import Records
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.imports import could_import
-from ifthen.tasks.table import TabularTask
 from ifthen.tasks.table_checks import ARRAYS
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 

@@ -53,7 +53,7 @@ from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.records import Records
 from ifthen.systems.system import System
-from ifthen.tasks.table import Dynamics, TabularTask
+from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
 cuda: Any = _cuda  # a part of Numba without types
 SLOTS = 4 if simulated() else 25

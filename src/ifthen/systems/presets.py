@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ifthen.environments.registry import presets_of
+from ifthen.environments.known_environments import presets_of
 from ifthen.tasks.gym_task import EnvTask
 
 PITTSBURGH = {

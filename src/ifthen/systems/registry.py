@@ -12,12 +12,12 @@ from ifthen.parallel import checked_threads
 from ifthen.systems import model_file
 from ifthen.systems.ppl_dl import PPLDL
 from ifthen.systems.ppl_st import PPLST
-from ifthen.systems.pplx.system import PPLX
-from ifthen.systems.samuel.system import SAMUEL
+from ifthen.systems.pplx.pplx import PPLX
+from ifthen.systems.samuel.samuel import SAMUEL
 from ifthen.systems.system import System
 from ifthen.systems.xcs import XCS
-from ifthen.systems.xcsf.system import XCSF
-from ifthen.systems.zcs.system import ZCS
+from ifthen.systems.xcsf.xcsf import XCSF
+from ifthen.systems.zcs.zcs import ZCS
 
 SYSTEMS: dict[str, type[System]] = {
     system.name: system for system in (PPLX, PPLDL, PPLST, XCSF, XCS, ZCS, SAMUEL)

@@ -9,7 +9,7 @@ from ifthen.rules.constraint import Shielded, leading, shielded
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import constraints_in
+from ifthen.rules.text.constraint_text import constraints_in
 
 KEPT = 200
 """This many lists are remembered with their shields."""

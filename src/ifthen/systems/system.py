@@ -24,7 +24,7 @@ from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
 from ifthen.randomness import check_seed
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import requirements_in
+from ifthen.rules.text.constraint_text import requirements_in
 from ifthen.systems import model_file
 from ifthen.systems.front import Front
 from ifthen.systems.learning import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ifthen.errors import ParameterError
 from ifthen.systems.parameters import between, linear, logarithmic, setting
-from ifthen.systems.xcsf.parameters import MOST, XCSFParameters
-from ifthen.systems.xcsf.system import XCSF
+from ifthen.systems.xcsf.xcsf import XCSF
+from ifthen.systems.xcsf.xcsf_parameters import MOST, XCSFParameters
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -72,10 +72,13 @@ class XCSParameters(XCSFParameters):
 class XCS(XCSF):
     """Evolves one population of rules that predict one payoff each; the best prediction decides.
 
+    It refuses `start`, as its rules come by covering, and `require`, which only rules with an order can keep.
+
     Args:
         task: a task, a task's name, or a Gymnasium environment.
         seed: seed of everything random in training.
         threads: how many threads to use, all cores where None; results do not depend on it.
+        verbose: 1 to print a line now and then while learning.
         parameters: by name; see `XCSParameters`.
     """
 

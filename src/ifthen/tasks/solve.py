@@ -17,7 +17,7 @@ from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 TOLERANCE = 1e-13
 TIE = 1e-9

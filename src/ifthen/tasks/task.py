@@ -1,6 +1,6 @@
 """Task: what is to be solved, as everything above this folder sees it.
 
-Two kinds exist: a table (an MDP as arrays, `ifthen.tasks.table`) and an environment
+Two kinds exist: a table (an MDP as arrays, `ifthen.tasks.tabular_task`) and an environment
 (`ifthen.tasks.gym_task`). Systems, studies, explanations and commands use the contract below and do not ask
 which kind they have. How a task is played is a simulator's business (`ifthen.simulate`).
 """

@@ -14,8 +14,8 @@ from ifthen.figure_style import BLUE, GREY, MEDIUM, ORANGE, SMALL, WIDTH, bare, 
 from ifthen.runs.settings import toml_value
 from ifthen.systems.parameters import Search
 from ifthen.tuning.propose import Tried
-from ifthen.tuning.result import TuneResult
-from ifthen.tuning.space import Dimension
+from ifthen.tuning.search_space import Dimension
+from ifthen.tuning.tuning_result import TuneResult
 
 COLUMNS = 4
 """Slices side by side."""

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from ifthen.errors import EngineError
 from ifthen.randomness import stream
-from ifthen.tuning.pruning import SHARES, Curve
-from ifthen.tuning.space import Dimension, Space
+from ifthen.tuning.early_stopping import SHARES, Curve
+from ifthen.tuning.search_space import Dimension, Space
 
 State = Literal["finished", "pruned", "failed", "running"]
 RANDOM = 10

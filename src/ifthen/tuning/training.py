@@ -18,11 +18,11 @@ from ifthen.errors import OutputError
 from ifthen.runs.settings import RunSettings
 from ifthen.simulate.evaluate import evaluate
 from ifthen.study.histories import MOST_ROWS, write_parquet
-from ifthen.study.plan import Trial
+from ifthen.study.study_plan import Trial
 from ifthen.study.trial import AfterEpoch, Ended, Outcome, TrialFiles, attempt, saved_system
 from ifthen.systems.system import System
-from ifthen.tuning.plan import Phase
-from ifthen.tuning.pruning import Curve, Mark, curve_of, falls_behind
+from ifthen.tuning.early_stopping import Curve, Mark, curve_of, falls_behind
+from ifthen.tuning.tuning_plan import Phase
 
 CHECKPOINT_SECONDS = 20.0
 

@@ -12,15 +12,15 @@ from ifthen.runs.settings import toml_value
 from ifthen.store import write_text
 from ifthen.study.engines import Engine
 from ifthen.study.histories import write_parquet
-from ifthen.study.plan import Trial, safe_name
-from ifthen.study.run import engine_by_name
+from ifthen.study.run_study import engine_by_name
+from ifthen.study.study_plan import Trial, safe_name
 from ifthen.study.trial import Ended
 from ifthen.tasks.task import Task
-from ifthen.tuning.folder import BEST, REPORT, TABLE, TuneFolder
-from ifthen.tuning.plan import Phase, TunePlan, checked_tune_plan
-from ifthen.tuning.report import report_page
-from ifthen.tuning.result import TuneResult
-from ifthen.tuning.run import run_tuning
+from ifthen.tuning.run_tuning import run_tuning
+from ifthen.tuning.tuning_folder import BEST, REPORT, TABLE, TuneFolder
+from ifthen.tuning.tuning_plan import Phase, TunePlan, checked_tune_plan
+from ifthen.tuning.tuning_report import report_page
+from ifthen.tuning.tuning_result import TuneResult
 
 
 def tune(

@@ -2,6 +2,6 @@
 
 from ifthen.verification.findings import Finding, Requirement
 from ifthen.verification.properties import PROPERTIES, Property
-from ifthen.verification.report import Verification, verify
+from ifthen.verification.verification import Verification, verify
 
 __all__ = ["PROPERTIES", "Finding", "Property", "Requirement", "Verification", "verify"]

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from ifthen.rules.arrays import Ints, Mask
-from ifthen.rules.boxes.lists import always_above, first_match
-from ifthen.rules.boxes.search import BUDGET
+from ifthen.rules.boxes.differences import BUDGET
+from ifthen.rules.boxes.list_analysis import always_above, first_match
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import MOST_VECTORS, Scope, check_fits, environment, listed, tabular
 from ifthen.tasks.gym_task import EnvTask

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.rules.boxes.feasible import by_rounding
-from ifthen.rules.boxes.space import Point
+from ifthen.rules.boxes.rank_space import Point
 from ifthen.rules.constraint import Constraint, asks_for_nothing, breach
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import list_by_score

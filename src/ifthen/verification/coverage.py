@@ -11,7 +11,7 @@ from ifthen.digits import plural
 from ifthen.rules.arrays import Ints
 from ifthen.rules.boxes.cover import coverage, widen
 from ifthen.rules.boxes.feasible import by_rounding
-from ifthen.rules.boxes.space import RankSpace, box_in_words
+from ifthen.rules.boxes.rank_space import RankSpace, box_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.verification.case import Case

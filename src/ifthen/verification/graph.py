@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.explanation.pictures.grid import cell_in_words
+from ifthen.explanation.pictures.policy_grid import cell_in_words
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.tasks.solve import table_values
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.verification.findings import SHOWN, Finding, Vector, severity, some_of, vector_in_words
 
 MOST_ELIMINATED = 1500  # states; more are solved as a sparse system, which is faster and rounds more

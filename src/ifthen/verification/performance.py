@@ -9,7 +9,7 @@ from ifthen.rules.arrays import Ints
 from ifthen.simulate.evaluate import evaluate
 from ifthen.simulate.scope import visited_states
 from ifthen.simulate.simulator import Evaluation
-from ifthen.simulate.table import optimal_performance
+from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.tasks.solve import TIE, value_iteration
 from ifthen.verification.case import Case
 from ifthen.verification.findings import (

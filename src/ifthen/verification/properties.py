@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ifthen.digits import in_units, plural
 from ifthen.errors import ParameterError, nearest
-from ifthen.rules.text.constraint import requirements_in
+from ifthen.rules.text.constraint_text import requirements_in
 from ifthen.verification.case import ANY_TASK, Case, Needs
 from ifthen.verification.coverage import complete, complete_in_task
 from ifthen.verification.endings import goal_certain, goal_probability, goal_reachable, safe, unvisited

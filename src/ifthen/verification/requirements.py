@@ -13,11 +13,16 @@ from typing import Any
 from ifthen.errors import ParameterError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.ruleset import RuleSet
-from ifthen.rules.text.constraint import constraint_in, is_about_behaviour, is_about_rules, requirements_in
+from ifthen.rules.text.constraint_text import (
+    constraint_in,
+    is_about_behaviour,
+    is_about_rules,
+    requirements_in,
+)
 from ifthen.rules.text.scan import without_comment
 from ifthen.store import read_text
 from ifthen.tasks.task import Task
-from ifthen.verification.behaviour import behaviour_in, behaviour_kept
+from ifthen.verification.behaviour_requirement import behaviour_in, behaviour_kept
 from ifthen.verification.case import Case, grounds
 from ifthen.verification.constraints import constraint_kept
 from ifthen.verification.findings import Decided

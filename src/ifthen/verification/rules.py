@@ -18,8 +18,8 @@ import numpy as np
 
 from ifthen.digits import plural
 from ifthen.rules.arrays import Floats
-from ifthen.rules.boxes.lists import compare, overlaps, point_of
-from ifthen.rules.boxes.space import box_in_words
+from ifthen.rules.boxes.list_analysis import compare, overlaps, point_of
+from ifthen.rules.boxes.rank_space import box_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, values_by_name
 from ifthen.verification.case import Case

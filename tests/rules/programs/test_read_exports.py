@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from ifthen import DecisionList, Feature, RuleError, RuleSet, env_task, export, parse_rules, read_ruleset
+from ifthen import DecisionList, Feature, RuleSet, env_task, export, parse_rules, read_ruleset
+from ifthen.errors import RuleError
 from tests.explanation.policies import decision_lists, many_rules, names_of, real_rules, telling_points
 from tests.exports.test_export_terms import telling
 from tests.rules.test_terms import lists_with_terms

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import ifthen
-from ifthen import DecisionList, Feature, IfthenWarning, RuleError, env_task, from_function, read_ruleset
+from ifthen import DecisionList, Feature, IfthenWarning, env_task, from_function, read_ruleset
+from ifthen.errors import RuleError
 from ifthen.rules.programs.python_code import chosen_function, parsed, rules_of_function
 
 FEATURES = (

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import Feature, RuleError, from_tree
+from ifthen import Feature, from_tree
+from ifthen.errors import RuleError
 
 FEATURES = (Feature("x", -2.0, 2.0, "real"), Feature("n", 0, 4), Feature("z", -1.0, 1.0, "real", clips=True))
 ACTIONS = ("left", "stay", "right")

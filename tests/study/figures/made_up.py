@@ -9,8 +9,8 @@ import polars
 from matplotlib.lines import Line2D
 
 from ifthen import DecisionList, RuleSet, TabularTask
-from ifthen.study.plan import StudyPlan, Trial, checked_plan
-from ifthen.study.results import Results
+from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
+from ifthen.study.study_results import Results
 from tests.tables import tables_of
 
 LAKES = ["FrozenLake-4-0", "FrozenLake-4-0.1", "FrozenLake-8-0", "FrozenLake-8-0.1"]

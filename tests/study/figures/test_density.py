@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from ifthen.explanation.measures import best_action_map
 from ifthen.study.figures.grids import densities, density_figure, largest_density
-from ifthen.study.results import Results
+from ifthen.study.study_results import Results
 from tests.study.figures.made_up import made_up_plan, made_up_results, with_rulesets
 from tests.tables import table_named, tables_of
 

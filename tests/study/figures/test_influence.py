@@ -10,8 +10,8 @@ from matplotlib.container import ErrorbarContainer
 
 from ifthen.figure_style import write_figure
 from ifthen.study.figures.influence import influence_figure, varied
-from ifthen.study.plan import StudyPlan, checked_plan
-from ifthen.study.results import Measure, Results
+from ifthen.study.study_plan import StudyPlan, checked_plan
+from ifthen.study.study_results import Measure, Results
 from tests.study.figures.made_up import LAKES, made_up_plan, made_up_results, xs, ys
 
 

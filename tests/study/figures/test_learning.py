@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from ifthen.figure_style import look, write_figure
-from ifthen.study.figures.learning import curves_grid
-from ifthen.study.folder import claim
-from ifthen.study.read import read_results
+from ifthen.study.figures.learning_curves import curves_grid
+from ifthen.study.read_results import read_results
+from ifthen.study.study_folder import claim
 from ifthen.study.trial import run_trial
 from tests.study.figures.made_up import LAKES, made_up_plan, made_up_results, xs, ys
 from tests.study.studies import small_plan

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ifthen.systems.pplx import values
+from ifthen.systems.pplx import value_learning as values
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ifthen.randomness import stream
 from ifthen.systems.pplx.learnt_table import LearntTable
-from ifthen.systems.pplx.lists import Rules, rules_over
+from ifthen.systems.pplx.table_lists import Rules, rules_over
 from tests.naive_pplx import Rule
 
 WIDTH, HEIGHT, ACTIONS, OUTCOMES = 4, 3, 3, 2

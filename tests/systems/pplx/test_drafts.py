@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList
 from ifthen.rules.batch import Intervals, choose_lanes
-from ifthen.systems.pplx.distil import random_terms, round_number, usefulness
+from ifthen.systems.pplx.cma_es import drawn, new_cma, numbers_of, read, updated, written
+from ifthen.systems.pplx.distil_values import random_terms, round_number, usefulness
 from ifthen.systems.pplx.drafts import (
     Draft,
     actions_at,
@@ -27,9 +28,8 @@ from ifthen.systems.pplx.drafts import (
     without_rule,
     without_test,
 )
+from ifthen.systems.pplx.policy_search import drops
 from ifthen.systems.pplx.scratch import MOST_RULES, changed, random_draft
-from ifthen.systems.pplx.search import drops
-from ifthen.systems.pplx.tune import drawn, new_cma, numbers_of, read, updated, written
 from tests.systems.pplx.lists import FEATURES, HIGH, LOW, some_draft, some_points, task
 
 numbers, few = st.integers(0, 10_000), st.integers(0, 3)

@@ -14,17 +14,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, System, evaluate, load
+from ifthen import PPLX, DecisionList, System, evaluate, load
 from ifthen.environments.make import env_task
-from ifthen.errors import IfthenWarning
-from ifthen.runs.pruning import pruned_policy
+from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
+from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.learning import Goal
-from ifthen.systems.pplx import on_env, values
+from ifthen.systems.pplx import pplx_on_env as on_env
+from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import KEPT, fitness_of, trimmed
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
-from ifthen.systems.pplx.on_env import (
+from ifthen.systems.pplx.policy_search import CANDIDATES, pooled
+from ifthen.systems.pplx.pplx_on_env import (
     CHEAP_PLAN,
     CHEAP_SCRATCH,
     DISTIL,
@@ -41,7 +43,6 @@ from ifthen.systems.pplx.on_env import (
 )
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import seek, single
-from ifthen.systems.pplx.search import CANDIDATES, pooled
 from tests.archives import members, npy, poke, with_array, with_manifest, write
 from tests.envs import Walk
 from tests.systems.contract import saved_bytes
@@ -462,7 +463,7 @@ def test_learning_resumes_to_the_same_bytes_after_every_epoch_of_every_phase(
 
 
 def test_threads_change_nothing_in_any_phase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ifthen.simulate.twin.STEPS_PER_SLICE", 1)
+    monkeypatch.setattr("ifthen.simulate.twin_simulator.STEPS_PER_SLICE", 1)
     monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
     task = env_task("CartPole-v1", episodes=6, t_max=4)
     one, two = (PPLX(task, seed=3, threads=n, steps=25_000).learn() for n in (1, 2))

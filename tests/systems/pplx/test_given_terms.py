@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, ParameterError, evaluate, explain, export, load, parse_rules, verify
+from ifthen import PPLX, evaluate, explain, export, load, parse_rules, verify
 from ifthen.environments.frozen_lake import frozen_lake
+from ifthen.errors import ParameterError
 from ifthen.rules.text.terms import terms_in
 from ifthen.runs.settings import checked_settings
-from ifthen.study.plan import checked_plan
+from ifthen.study.study_plan import checked_plan
+from ifthen.systems.pplx.cma_es import numbers_of
 from ifthen.systems.pplx.drafts import are_given, readable, ruleset
-from ifthen.systems.pplx.tune import numbers_of
 from tests.systems.contract import saved_bytes
 from tests.systems.pplx.lists import FEATURES, haystack, some_draft, task
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ifthen.randomness import stream
 from ifthen.systems.pplx import anneal as search
 from ifthen.systems.pplx.list_value import list_value, new_valued, value
-from ifthen.systems.pplx.lists import (
+from ifthen.systems.pplx.table_lists import (
     copied,
     copy_list,
     copy_rule,

@@ -6,18 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import (
-    PPLDL,
-    PPLX,
-    DecisionList,
-    ModelFileError,
-    ParameterError,
-    evaluate,
-    frozen_lake,
-    load,
-    task_by_name,
-)
-from ifthen.systems.pplx import distil, on_table
+from ifthen import PPLDL, PPLX, DecisionList, evaluate, frozen_lake, load, task_by_name
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.systems.pplx import distil_values as distil
+from ifthen.systems.pplx import pplx_on_table as on_table
 from tests.systems.contract import make, meadow
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import ifthen
-from ifthen import PPLX, DecisionList, ModelFileError, ParameterError, TaskError, evaluate, load
+from ifthen import PPLX, DecisionList, evaluate, load
 from ifthen.environments.make import env_task
-from ifthen.systems.pplx import values
-from ifthen.systems.pplx.on_env import DISTIL, SEARCH, VALUES, OnEnvironment
+from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.systems.pplx import value_learning as values
+from ifthen.systems.pplx.pplx_on_env import DISTIL, SEARCH, VALUES, OnEnvironment
 from ifthen.systems.pplx.teacher import PROBES, Teacher, as_teacher, is_sb3_file
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import with_manifest

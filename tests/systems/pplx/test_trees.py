@@ -10,10 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen.rules.term import with_terms
-from ifthen.systems.pplx.distil import distilled
+from ifthen.systems.pplx.distil_values import distilled
 from ifthen.systems.pplx.drafts import actions_at, draft_of
 from ifthen.systems.pplx.fit import regret
-from ifthen.systems.pplx.tree import BINS, LEAF, LEAST, Tree, best_split, bin_points, edges_of, grow_tree
+from ifthen.systems.pplx.imitation_tree import (
+    BINS,
+    LEAF,
+    LEAST,
+    Tree,
+    best_split,
+    bin_points,
+    edges_of,
+    grow_tree,
+)
 from tests import naive_values
 from tests.systems.pplx.lists import ACTIONS, FEATURES, some_costs, some_draft, some_points
 

@@ -35,7 +35,7 @@ from ifthen.systems.pplx.list_value import (
     value,
     value_of_change,
 )
-from ifthen.systems.pplx.lists import decide
+from ifthen.systems.pplx.table_lists import decide
 from ifthen.tasks.solve import value_iteration
 from tests import naive_pplx
 from tests.systems.contract import meadow

@@ -24,10 +24,10 @@ from ifthen.systems.samuel.breeding import (
     with_deletions,
     with_mutations,
 )
-from ifthen.systems.samuel.grid import Grid
+from ifthen.systems.samuel.granularity import Grid
 from ifthen.systems.samuel.listed import list_of, shown_rules
-from ifthen.systems.samuel.parameters import SAMUELParameters
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Arrays, Payoffs, Plan, first_plan, put_strengths
+from ifthen.systems.samuel.samuel_parameters import SAMUELParameters
 from ifthen.tasks.task import Task
 from tests.envs import task_of
 from tests.systems.samuel.test_operators import ARCS, CELL, WIND, grid_of, plan_of, values_of

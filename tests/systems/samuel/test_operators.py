@@ -14,11 +14,11 @@ from ifthen.randomness import stream
 from ifthen.rules.box import inside
 from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import MEAN, STRENGTH
-from ifthen.systems.samuel import grid as intervals
-from ifthen.systems.samuel.grid import Grid, step_of
-from ifthen.systems.samuel.operators import Rule, Setting, Trace, applied, drawn_operators, new_rule
-from ifthen.systems.samuel.parameters import OPERATORS, SAMUELParameters
+from ifthen.systems.samuel import granularity as intervals
+from ifthen.systems.samuel.granularity import Grid, step_of
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan
+from ifthen.systems.samuel.samuel_operators import Rule, Setting, Trace, applied, drawn_operators, new_rule
+from ifthen.systems.samuel.samuel_parameters import OPERATORS, SAMUELParameters
 
 SPEED = Feature("speed", 100.0, 1500.0, "real", clips=True)
 CELL = Feature("x", 0, 7)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import SAMUEL, DecisionList, ModelFileError, ParameterError, evaluate, frozen_lake, load
-from ifthen.systems.samuel.parameters import OPERATORS
+from ifthen import SAMUEL, DecisionList, evaluate, frozen_lake, load
+from ifthen.errors import ModelFileError, ParameterError
+from ifthen.systems.samuel.samuel_parameters import OPERATORS
 from tests.archives import with_array
 from tests.systems.contract import SMALL, meadow
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from ifthen import Feature, TabularTask
 from ifthen.systems.xcsf.index import Learning, Space, remove
-from ifthen.systems.xcsf.learner import Learner
-from ifthen.systems.xcsf.on_env import EnvLearner
-from ifthen.systems.xcsf.on_table import TableLearner
-from ifthen.systems.xcsf.parameters import Reach, Settings, XCSFParameters, fill_parameters
-from ifthen.systems.xcsf.population import COUNTERS, NURSERY, Classifiers, empty_population, unpacked
+from ifthen.systems.xcsf.xcsf_learner import Learner
+from ifthen.systems.xcsf.xcsf_on_env import EnvLearner
+from ifthen.systems.xcsf.xcsf_on_table import TableLearner
+from ifthen.systems.xcsf.xcsf_parameters import Reach, Settings, XCSFParameters, fill_parameters
+from ifthen.systems.xcsf.xcsf_population import COUNTERS, NURSERY, Classifiers, empty_population, unpacked
 from ifthen.tasks.gym_task import EnvTask
 from tests.envs import WALK, task_of
 from tests.naive_xcsf import Rule, unit_matrix

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import XCSF, IfthenError, ModelFileError, load
-from ifthen.systems.xcsf.population import COUNTERS, Population, clock_of
+from ifthen import XCSF, IfthenError, load
+from ifthen.errors import ModelFileError
+from ifthen.systems.xcsf.xcsf_population import COUNTERS, Population, clock_of
 from tests.archives import members, npy, poke, with_array, with_manifest, write
 from tests.systems.contract import make, table_of
 

@@ -15,12 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import XCSF, ModelFileError, ParameterError, TaskError, load
+from ifthen import XCSF, load
 from ifthen.environments.make import env_task
-from ifthen.simulate.vector import VectorSimulator
-from ifthen.systems.xcsf.on_env import EnvLearner
-from ifthen.systems.xcsf.parameters import kernel_reach
-from ifthen.systems.xcsf.population import COUNTERS, clock_of
+from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.simulate.vector_simulator import VectorSimulator
+from ifthen.systems.xcsf.xcsf_on_env import EnvLearner
+from ifthen.systems.xcsf.xcsf_parameters import kernel_reach
+from ifthen.systems.xcsf.xcsf_population import COUNTERS, clock_of
 from ifthen.tasks.gym_task import EnvTask
 from tests.archives import poke, with_array, with_manifest
 from tests.envs import ENDLESS
@@ -292,7 +293,7 @@ def test_what_environments_cannot_do_is_refused() -> None:
 def test_populations_too_large_for_memory_are_refused_before_they_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ifthen.systems.xcsf.on_env.SIZE_LIMIT", 2**20)
+    monkeypatch.setattr("ifthen.systems.xcsf.xcsf_on_env.SIZE_LIMIT", 2**20)
     with pytest.raises(ParameterError, match=r"pop_limit=10,000 rules over 2 features would take"):
         make(pop_limit=10_000)
 

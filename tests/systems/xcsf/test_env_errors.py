@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from ifthen import XCSF, ParameterError, TaskError
+from ifthen import XCSF
 from ifthen.environments.make import env_task
-from ifthen.environments.twins import register_twin, twin_of
+from ifthen.environments.twin_registry import register_twin, twin_of
+from ifthen.errors import ParameterError, TaskError
 from ifthen.tasks.twin import Twin, twin_step
 from tests.envs import Walk, task_of
 from tests.systems.xcsf.populations import walk
@@ -114,7 +115,7 @@ def test_numbers_of_twins_that_are_not_finite_stop_learning(
         gymnasium.register(name, entry_point=entry, disable_env_checker=True)
     task = task_of(name, t_max=9)
     register_twin(name, Twin(f"strange {wrong}", 2, strange_step(*numbers)))
-    monkeypatch.setattr("ifthen.environments.twins.compare", lambda *_: None)
+    monkeypatch.setattr("ifthen.environments.twin_registry.compare", lambda *_: None)
     assert twin_of(task) is not None
     system = XCSF(task, **SMALL)
     with pytest.raises(TaskError, match=message):

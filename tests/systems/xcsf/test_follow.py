@@ -10,7 +10,7 @@ import pytest
 
 from ifthen import XCSF, TabularTask, frozen_lake
 from ifthen.environments.from_table import table_task
-from ifthen.systems.xcsf.population import CLOCK, Population
+from ifthen.systems.xcsf.xcsf_population import CLOCK, Population
 from tests.naive_xcsf import NaiveXCSF
 from tests.systems.contract import meadow
 from tests.worlds import random_task

@@ -26,7 +26,6 @@ from ifthen.systems.xcsf.index import (
     rule_key,
     same_rule,
 )
-from ifthen.systems.xcsf.population import CLOCK, Population
 from ifthen.systems.xcsf.turnover import (
     add_child,
     can_subsume,
@@ -37,6 +36,7 @@ from ifthen.systems.xcsf.turnover import (
     subsume_set,
     vote,
 )
+from ifthen.systems.xcsf.xcsf_population import CLOCK, Population
 from tests import naive, naive_evolve, naive_xcsf
 from tests.naive_xcsf import Rule
 from tests.systems.contract import meadow

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ifthen import Feature
 from ifthen.evolve.operators import shift_bounds
 from ifthen.systems.xcsf.index import enter, equal_rule, list_members, matched_live, rule_key, same_rule
-from ifthen.systems.xcsf.on_env import EnvLearner, arrive
 from ifthen.systems.xcsf.turnover import cover, cover_real
+from ifthen.systems.xcsf.xcsf_on_env import EnvLearner, arrive
 from tests import naive, naive_xcsf
 from tests.systems.xcsf.populations import World, rule, walk, world
 

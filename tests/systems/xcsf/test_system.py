@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ifthen import XCSF, ParameterError, RuleError, TabularTask, frozen_lake, load
-from ifthen.simulate.table import optimal_performance
-from ifthen.systems.xcsf.on_table import TableLearner
-from ifthen.systems.xcsf.parameters import kernel_reach
-from ifthen.systems.xcsf.population import clock_of
+from ifthen import XCSF, TabularTask, frozen_lake, load
+from ifthen.errors import ParameterError, RuleError
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.systems.xcsf.xcsf_on_table import TableLearner
+from ifthen.systems.xcsf.xcsf_parameters import kernel_reach
+from ifthen.systems.xcsf.xcsf_population import clock_of
 from ifthen.tasks.solve import value_iteration
 from tests import naive
 from tests.systems.contract import make, meadow, saved_bytes
@@ -76,7 +77,7 @@ def test_as_many_microclassifiers_as_actions_are_enough() -> None:
 def test_a_population_too_large_to_index_is_refused_before_it_is_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ifthen.systems.xcsf.on_table.SIZE_LIMIT", 2**20)
+    monkeypatch.setattr("ifthen.systems.xcsf.xcsf_on_table.SIZE_LIMIT", 2**20)
     with pytest.raises(ParameterError, match=r"pop_limit=1,000,000 on 7 states .*would take .* GiB"):
         XCSF(meadow(), pop_limit=1_000_000)
     assert XCSF(meadow(), pop_limit=4_000).parameters.pop_limit == 4_000

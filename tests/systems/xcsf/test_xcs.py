@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ifthen import XCS, XCSF, ParameterError, evaluate
+from ifthen import XCS, XCSF, evaluate
+from ifthen.errors import ParameterError
 
 
 def test_what_is_left_to_the_task_is_filled_in() -> None:

@@ -14,8 +14,8 @@ from ifthen import ZCS, TabularTask, env_task, frozen_lake, maze
 from ifthen.simulate.table_play import plan
 from ifthen.systems.learning import NEVER
 from ifthen.systems.zcs.breed import breed, cover, spin
-from ifthen.systems.zcs.population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed
-from ifthen.systems.zcs.run import act, clip, is_too_low, match_set, settle
+from ifthen.systems.zcs.zcs_population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed
+from ifthen.systems.zcs.zcs_steps import act, clip, is_too_low, match_set, settle
 from tests import naive
 from tests.naive_zcs import NaiveZCS, Rule, clipped, spun
 

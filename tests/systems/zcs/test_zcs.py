@@ -7,20 +7,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from ifthen import (
-    ZCS,
-    ModelFileError,
-    ParameterError,
-    StrengthSumRules,
-    TaskError,
-    env_task,
-    evaluate,
-    load,
-    maze,
-    prune,
-)
-from ifthen.systems.zcs.population import STEPS, TIME
-from ifthen.systems.zcs.run import act, settle
+from ifthen import ZCS, StrengthSumRules, env_task, evaluate, load, maze, prune
+from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.systems.zcs.zcs_population import STEPS, TIME
+from ifthen.systems.zcs.zcs_steps import act, settle
 from tests.archives import with_array
 
 

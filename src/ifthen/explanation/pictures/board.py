@@ -18,11 +18,11 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Circle, Ellipse, Patch, Polygon
 from matplotlib.textpath import text_to_path
 
-from ifthen.explanation.pictures.grid import first_place, grid_shape, letters, on_grid
 from ifthen.explanation.pictures.planes import rule_borders
+from ifthen.explanation.pictures.policy_grid import first_place, grid_shape, letters, on_grid
 from ifthen.figure_style import MEDIUM, SMALL, bare_grid
 from ifthen.rules.ruleset import RuleSet
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 ICE, WATER, SHALLOWS, RIM = "#EAF4FB", "#1B4F7A", "#3F7FB0", "#C4DDEC"
 MEADOW, FLAG, POLE, NOTHING = "#D3EDDF", "#00664A", "#222222", "#DDDDDD"

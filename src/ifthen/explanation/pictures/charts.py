@@ -24,7 +24,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import visited_states
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.tasks.gym_task import EnvTask
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 BARS = 40

@@ -16,8 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PIL import Image, ImageDraw, ImageFont
 
 from ifthen.errors import IfthenError, TaskError
-from ifthen.explanation.pictures.grid import places
 from ifthen.explanation.pictures.grid_figures import policy_figure
+from ifthen.explanation.pictures.policy_grid import places
 from ifthen.explanation.trace import trace
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import tabular

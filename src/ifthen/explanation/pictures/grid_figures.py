@@ -35,13 +35,21 @@ from ifthen.explanation.pictures.board import (
     text_width,
     write_cell,
 )
-from ifthen.explanation.pictures.grid import DIRECTIONS, Cell, by_cell, cells, grid_shape, on_grid, starts
+from ifthen.explanation.pictures.policy_grid import (
+    DIRECTIONS,
+    Cell,
+    by_cell,
+    cells,
+    grid_shape,
+    on_grid,
+    starts,
+)
 from ifthen.figure_style import ORANGE, SMALL, WIDTH
 from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.table import policy_table
+from ifthen.simulate.table_simulator import policy_table
 from ifthen.tasks.solve import table_values, value_iteration
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 OPTIMAL, SUBOPTIMAL, MISSING = "#0B3C5D", ORANGE, "#CC0000"
 ARROW = np.array(

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ifthen.exports.device.numbers import Device, Encoding, Floats, Steps, Sum, rounding
 from ifthen.exports.parts import EXACT, ascii_line, title
-from ifthen.rules.boxes.search import BUDGET, differences
-from ifthen.rules.boxes.space import RankSpace
+from ifthen.rules.boxes.differences import BUDGET, differences
+from ifthen.rules.boxes.rank_space import RankSpace
 from ifthen.rules.feature import Feature, number_in_words
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.task import Task

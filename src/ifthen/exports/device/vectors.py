@@ -13,7 +13,7 @@ import numpy as np
 
 from ifthen.exports.device.deviation import term_errors, thresholds
 from ifthen.exports.device.numbers import Code, Device
-from ifthen.rules.boxes.lists import first_match
+from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 MOST = 2_000

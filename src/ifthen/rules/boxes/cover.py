@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from ifthen.jit import kernel
 from ifthen.rules.box import decode, without_wraps
-from ifthen.rules.boxes.search import BUDGET, uncovered
-from ifthen.rules.boxes.space import Ranks, RankSpace, Region
+from ifthen.rules.boxes.differences import BUDGET, uncovered
+from ifthen.rules.boxes.rank_space import Ranks, RankSpace, Region
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 
 SPARE = 4

@@ -25,7 +25,7 @@ from ifthen.rules.programs.condition import (
     outside,
     test,
 )
-from ifthen.rules.programs.values import Extreme, Sum, Value
+from ifthen.rules.programs.program_values import Extreme, Sum, Value
 from ifthen.rules.term import MOST_TERMS, term
 
 MARGIN = 0.25

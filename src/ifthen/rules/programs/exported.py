@@ -21,8 +21,8 @@ from ifthen.rules.programs.axes import Axes
 from ifthen.rules.programs.condition import TRUE, Boxes, Condition, Test
 from ifthen.rules.programs.expressions import Expressions, Names, refuse
 from ifthen.rules.programs.head import WRITTEN, feature_of, known_features
+from ifthen.rules.programs.program_values import Sum
 from ifthen.rules.programs.python_code import Function, functions_in
-from ifthen.rules.programs.values import Sum
 
 COMMENT = re.compile(r"  # (.*)\Z")
 NOT_LISTS = (

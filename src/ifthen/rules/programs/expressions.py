@@ -11,7 +11,7 @@ from ifthen.errors import RuleError, listed
 from ifthen.rules.programs.axes import Axes
 from ifthen.rules.programs.choices import Choice, Node, choice, mapped
 from ifthen.rules.programs.condition import FALSE, TRUE, Condition, Joined, Test, joined, negated
-from ifthen.rules.programs.values import (
+from ifthen.rules.programs.program_values import (
     Extreme,
     Sum,
     Value,

@@ -18,7 +18,7 @@ from ifthen.rules.programs.axes import Axes
 from ifthen.rules.programs.choices import Choice, Node, choice, decision_list, mapped
 from ifthen.rules.programs.condition import FALSE, TRUE, Condition, Joined, Test
 from ifthen.rules.programs.expressions import Expressions, Items, Names, Observation, refuse
-from ifthen.rules.programs.values import Sum, number
+from ifthen.rules.programs.program_values import Sum, number
 
 Function = ast.FunctionDef
 IGNORED = (ast.Pass, ast.Import, ast.ImportFrom)

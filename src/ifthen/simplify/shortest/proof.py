@@ -14,6 +14,7 @@ import numpy as np
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Ints, Mask
 from ifthen.rules.box import WORD
+from ifthen.simplify.shortest.annealing import improved
 from ifthen.simplify.shortest.bits import Bits, Words, greedy_list, packed, unpacked
 from ifthen.simplify.shortest.facts import (
     IMPOSSIBLE,
@@ -26,7 +27,6 @@ from ifthen.simplify.shortest.facts import (
     no_facts,
     one_rule,
 )
-from ifthen.simplify.shortest.search import improved
 
 WORK_OF_A_MOVE = 100
 """What a move of annealing takes, in boxes looked at."""

@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 
 from ifthen.explanation.measures import best_action_map
 from ifthen.explanation.pictures.board import board
-from ifthen.explanation.pictures.grid import grid_shape
 from ifthen.explanation.pictures.grid_figures import MANY, Heat, draw_heat
+from ifthen.explanation.pictures.policy_grid import grid_shape
 from ifthen.figure_style import MEDIUM, WIDTH
 from ifthen.rules.arrays import Floats
 from ifthen.study.figures.panels import balanced, side_by_side
-from ifthen.study.results import Results
-from ifthen.tasks.table import TabularTask
+from ifthen.study.study_results import Results
+from ifthen.tasks.tabular_task import TabularTask
 
 LAKE_COLUMNS = 4
 Densities = dict[tuple[str, str], Floats]

@@ -15,8 +15,8 @@ from matplotlib.ticker import NullLocator
 from ifthen.figure_style import Look, look
 from ifthen.rules.arrays import Floats
 from ifthen.study.figures.panels import TaskPanels, draw_optima, optima, say_how_many
-from ifthen.study.plan import StudyPlan, SystemPlan
-from ifthen.study.results import MEASURES, Measure, Results
+from ifthen.study.study_plan import StudyPlan, SystemPlan
+from ifthen.study.study_results import MEASURES, Measure, Results
 from ifthen.study.verdicts import measures, samples_of
 
 GOLDEN = 0.6180339887498949

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ifthen.figure_style import COLUMN_WIDTH, GREY, MEDIUM, SMALL, WIDTH, bare
-from ifthen.study.results import Measure, Results
+from ifthen.study.study_results import Measure, Results
 
 COLUMNS = 4
 LAKE_COLUMNS = 6

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ifthen.environments.frozen_lake import frozen_lake, paper_suite
-from ifthen.simulate.table import optimal_performance
-from ifthen.study.plan import StudyPlan, Trial
+from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.systems.registry import system_by_name
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 HERE = Path(__file__).parent

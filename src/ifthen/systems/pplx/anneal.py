@@ -26,7 +26,7 @@ from ifthen.systems.pplx.list_value import (
     taken_value,
     value,
 )
-from ifthen.systems.pplx.lists import Rules, copy_list, copy_rule, decide, decider, match_states
+from ifthen.systems.pplx.table_lists import Rules, copy_list, copy_rule, decide, decider, match_states
 
 REPLACE = 0.30
 """A change is a number from 0 to 1. Below this one, it replaces a rule."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.environment import EnvSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists

@@ -20,7 +20,7 @@ from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import coefficients, ranges_of, term, with_terms
-from ifthen.systems.pplx.tree import Tree, rules_of
+from ifthen.systems.pplx.imitation_tree import Tree, rules_of
 from ifthen.tasks.task import Task
 
 DIGITS = 3

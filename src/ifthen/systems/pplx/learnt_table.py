@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.tasks.table import TabularTask
+from ifthen.tasks.tabular_task import TabularTask
 
 TOLERANCE = 1e-12
 """Value iteration stops once values change by less than this share."""

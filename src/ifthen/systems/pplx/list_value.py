@@ -16,7 +16,7 @@ from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
-from ifthen.systems.pplx.lists import Rules, decide
+from ifthen.systems.pplx.table_lists import Rules, decide
 
 PRECISION = 1e-11
 """Sweeps stop once values change by less than this share."""

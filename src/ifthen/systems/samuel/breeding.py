@@ -10,10 +10,10 @@ import numpy as np
 
 from ifthen.randomness import fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
-from ifthen.systems.samuel.grid import Grid
-from ifthen.systems.samuel.operators import mutated, shrunk
-from ifthen.systems.samuel.parameters import SAMUELParameters
+from ifthen.systems.samuel.granularity import Grid
 from ifthen.systems.samuel.plans import ACTIVITY, AGE, Plan, uniforms
+from ifthen.systems.samuel.samuel_operators import mutated, shrunk
+from ifthen.systems.samuel.samuel_parameters import SAMUELParameters
 
 
 def moved_baseline(baseline: float | None, values: Floats, parameters: SAMUELParameters) -> float:

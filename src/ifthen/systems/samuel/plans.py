@@ -15,7 +15,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import Feature, bounds_type, lows_and_highs
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import MEAN, MIDDLE, STRENGTH, VARIANCE
-from ifthen.systems.samuel.grid import Grid
+from ifthen.systems.samuel.granularity import Grid
 from ifthen.tasks.task import Task
 
 ACTIVITY = 3

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, refuse, wrong_rules
-from ifthen.systems.xcsf.learner import Learner
-from ifthen.systems.xcsf.parameters import XCSFParameters
-from ifthen.systems.xcsf.population import LARGEST, Population, clock_of, empty_population, too_large
+from ifthen.systems.xcsf.xcsf_learner import Learner
+from ifthen.systems.xcsf.xcsf_parameters import XCSFParameters
+from ifthen.systems.xcsf.xcsf_population import LARGEST, Population, clock_of, empty_population, too_large
 from ifthen.tasks.task import Task
 
 COUNTER_LIMIT = 2**40

@@ -15,10 +15,10 @@ from ifthen.jit import lean_kernel
 from ifthen.randomness import fold, uniform
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.xcsf.index import Learning
-from ifthen.systems.xcsf.parameters import Reach
-from ifthen.systems.xcsf.population import NURSERY, Bounds, Records
 from ifthen.systems.xcsf.turnover import add_child, add_rule, copy_rule, delete_one
 from ifthen.systems.xcsf.update import LEAST
+from ifthen.systems.xcsf.xcsf_parameters import Reach
+from ifthen.systems.xcsf.xcsf_population import NURSERY, Bounds, Records
 
 
 @lean_kernel

@@ -4,7 +4,7 @@ Bit r stands for slot r. A rule enters the masks of the states it matches when i
 when it is deleted. On a tabular task no match set is ever searched for: a step reads one mask per action, and
 the states that a rule matches are themselves found by bit masks, from the states that have a feature "up to"
 a value. An environment has no list of states: there are masks of two live rows, the state before and the
-present one, and all rules are asked once when a new state arrives (see `on_env.py`).
+present one, and all rules are asked once when a new state arrives (see `xcsf_on_env.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ifthen.jit import kernel, lean_kernel
 from ifthen.randomness import GOLDEN, mix
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
-from ifthen.systems.xcsf.parameters import Reach, Settings
-from ifthen.systems.xcsf.population import NURSERY, Bounds, Classifiers, Records
+from ifthen.systems.xcsf.xcsf_parameters import Reach, Settings
+from ifthen.systems.xcsf.xcsf_population import NURSERY, Bounds, Classifiers, Records
 
 HELD, ACTING = np.int64(0), np.int64(1)  # not literals: a function would be compiled for each
 

@@ -11,9 +11,9 @@ from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats
 from ifthen.rules.box import WORD, ZERO, contains
 from ifthen.systems.xcsf.index import Learning, enter, equal_rule, free_slot, remove
-from ifthen.systems.xcsf.parameters import Reach, Settings
-from ifthen.systems.xcsf.population import Bounds, Classifiers, Records
 from ifthen.systems.xcsf.update import reset_covariance
+from ifthen.systems.xcsf.xcsf_parameters import Reach, Settings
+from ifthen.systems.xcsf.xcsf_population import Bounds, Classifiers, Records
 
 
 @lean_kernel

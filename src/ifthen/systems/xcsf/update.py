@@ -22,7 +22,7 @@ from ifthen.jit import lean_kernel
 from ifthen.rules.arrays import Floats
 from ifthen.rules.strength import prediction
 from ifthen.systems.xcsf.index import Learning
-from ifthen.systems.xcsf.parameters import Settings
+from ifthen.systems.xcsf.xcsf_parameters import Settings
 
 LEAST = 1e-100  # of accuracy, so that fitness, by which predictions are weighted, is never 0
 

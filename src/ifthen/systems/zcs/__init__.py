@@ -2,8 +2,8 @@
 
 Wilson, "ZCS: A zeroth level classifier system", Evolutionary Computation 2(1), 1994. Parameters have his
 values. His paper was not at hand: the steps are those that two implementations agree on, and docs/family.md
-says what they leave open and what was chosen here. Read `system.py` first, then `run.py` (a step), `breed.py`
-(how rules come and go) and `population.py` (how they are kept).
+says what they leave open and what was chosen here. Read `zcs.py` first, then `zcs_steps.py` (a step),
+`breed.py` (how rules come and go) and `zcs_population.py` (how they are kept).
 
 A step. [M] are the rules that match, and a rule of [M] is drawn by roulette on strength S. [A] are the rules
 of [M] with its action. Every rule of [A] pays the share β of its strength into a bucket, which the action set

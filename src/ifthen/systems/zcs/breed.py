@@ -10,7 +10,7 @@ from ifthen.evolve.operators import mutate_action
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats
-from ifthen.systems.zcs.population import COVERINGS, GA_INVOCATIONS, LEAST, Learning
+from ifthen.systems.zcs.zcs_population import COVERINGS, GA_INVOCATIONS, LEAST, Learning
 
 DRAWS = 4
 """A new rule draws this many random numbers for each feature."""

@@ -12,12 +12,12 @@ import numpy as np
 
 from ifthen.errors import TaskError
 from ifthen.randomness import below, fold
-from ifthen.simulate.environment import EnvSimulator
-from ifthen.simulate.table import TableSimulator
+from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.table_play import plan
-from ifthen.simulate.twin import TwinSimulator
-from ifthen.systems.zcs.population import EPISODES, STEPS, TIME, Learning
-from ifthen.systems.zcs.run import act, clip, is_too_low, run_table, run_twin, settle
+from ifthen.simulate.table_simulator import TableSimulator
+from ifthen.simulate.twin_simulator import TwinSimulator
+from ifthen.systems.zcs.zcs_population import EPISODES, STEPS, TIME, Learning
+from ifthen.systems.zcs.zcs_steps import act, clip, is_too_low, run_table, run_twin, settle
 from ifthen.tasks.task import Task
 
 

@@ -1,0 +1,236 @@
+"""The simulator of environments with a compiled twin: whole episodes in one kernel, on threads.
+
+Episodes start where the real environment's `reset(seed=…)` puts them. Resetting takes longer than playing
+many a short episode, and the same seeds come again with every generation: starts are read once and kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ifthen.parallel import for_slices
+from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.batch import Intervals, RuleBatch, batch_of, choose_lanes
+from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.bids import Bidding, Bids, bid_on_twin
+from ifthen.simulate.env_simulator import EnvSimulator
+from ifthen.simulate.reinforce import reinforce_on_twin
+from ifthen.simulate.simulator import Budget, Choose, InEnvironment, Reinforcement
+from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Actions, Episodes, Log, Trajectory
+from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_items, step_lanes
+from ifthen.tasks.disturbance import disturbed_twin, first_memory, sense, true_points
+from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.twin import Twin
+
+STEPS_PER_SLICE = 4000
+"""The fewest steps, if all episodes last, that are worth handing to a thread."""
+LISTS_KEPT = 64
+"""The starts of this many lists of seeds are remembered."""
+SEEDS_KEPT = 100_000
+"""The starts of at most this many single seeds are remembered."""
+
+
+class TwinSimulator(EnvSimulator):
+    """Plays rules in the compiled twin of an environment; it takes the twin and what `EnvSimulator` takes."""
+
+    def __init__(
+        self, task: EnvTask, twin: Twin, threads: int = 1, budget: Budget | None = None, elites: int = 0
+    ) -> None:
+        super().__init__(task, threads, budget, elites)
+        self._inner, disturbances = twin, task.disturbances
+        self.twin = disturbed_twin(twin, disturbances, task.features) if disturbances else twin
+        self._lists: dict[bytes, Starts] = {}
+        self._seeds: dict[int, tuple[Floats, Floats]] = {}
+        self._t_max = 0
+
+    def play(self, rules: RuleBatch, seeds: Ints) -> Episodes:
+        """Play each of n rulesets from each of k reset seeds."""
+        laid_out, starts = Intervals.of(rules, self.task.features), self.starts(seeds)
+        played = self._played(laid_out, starts)
+        self._check(played, laid_out, starts, seeds)
+        return played
+
+    def _played(self, laid_out: Intervals, starts: Starts) -> Episodes:
+        """Play each of n rulesets from each of k starts."""
+        shape = len(laid_out.lengths), len(starts.states)
+        played = Episodes(np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int8))
+        flat = played.reshaped(-1)
+        address, gamma = self.twin.step, self.task.gamma
+
+        def work(first: int, last: int) -> None:
+            play_items(first, last, address, laid_out, starts, gamma, flat)
+
+        for_slices(work, shape[0] * shape[1], self.threads, max(1, STEPS_PER_SLICE // starts.t_max))
+        return played
+
+    def let_learn(self, learner: InEnvironment, *lesson: Any) -> None:
+        """Let something learn in the twin."""
+        learner.in_twin(self, *lesson)
+
+    @property
+    def from_states(self) -> TwinSimulator | None:
+        """This simulator, where episodes can start in states that no reset seed gives; else None."""
+        return None if self._inner.observe is None else self
+
+    def real_states(self, seeds: Ints) -> Floats:
+        """Return the states of the environment after reset with k seeds, `(k, state_size)`."""
+        return self.starts(seeds).states[:, -self._inner.state_size :]
+
+    def starts_in(self, states: Floats) -> Starts:
+        """Return starts in states of the environment `(k, state_size)`, all with the same disturbances."""
+        assert self._inner.observe is not None
+        seed = int(self.task.searching(1)[0])
+        begun = [self._begun(state, self._inner.observe(state), seed) for state in states]
+        return Starts(np.array([s for s, _ in begun]), np.array([p for _, p in begun]), self._t_max)
+
+    def play_from(self, ruleset: RuleSet, starts: Starts) -> Episodes:
+        """Play one ruleset of any kind from k starts: arrays `(1, k)`."""
+        batch = batch_of(ruleset)
+        if batch is not None:
+            return self._played(Intervals.of(batch, self.task.features), starts)
+        return self._side_by_side(self._checked(self._choice(ruleset)), starts, None)
+
+    def record_from(self, ruleset: RuleSet, starts: Starts) -> list[Trajectory]:
+        """Play one ruleset of any kind from k starts, and keep every step."""
+        log = Log(len(starts.states), len(self.task.features))
+        played = self._side_by_side(self._checked(self._choice(ruleset)), starts, log)
+        return log.trajectories(played.reshaped(-1))
+
+    def _check(self, played: Episodes, rules: Intervals, starts: Starts, seeds: Ints) -> None:
+        """Raise TaskError where an observation or a reward was not finite."""
+        wrong = (played.endings == NOT_FINITE) | ~np.isfinite(played.returns)
+        for i, e in np.argwhere(wrong)[:1].tolist():
+            states, points = starts.states[e : e + 1].copy(), starts.points[e : e + 1].copy()
+            action, reward, end = np.empty(1, np.int64), np.zeros(1), np.empty(1, np.bool_)
+            step = 0
+            while step < played.steps[i, e] and np.isfinite(reward[0]):
+                choose_lanes(rules, np.array([i]), points, action)
+                step_lanes(self.twin.step, states, action, points, reward, end)
+                step += 1
+            self.refuse_number(points, float(reward[0]), step, int(seeds[e]))
+
+    def play_policy(self, choose: Choose, seeds: Ints) -> Episodes:
+        """Play any policy from k reset seeds, all episodes side by side."""
+        return self._side_by_side(self._checked(choose), self.starts(seeds), None, seeds)
+
+    def record_each(self, act: Actions, seeds: Ints) -> list[Trajectory]:
+        """Play k episodes by a policy that is told which of them a point is from."""
+        log = Log(len(seeds), len(self.task.features))
+        played = self._side_by_side(act, self.starts(seeds), log, seeds)
+        return log.trajectories(played.reshaped(-1))
+
+    def _side_by_side(
+        self, act: Actions, starts: Starts, log: Log | None, seeds: Ints | None = None
+    ) -> Episodes:
+        task, k, factor = self.task, len(starts.states), 1.0
+        states, points, lanes = starts.states.copy(), starts.points.copy(), np.arange(k)
+        played = Episodes(np.zeros((1, k)), np.zeros((1, k), np.int64), np.full((1, k), TRUNCATED, np.int8))
+        for t in range(starts.t_max):
+            actions = np.empty(len(lanes), np.int64)
+            act(lanes, points, actions)
+            before, true = (points, None) if log is None else (points.copy(), self._true_points(states))
+            rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
+            step_lanes(self.twin.step, states, actions, points, rewards, ends)
+            no_rule = actions < 0
+            played.returns[0, lanes] += factor * rewards
+            played.steps[0, lanes] += ~no_rule
+            played.endings[0, lanes[ends]] = TERMINATED
+            played.endings[0, lanes[no_rule]] = NO_RULE
+            finite = np.isfinite(points).all(axis=1) & np.isfinite(rewards)
+            for row in np.flatnonzero(~finite)[:1]:
+                seed = 0 if seeds is None else int(seeds[lanes[row]])
+                self.refuse_number(points[row : row + 1], rewards[row], t + 1, seed)
+            going = ~(ends | no_rule) & (t + 1 < starts.t_max)
+            if log is not None:
+                log.add(lanes, before, actions, rewards, true)
+                log.end(lanes[~going], points[~going], self._true_points(states[~going]))
+            factor *= task.gamma
+            if not going.all():
+                states, points, lanes = states[going], points[going], lanes[going]
+            if not len(lanes):
+                break
+        return played
+
+    def _true_points(self, states: Floats) -> Floats | None:
+        """Return what the environment shows in states `(m, …)`; None without disturbances."""
+        return true_points(states, len(self.task.features)).copy() if self.task.disturbances else None
+
+    def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
+        """Let rules learn from rollouts that start from the seeds for learning."""
+        task, n = self.task, lesson.learners
+        laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
+        steps, bad = np.zeros(n, dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
+        last, address = np.zeros((n, len(task.features) + 1)), self.twin.step
+
+        def work(first: int, end: int) -> None:
+            reinforce_on_twin(first, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last)
+
+        for_slices(work, n, self.threads)
+        self._refuse_bad(bad, last)
+        return int(steps.sum())
+
+    def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
+        """Let plans play by bids, from the seeds for learning."""
+        task, n = self.task, len(rules.lengths)
+        laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
+        out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
+        bad, last = np.full((n, 2), -1, dtype=np.int64), np.zeros((n, len(task.features) + 1))
+        address, n_actions = self.twin.step, task.n_actions
+
+        def work(first: int, end: int) -> None:
+            bid_on_twin(first, end, laid_out, lesson, address, starts, n_actions, out, bad, last)
+
+        for_slices(work, n, self.threads)
+        self._refuse_bad(bad, last)
+        return out
+
+    def _refuse_bad(self, bad: Ints, last: Floats) -> None:
+        """Raise for the first number that was not finite, among the starts, steps and values of rulesets."""
+        for i in np.flatnonzero(bad[:, 0] >= 0)[:1]:
+            start, step = bad[i].tolist()
+            seed = int(self.task.pool[start])
+            self.refuse_number(last[i : i + 1, :-1], float(last[i, -1]), step, seed)
+
+    def starts(self, seeds: Ints) -> Starts:
+        """Return where the episodes of k reset seeds start; do not write to the arrays."""
+        key = np.ascontiguousarray(seeds, dtype=np.int64).tobytes()
+        if key not in self._lists:
+            self._read([int(seed) for seed in seeds])
+            rows = [self._seeds[int(seed)] for seed in seeds]
+            states = np.array([state for state, _ in rows]).reshape(len(rows), self.twin.state_size)
+            points = np.array([point for _, point in rows]).reshape(len(rows), len(self.task.features))
+            for array in (states, points):
+                array.flags.writeable = False
+            if len(self._lists) >= LISTS_KEPT:
+                self._lists.clear()
+            self._lists[key] = Starts(states, points, self._t_max)
+        return self._lists[key]
+
+    def _begun(self, state: Floats, point: Floats, seed: int) -> tuple[Floats, Floats]:
+        """Return state and reading at the start of an episode, given the real environment's."""
+        disturbances = self.task.disturbances
+        if disturbances:
+            state = first_memory(disturbances, self.task.features, seed, self._inner.step, state)
+            sense(state, point)
+        return state, point
+
+    def _read(self, seeds: list[int]) -> None:
+        """Reset the real environment with the seeds that are new."""
+        if len(self._seeds) + len(seeds) > SEEDS_KEPT:
+            self._seeds.clear()
+        new = [seed for seed in dict.fromkeys(seeds) if seed not in self._seeds]
+        if not new and self._t_max:
+            return
+        task, env = self.task, self.task.make()
+        try:
+            own = env.spec.max_episode_steps if env.spec else None
+            self._t_max = min(task.t_max, own or task.t_max)
+            for seed in new:
+                observation, _ = env.reset(seed=seed)
+                point = task.flat.row(observation)
+                task.check_points(point, f" after reset with seed {seed}")
+                self._seeds[seed] = self._begun(self._inner.state_of(env), point, seed)
+        finally:
+            env.close()

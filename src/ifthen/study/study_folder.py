@@ -1,0 +1,236 @@
+"""The folder of a study: who may use it, what it was made by, and trials taken over from another folder.
+
+Results of two plans, or of two versions of the code, never mix in one folder. Its files say which trials are
+finished, so running a study again does what is left.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ifthen.errors import OutputError, ParameterError, shown
+from ifthen.jit import sources_hash
+from ifthen.provenance import versions
+from ifthen.runs.run_folder import identity
+from ifthen.runs.task_settings import refuse_imports
+from ifthen.store import alone, atomic_file, parse_json, read_text, write_text
+from ifthen.study.histories import LOG_COLUMNS
+from ifthen.study.study_plan import PLAN_LIMIT, StudyPlan, Trial
+from ifthen.study.trial import Ended, TrialFiles, saved_system, write_results
+from ifthen.systems import model_file
+from ifthen.text_table import csv_cell
+
+PLAN = "study.json"
+LOG = "log.csv"
+PACK = "pack.json"
+MADE_BY = "made-by.json"
+FREE = {"name", "checkpoint_seconds", "reference", "comparisons", "varies"}
+"""Settings that may change from one run of a study to the next: no trial depends on them."""
+
+
+def claim(folder: Path, plan: StudyPlan) -> None:
+    """Take a folder for a study, or raise if it holds another: results of two plans must not mix.
+
+    Settings on which no trial depends may change: the new plan then replaces the old one.
+    """
+    path = folder / PLAN
+    with errors_of_files(f"work in {folder}"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+    with errors_of_files(f"work in {folder}"), alone(folder):
+        if not path.exists():
+            if any(folder.iterdir()):
+                raise OutputError(f"{folder} holds other files and no study: give another folder.")
+            write_text(path, plan.to_json())
+        if (folder / PACK).exists():
+            raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
+        before = plan_of(folder, plan.texts_of_tasks())
+        _check_same(folder, before, plan)
+        sign(folder)
+        if before.to_json() != plan.to_json():
+            write_text(path, plan.to_json())
+
+
+def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
+    """Raise unless two plans have the same trials, naming the first difference."""
+    for name, ours in plan.model_dump(exclude=FREE).items():
+        theirs = before.model_dump()[name]
+        if theirs != ours:
+            raise ParameterError(
+                f"{folder} holds a study with {name} = {shown(theirs)}, but this plan says {shown(ours)}. "
+                "Results must not mix: give the plan it was begun with, or another folder, to which "
+                f"--reuse {folder} takes over the trials that are the same."
+            )
+
+
+def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:
+    """Return the plan of the study that a folder holds, or raise where it holds none that can be read.
+
+    Args:
+        folder: the study's folder, which somebody else may have made.
+        typed: the texts that the user has typed; no other one may import a package.
+    """
+    path = folder / PLAN
+    if not path.exists():
+        raise OutputError(f"{folder} holds no study: there is no {PLAN} in it.")
+    try:
+        plan = StudyPlan.from_json(read_text(path, PLAN_LIMIT))
+    except ValueError as problem:
+        raise OutputError(
+            f"{path} cannot be read: {problem} It says what the folder's trials are of: put back the file, "
+            "or begin the study in another folder."
+        ) from None
+    for task in plan.tasks:
+        refuse_imports(task, typed, f"a task of the study in {folder}")
+    return plan
+
+
+def unfinished(folder: Path, plan: StudyPlan) -> list[Trial]:
+    """Return the trials that have no result yet, in the order of the plan."""
+    return [trial for trial in plan.trials_to_run() if not TrialFiles(folder, trial).finished]
+
+
+def maker_here() -> dict[str, str]:
+    """Return everything that results depend on beside the plan: versions, and a hash of ifthen's sources."""
+    return {**versions(), "ifthen's sources": sources_hash()}
+
+
+def maker_of(folder: Path) -> dict[str, str] | None:
+    """Return the versions that a study was begun with; None where the folder does not say."""
+    path = folder / MADE_BY
+    try:
+        maker = parse_json(read_text(path, PLAN_LIMIT))
+        if not isinstance(maker, dict) or not all(isinstance(value, str) for value in maker.values()):
+            raise ValueError("it is not a list of versions")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as problem:
+        raise OutputError(
+            f"{path} cannot be read: {problem}. It says what the folder's trials were made by: put back the "
+            "file, or begin the study in another folder."
+        ) from None
+    return maker
+
+
+def sign(folder: Path, what: str = "study") -> None:
+    """Write down the versions that a study, or what else it is, is made by; raise if it has others."""
+    theirs, now = maker_of(folder), maker_here()
+    if theirs is None:
+        write_text(folder / MADE_BY, json.dumps(now, indent=1) + "\n")
+        return
+    for name in {**now, **theirs}:
+        was, has = theirs.get(name, "not known"), now.get(name, "not known")
+        if was != has:
+            raise OutputError(
+                f"{folder} holds a {what} begun with {name} {was}, but here it is {has}. Results must not "
+                f"mix: go on with what it was begun with, or run the {what} in another folder."
+            )
+
+
+def check_source(other: Path, typed: Collection[str] = ()) -> StudyPlan:
+    """Return the plan of another study that trials can be taken over from, or raise where it is none.
+
+    Args:
+        other: its folder.
+        typed: the texts that the user has typed; no other one may import a package.
+    """
+    plan = plan_of(other, typed)
+    if (other / PACK).exists():
+        raise OutputError(
+            f"{other} holds a packed study, which has no trained systems to take over: "
+            "give the folder that it was packed from."
+        )
+    maker_of(other)
+    return plan
+
+
+def take_over(folder: Path, plan: StudyPlan, other: Path, typed: Collection[str] = ()) -> int:
+    """Copy the trials that another study has finished and this one, claimed, has not; return how many.
+
+    Two trials are the same if system, every parameter, task, seed, epochs, versions and sources are: then
+    their results are, to the last byte. A study that does not say its sources is taken at its versions.
+    """
+    their_plan = check_source(other, plan.texts_of_tasks() | set(typed))
+    if their_plan.epochs != plan.epochs or maker_of(other) not in (None, maker_here()):
+        return 0
+    theirs = {_cell(their_plan, system, task): (system, task) for system, task in _cells(their_plan)}
+    same = {cell: theirs.get(_cell(plan, *cell)) for cell in _cells(plan)}
+    taken = 0
+    with errors_of_files(f"work in {folder}"), alone(folder):
+        for trial in unfinished(folder, plan):
+            cell = same[trial.system, trial.task]
+            if cell is not None:
+                source = TrialFiles(other, Trial(*cell, trial.seed))
+                taken += _take(folder, plan, trial, source)
+    return taken
+
+
+def _cells(plan: StudyPlan) -> list[tuple[str, str]]:
+    return [(system.name, task) for system in plan.systems for task in plan.tasks_by_name()]
+
+
+def _cell(plan: StudyPlan, system: str, task: str) -> str:
+    """Return everything that trials of a system on a task depend on, except the seed."""
+    return repr(identity(plan.make_system(Trial(system, task, 0))))
+
+
+def _take(folder: Path, plan: StudyPlan, trial: Trial, source: TrialFiles) -> bool:
+    """Copy a finished trial; return whether there was one, of the same versions."""
+    if not source.finished:
+        return False
+    system = saved_system(source.model, plan.make_system(trial), plan.epochs)
+    if system is None or system.epoch < plan.epochs or model_file.read(source.model).versions != versions():
+        return False
+    files = TrialFiles(folder, trial)
+    with source.model.open("rb") as file, atomic_file(files.model) as copy:
+        shutil.copyfileobj(file, copy)
+    write_results(files, plan, system, trial)
+    return True
+
+
+@contextmanager
+def errors_of_files(what: str) -> Iterator[None]:
+    """Say what could not be done, and what to do, where the files of a study cannot be read or written."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as problem:
+        where = f": {problem.filename}" if problem.filename else ""
+        raise OutputError(
+            f"cannot {what}: {problem.strerror or problem}{where}. "
+            "Finished trials stay as they are; check the folder, its permissions and the disk."
+        ) from problem
+
+
+def write_log(folder: Path, trial: Trial, ended: Ended) -> None:
+    """Add a line to the study's log: how a trial ended, and how long it took."""
+    path, line = folder / LOG, io.StringIO(newline="")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    times = (f"{ended.seconds:.3f}", f"{ended.processor_seconds:.3f}")
+    rows = csv.writer(line, lineterminator="\n")
+    with errors_of_files(f"write {path}"), path.open("ab", buffering=0) as file:
+        size = file.tell()
+        if size == 0:
+            rows.writerow(LOG_COLUMNS)
+        names = (csv_cell(trial.system), csv_cell(trial.task))
+        rows.writerow((now, *names, trial.seed, ended.outcome, *times))
+        whole = line.getvalue().encode()
+        try:
+            written = file.write(whole)
+            while written < len(whole):
+                written += file.write(whole[written:])
+        except OSError:
+            file.truncate(size)  # no half lines
+            raise
