@@ -1,4 +1,4 @@
-"""Speed of a GPU beside the CPU of the same machine: tables, CartPole, reinforcement and whole training.
+"""Speed of a GPU beside the CPU of the same machine: tables, CartPole, learning and whole training.
 
     python benchmarks/gpu.py
     python benchmarks/gpu.py --quick --only tables
@@ -30,9 +30,10 @@ from ifthen.rules.batch import LIST, STRENGTH, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.evaluate import simulator_of
 from ifthen.simulate.gpu import Backend
+from ifthen.simulate.gpu_twin import blocks_for
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.systems.pittsburgh import PittsburghParameters, first_population, next_generation
-from ifthen.tasks.task import Noise, Task
+from ifthen.tasks.task import Method, Noise, Task
 
 cuda: Any = _cuda  # a part of Numba without types
 TABLES = ((4, 0.3), (8, 0.3), (12, 0.1), (12, 0.5))
@@ -120,10 +121,10 @@ def forgetful(simulator: Any, rules: RuleBatch) -> Callable[[], object]:
     return work
 
 
-def simulators(task: Task, noise: Noise = "aligned") -> tuple[Any, Any]:
+def simulators(task: Task, noise: Noise = "aligned", method: Method = "sampled") -> tuple[Any, Any]:
     """Return the simulators of the CPU and of the GPU."""
-    threads, backends = available_threads(), get_args(Backend)[1:]
-    cpu, cuda_ = (simulator_of(task, threads=threads, noise=noise, backend=each) for each in backends)
+    options: Any = {"threads": available_threads(), "noise": noise, "method": method}
+    cpu, cuda_ = (simulator_of(task, backend=each, **options) for each in get_args(Backend)[1:])
     return cpu, cuda_
 
 
@@ -145,6 +146,23 @@ def tables(effort: Effort) -> None:
         print(
             f"({size}, {p_slip})".ljust(16) + f"{noise:<8} {effort.policies:>8,}  {quick / 1e9:9.2f} G  "
             f"{usual / 1e9:9.2f} G  {quick / usual:5.1f}  {equal!s:>9}  {fast * 1e3:10.1f}"
+        )
+
+
+def exact(effort: Effort) -> None:
+    """Work out the exact performance of populations of lists."""
+    print("\nexact evaluation  policies  policies/s GPU  policies/s CPU  ratio  same bits")
+    for size, p_slip in TABLES:
+        task = frozen_lake(size, p_slip)
+        on_cpu, on_gpu = simulators(task, method="exact")
+        many = random_lists(task, effort.policies)
+        few = many.take(slice(0, effort.policies // 10))
+        equal = same(on_cpu.fitness(few, 0), on_gpu.fitness(few, 0))
+        fast = effort.policies / seconds(partial(on_gpu.fitness, many, 0), effort.repeats)
+        slow = len(few.lengths) / seconds(forgetful(on_cpu, few), effort.repeats)
+        print(
+            f"({size}, {p_slip})".ljust(16) + f"{effort.policies:>10,}  {fast:14,.0f}  {slow:14,.0f}  "
+            f"{fast / slow:5.1f}  {equal!s:>9}"
         )
 
 
@@ -207,8 +225,8 @@ def told_of_generation(
 def kernel_seconds(simulator: Any, rules: RuleBatch, effort: Effort) -> float:
     """Return the seconds of the kernel that plays twins alone."""
     work = simulator._play(rules, simulator.task.z)
-    grid = gpu.over(len(rules.lengths) * len(simulator.task.z))
-    return seconds(lambda: gpu.launch(simulator._kernels.play, grid, gpu.THREADS, work), effort.repeats)
+    grid = blocks_for(len(rules.lengths) * len(simulator.task.z))
+    return seconds(lambda: gpu.launch(simulator._kernels.play, grid, gpu.WARP, work), effort.repeats)
 
 
 def training(effort: Effort) -> None:
@@ -255,6 +273,7 @@ def solved(effort: Effort) -> None:
 PARTS = {
     "ceilings": ceilings,
     "tables": tables,
+    "exact": exact,
     "reinforcement": reinforcement,
     "cartpole": cart_pole,
     "training": training,

@@ -127,7 +127,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "commanded": naive_disturbance.told,
         "sense": naive_disturbance.read,
     },
-    "tasks.solve": {"evaluate_policies": naive.policy_values},
+    "tasks.solve": {"evaluate_policies": naive.policy_values, "evaluate_policy": naive.policy_values},
     "simulate.table_play": {
         "outcome": naive.outcome,
         "remember_outcomes": naive.outcome,
@@ -141,6 +141,10 @@ ORACLES: dict[str, dict[str, Any]] = {
         "play_from": naive.play,
         "play_aligned": naive.play,
         "play_streamed": naive.play,
+        "walk_block": naive.play,
+        "walk_gain": naive.play,
+        "walk_on": naive.play,
+        "fill_short_table": naive.play,
         "put_result": naive.play,
         "play_policies": naive.play,
     },
@@ -148,6 +152,7 @@ ORACLES: dict[str, dict[str, Any]] = {
     "simulate.twin_play": {
         "step_lanes": naive_envs.real_steps,
         "is_finite": naive_envs.episode,
+        "play_on": naive_envs.episode,
         "play_episode": naive_envs.episode,
         "play_items": naive_envs.episode,
     },
@@ -176,6 +181,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "first_action": naive.first_match,
         "strongest_action": naive.strongest_action,
         "fill_policy_tables": naive.strongest_action,
+        "fill_policy_table": naive.strongest_action,
         "new_workspace": naive_evolve.reinforce,
         "generate_trajectory": naive_evolve.reinforce,
         "reinforce_action_set": naive_evolve.update_action_set,
@@ -193,6 +199,7 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "evolve.alleles": {
         "rounded": naive_evolve.rounded,
+        "nearest_whole": naive_evolve.rounded,
         "random_allele": naive_evolve.random_allele,
         "geometric": naive_evolve.geometric,
         "gaussian": naive_evolve.gaussian,
@@ -202,6 +209,8 @@ ORACLES: dict[str, dict[str, Any]] = {
     "systems.pittsburgh": {
         "random_rules": naive_evolve.random_rules,
         "breed": naive_evolve.breed_round,
+        "breed_two": naive_evolve.breed_round,
+        "copy_ruleset": naive_evolve.breed_round,
     },
     "systems.xcsf.index": {
         "states_up_to": NaiveXCSF.match_set,

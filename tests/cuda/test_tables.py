@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ifthen import PPLDL, PPLST
+from ifthen import PPLDL, PPLST, XCSF
 from ifthen.randomness import stream
 from ifthen.rules.batch import LIST, STRENGTH
 from ifthen.simulate import gpu
@@ -15,6 +16,7 @@ from ifthen.simulate.evaluate import simulator_of
 from ifthen.simulate.gpu import Backend
 from ifthen.simulate.gpu_table import GpuTableSimulator
 from ifthen.simulate.simulator import Reinforcement
+from ifthen.systems.pittsburgh_gpu import Trials, objection
 from ifthen.tasks.task import Noise
 from tests.cuda.cases import population, same
 from tests.worlds import chain, random_task, small_lake
@@ -87,8 +89,56 @@ def test_learning_gives_the_same_population_and_history(system: Any) -> None:
     assert [*cpu.now.records] == [*cuda.now.records]
 
 
-def test_exact_fitness_is_worked_out_as_ever() -> None:
-    task = TASKS["lake"]
-    rules = population(task, LIST, 5, 4)
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("gamma", [0.9, 1.0])
+def test_exact_fitness_of_a_population_has_the_same_bits(name: str, gamma: float) -> None:
+    task = replace(TASKS[name], gamma=gamma)
+    rules = population(task, LIST, N, 4)
     cpu, cuda = (simulator_of(task, method="exact", backend=each) for each in BACKENDS)
-    assert same(cpu.fitness(rules, 0), cuda.fitness(rules, 0))
+    one = cpu.fitness(rules, 0)
+    assert same(one, cuda.fitness(rules, 0))
+    assert not one.failed.all()
+
+
+def test_policies_too_large_for_fast_memory_are_played_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = TASKS["lake"]
+    rules = population(task, LIST, N, 5, seed=1)
+    cpu = simulator_of(task, noise="stream").fitness(rules, 0)
+    monkeypatch.setattr(gpu, "FAST_BYTES", 8)
+    assert gpu.table_lanes(task) == 0
+    assert same(cpu, simulator_of(task, noise="stream", backend="cuda").fitness(rules, 0))
+
+
+@pytest.mark.parametrize("noise", ["aligned", "stream"])
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("system", [PPLDL, PPLST])
+def test_trials_side_by_side_learn_what_each_learns_alone(system: Any, name: str, noise: Noise) -> None:
+    size = {"pop_size": 6, "idv_size": 4} if gpu.simulated() else {"pop_size": 300, "idv_size": 9}
+    made: list[list[Any]] = [
+        [system(TASKS[name], seed=seed, threads=1, noise=noise, p_mut=0.1, **size) for seed in (3, 8)]
+        for _ in BACKENDS
+    ]
+    alone, together = made
+    for learner in alone:
+        learner.learn(epochs=3)
+    for target in (1, 3):  # the second time from populations of the CPU
+        trials = Trials(together)
+        assert trials.epoch == (-1 if target == 1 else 1)
+        while trials.epoch < target:
+            trials.advance(target)
+    for one, other in zip(alone, together, strict=True):
+        assert one.epoch == other.epoch == 3
+        for ours, theirs in zip(one.now.population, other.now.population, strict=True):
+            assert ours.dtype == theirs.dtype
+            assert ours.tobytes() == theirs.tobytes()
+        # Text, as files hold it: whole numbers stay whole, and columns keep their order.
+        assert repr(one.now.records.columns()) == repr(other.now.records.columns())
+
+
+def test_what_cannot_learn_side_by_side_is_named() -> None:
+    lake = TASKS["lake"]
+    assert objection(PPLDL(lake)) == ""
+    assert "XCSF learns on the CPU" in objection(XCSF(lake))
+    assert "no table" in objection(PPLDL("CartPole-v1"))
+    assert "elites" in objection(PPLDL(lake, elites=1))
+    assert "requirements" in objection(PPLDL(lake, require="never Up when x >= 2"))

@@ -142,7 +142,9 @@ def run(
         list[Path] | None,
         typer.Option(help="The folder of another study: what it has run already is taken from there."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="What runs the trials: local processes, or dask.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="What runs the trials: local processes, dask, or cuda, a GPU.")
+    ] = "local",
     address: Annotated[
         str | None, typer.Option(help="A running Dask cluster's scheduler, such as tcp://10.0.0.1:8786.")
     ] = None,
@@ -155,6 +157,7 @@ def run(
     - `ifthen study run studies/paper.toml --out runs/paper`
     - `ifthen study run studies/noise.toml --out runs/noise --reuse runs/paper`
     - `ifthen study run studies/paper.toml --engine dask --address tcp://10.0.0.1:8786`
+    - `ifthen study run studies/paper.toml --engine cuda`
     """
     from ifthen.study.run_study import engine_by_name
     from ifthen.study.study_folder import check_source, claim, take_over

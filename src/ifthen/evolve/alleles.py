@@ -26,6 +26,8 @@ from ifthen.rules.feature import Feature, lows_and_highs
 FEWEST_STEPS = 200
 WIDE = 10_000
 """Moves of integer features with more values than this are not counted up, but come by logarithms."""
+ALL_WHOLE = 2.0**52
+"""From here on floats have no fraction: adding it rounds, and taking it off leaves a whole number."""
 DRAWS = 3  # per allele: whether to mutate, which way or to what, how far
 
 
@@ -47,7 +49,15 @@ def _scale(feature: Feature) -> float:
 @kernel
 def rounded(value: float, scale: float) -> float:
     """Return the nearest multiple of 1/scale, as the number that its decimals stand for; never −0."""
-    return float(np.rint(value * scale) / scale + 0.0)
+    return float(nearest_whole(value * scale) / scale + 0.0)
+
+
+@kernel
+def nearest_whole(value: float) -> float:
+    """Return the nearest whole number, an even one of two; `np.rint` is not there on a GPU."""
+    if value >= ALL_WHOLE or value <= -ALL_WHOLE:
+        return value
+    return (value + ALL_WHOLE) - ALL_WHOLE if value >= 0.0 else (value - ALL_WHOLE) + ALL_WHOLE
 
 
 class Alleles(NamedTuple):

@@ -26,6 +26,8 @@ from numba.core.errors import NumbaError
 
 from ifthen.errors import warn
 from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.tabular_task import TabularTask
+from ifthen.tasks.task import Task
 from ifthen.tasks.twin import StepFunction, Twin, call_step
 
 Backend = Literal["auto", "cpu", "cuda"]
@@ -38,6 +40,10 @@ THREADS, WARP = (4, 2) if settings.ENABLE_CUDASIM else (128, 32)
 """Threads of a block: in general, and at most where each has much to do alone."""
 PROCESSORS = 264
 """Blocks that keep a device busy: two for each of its multiprocessors."""
+FAST_BYTES = 48 * 1024
+"""The fast memory that every device gives to a block of threads."""
+MOST_STATES = 2**15 - 1
+"""The most states that a table of short numbers can name."""
 _launching = threading.Lock()
 
 
@@ -160,16 +166,46 @@ def _cuda() -> Any:
     return importlib.import_module("numba.cuda")
 
 
-def launch_for(kernel: Any, n: int, *arguments: Any) -> None:
+def launch_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
     """Run a kernel with a thread for each of n items; few items are spread over many blocks."""
     threads = max(1, min(WARP, n // PROCESSORS))
-    launch(kernel, over(n, threads), threads, *arguments)
+    launch(kernel, over(n, threads), threads, *arguments, stream=stream)
 
 
-def launch(kernel: Any, grid: int | tuple[int, ...], threads: int, *arguments: Any) -> None:
-    """Run a kernel; its arguments are numbers, arrays of the GPU and tuples of these."""
+def lanes_in_block(n_states: int, outcomes: int) -> int:
+    """Return how many policies fit into the fast memory of a block of threads; 0 where none does."""
+    if n_states > MOST_STATES:
+        return 0
+    return min(WARP, FAST_BYTES // (2 * n_states * outcomes))
+
+
+def table_lanes(task: Task) -> int:
+    """Return how many policies of a task fit into that memory; 0 where it is no table, or a large one."""
+    if not isinstance(task, TabularTask):
+        return 0
+    return lanes_in_block(len(task.decision_states), len(task.probability))
+
+
+def launch(
+    kernel: Any,
+    grid: int | tuple[int, ...],
+    threads: int,
+    *arguments: Any,
+    stream: Any = 0,
+    shared_bytes: int = 0,
+) -> None:
+    """Run a kernel; its arguments are numbers, arrays of the GPU and tuples of these.
+
+    Args:
+        kernel: the kernel.
+        grid: how many blocks of threads.
+        threads: how many threads in a block.
+        arguments: what the kernel takes.
+        stream: the queue of the GPU that it stands in; work in other queues may be done at the same time.
+        shared_bytes: the fast memory that each block gets.
+    """
     with _launching, exact_arithmetic():
-        kernel[grid, threads](*arguments)
+        kernel[grid, threads, stream, shared_bytes](*arguments)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ With NUMBA_ENABLE_CUDASIM=1 there is no such memory, and arrays are copied insid
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numba import cuda as _cuda
@@ -30,17 +30,29 @@ def lay_out(work: Layout) -> None:
 
 
 class Memory:
-    """Arrays in the memory of the GPU, kept from one generation to the next where their shapes stay."""
+    """Arrays in the memory of the GPU, kept from one generation to the next where their shapes stay.
 
-    def __init__(self) -> None:
+    Args:
+        stream: the queue of the GPU that copies stand in.
+    """
+
+    def __init__(self, stream: Any = 0) -> None:
         self._kept: dict[str, Any] = {}
+        self.stream = stream
 
-    def empty(self, name: str, shape: int | tuple[int, ...], kind: Any) -> Any:
-        """Return an array that is not filled; the one that had this name before is given up."""
+    def empty(
+        self, name: str, shape: int | tuple[int, ...], kind: Any, order: Literal["C", "F"] = "C"
+    ) -> Any:
+        """Return an array that is not filled; the one that had this name before is given up.
+
+        With order "F" the first index is the one whose numbers are neighbours, as for threads that each have
+        their own and go on in step.
+        """
         wanted_shape, known = np.broadcast_shapes(shape), self._kept.get(name)
         if known is None or known.shape != wanted_shape or known.dtype != kind:
             self._kept.pop(name, None)
-            self._kept[name] = np.empty(shape, kind) if simulated() else cuda.device_array(shape, kind)
+            make = np.empty if simulated() else cuda.device_array
+            self._kept[name] = make(shape, kind, order=order)
         return self._kept[name]
 
     def put(self, name: str, value: Any) -> Any:
@@ -50,7 +62,7 @@ class Memory:
             if simulated():
                 place[...] = own
             elif own.size:
-                place.copy_to_device(own)
+                place.copy_to_device(own, stream=self.stream)
             return place
         if isinstance(value, tuple):
             items = [self.put(f"{name}.{number}", item) for number, item in enumerate(value)]
@@ -67,7 +79,11 @@ class Memory:
         return laid_out
 
 
-def fetched(array: Any) -> NDArray[Any]:
-    """Return an array of the GPU in the memory of the CPU."""
-    own: NDArray[Any] = array.copy() if isinstance(array, np.ndarray) else array.copy_to_host()
+def fetched(array: Any, stream: Any = 0) -> NDArray[Any]:
+    """Return an array of the GPU in the memory of the CPU, once the work before it in the stream is done."""
+    if isinstance(array, np.ndarray):
+        return array.copy()
+    own: NDArray[Any] = array.copy_to_host(stream=stream)
+    if stream:
+        stream.synchronize()
     return own

@@ -6,8 +6,9 @@ All functions that know the rules of the game are the CPU's: `chosen`, `fill_ste
 - the tables of one step and of a block of steps: a block of threads for each policy;
 - z with aligned noise: a thread for each policy and episode. Gains are then added up in the order of the
   episodes, by one thread for each policy, so that sums have the CPU's bits;
-- z with one stream of noise, and reinforcement: a thread for each policy or ruleset, as each step needs the
-  one before.
+- z with one stream of noise: threads that play policy after policy (`ifthen.simulate.gpu_lanes`);
+- reinforcement: a thread for each ruleset, as each step needs the one before;
+- exact evaluation: a thread for each policy, as each value needs those before.
 
 Nothing is remembered from one generation to the next: playing a policy again takes less time than finding it.
 """
@@ -15,7 +16,7 @@ Nothing is remembered from one generation to the next: playing a policy again ta
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import cuda as _cuda
@@ -24,7 +25,8 @@ from numpy.typing import NDArray
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.simulate import gpu
-from ifthen.simulate.gpu import THREADS, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu import THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu_lanes import Lanes, launch_lanes
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.simulate.table_play import (
@@ -32,15 +34,18 @@ from ifthen.simulate.table_play import (
     Plan,
     Played,
     Tables,
+    Walk,
     fill_step_row,
     plan,
     play_from,
     play_streamed,
     put_result,
     step_on,
+    walk,
 )
 from ifthen.simulate.table_rules import Workspace, new_workspace, reinforce_ruleset
 from ifthen.simulate.table_simulator import TableSimulator
+from ifthen.tasks.solve import TOLERANCE, evaluate_policy, mean_over_starts, sweeps_for
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
 from ifthen.tasks.task import Method, Noise
 
@@ -65,12 +70,19 @@ class Play(NamedTuple):
     ends: NDArray[np.int32]
     """`(|z|, n)`: the steps of each episode, below 0 where it was truncated, 0 where no rule matched."""
     played: Played
+    """Each `(1, n)`."""
 
 
 @gpu_function
 def tables_of(tables: Tables, i: int) -> Tables:
     """Return the tables of policy i."""
     return Tables(tables.step_next[i], tables.step_reward[i], tables.block_next[i], tables.block_reward[i])
+
+
+@gpu_function
+def first_row(played: Played) -> Played:
+    """Return the place for the results of a population."""
+    return Played(played.performance[0], played.steps[0], played.truncated[0], played.failed[0])
 
 
 @gpu_kernel
@@ -128,7 +140,7 @@ def add_up(work: Play) -> None:
             truncated += end < 0
         if failed:
             steps, truncated = 0, 0
-        put_result(i, total, steps, truncated, failed, work.plan, work.played)
+        put_result(i, total, steps, truncated, failed, work.plan, first_row(work.played))
 
 
 @gpu_kernel
@@ -137,7 +149,62 @@ def play_stream(work: Play) -> None:
     i = cuda.grid(1)
     if i < work.policies.shape[0]:
         total, steps, truncated, failed = play_streamed(work.plan, tables_of(work.tables, i))
-        put_result(i, total, steps, truncated, failed, work.plan, work.played)
+        put_result(i, total, steps, truncated, failed, work.plan, first_row(work.played))
+
+
+class Sweeps(NamedTuple):
+    """Policies whose exact values are worked out, in the memory of the GPU."""
+
+    policies: NDArray[np.int16]
+    """`(n, D)`."""
+    next_state: NDArray[np.int32]
+    reward: Floats
+    probability: Floats
+    gamma: float
+    sweeps: int
+    tolerance: float
+    old: Floats
+    """`(n, D)` where γ is 1, else `(1, D)`: scratch."""
+    values: Floats
+    """`(n, D)`: V^π of every decision state."""
+
+
+@gpu_kernel
+def sweep(work: Sweeps) -> None:
+    """Work out the values of one policy per thread."""
+    i = cuda.grid(1)
+    if i < work.policies.shape[0]:
+        row = i if work.old.shape[0] > 1 else 0
+        model = work.next_state, work.reward, work.probability
+        how = work.gamma, work.sweeps, work.tolerance
+        evaluate_policy(i, work.policies, *model, *how, work.old, row, work.values)
+
+
+def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory, stream: Any = 0) -> Floats:
+    """Return the exact performance of policy tables; NaN where a null action can be met.
+
+    Args:
+        task: the task.
+        policies: the policy tables, `(n, D)`, in the memory of the GPU.
+        model: the task's transitions, in the memory of the GPU.
+        room: the memory to work in.
+        stream: the queue of the GPU that the work stands in.
+    """
+    n, states = policies.shape
+    own = n if task.gamma == 1 else 1
+    work = Sweeps(
+        policies,
+        model.next_state,
+        model.reward,
+        model.probability,
+        task.gamma,
+        sweeps_for(task),
+        TOLERANCE,
+        room.empty("values before", (own, states), np.float64, "F"),
+        room.empty("values", (n, states), np.float64, "F"),
+    )
+    launch(sweep, over(n, WARP), WARP, work, stream=stream)
+    return mean_over_starts(task, fetched(work.values, stream))
 
 
 class Lesson(NamedTuple):
@@ -200,60 +267,91 @@ class GpuTableSimulator(TableSimulator):
         return shared
 
     @cached_property
+    def _walk(self) -> Walk:
+        noise: Walk = self._memory.put("noise", walk(plan(self.task)))
+        return noise
+
+    @cached_property
     def _model(self) -> Dynamics:
         model: Dynamics = self._memory.put("model", self.task.dynamics)
         return model
 
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
-        """Measure the rulesets of a population; exact values are worked out on the CPU."""
+        """Measure the rulesets of a population."""
         on_cpu = super().fitness
+        return self._attempt(lambda: self._on_gpu(rules), lambda: on_cpu(rules, epoch))
+
+    def _on_gpu(self, rules: RuleBatch) -> Measured:
+        """Measure a population, in parts that fit into the memory."""
+        task, states, way = self.task, len(self._model.states), self._way
+        z, exact = plan(task), way == "exact"
+        tables = states * (len(z.cuts) + z.width) if way in ("episodes", "one by one") else 0
+        each = 12 * (tables + len(z.starts) * (way == "episodes")) + 20 * states
+        found = list[Played]()
+        for part in gpu.parts(len(rules.lengths), each):
+            work = self._chosen(rules.take(part), bool(tables), len(z.starts) * (way == "episodes"))
+            found.append(self._values(work) if exact else self._played(work))
+        performance, steps, truncated, failed = (np.concatenate(each) for each in zip(*found, strict=True))
+        episodes = np.where(failed | exact, 0, len(z.starts))
+        return Measured(performance, episodes, steps, truncated, failed, np.ones_like(failed))
+
+    @cached_property
+    def _way(self) -> Literal["exact", "lanes", "one by one", "episodes"]:
+        """How policies are measured."""
         if self.method == "exact":
-            return on_cpu(rules, epoch)
-        return self._attempt(lambda: self._played(rules), lambda: on_cpu(rules, epoch))
+            return "exact"
+        if self.noise == "aligned":
+            return "episodes"
+        return "lanes" if gpu.table_lanes(self.task) else "one by one"
 
-    def _played(self, rules: RuleBatch) -> Measured:
-        """Play a population on z."""
-        model, z = self._model, plan(self.task)
-        outcomes, states, streamed = len(z.cuts), len(model.states), self.noise == "stream"
-        entries, episodes = states * (outcomes + z.width), 0 if streamed else len(z.starts)
-        n, found, room = len(rules.lengths), list[Played](), self._memory
-        for part in gpu.parts(n, 12 * (entries + episodes) + 2 * states):
-            own, size = rules.take(part), part.stop - part.start
-            shapes = (
-                ("step_next", states * outcomes, np.int32),
-                ("step_reward", states * outcomes, np.float64),
-                ("block_next", states * z.width, np.int32),
-                ("block_reward", states * z.width, np.float64),
-            )
-            kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
-            work = Play(
-                room.lay_out("rules", own, self.task.features),
-                model.points,
-                model.next_state,
-                model.reward,
-                self._plan,
-                room.empty("policies", (size, states), np.int16),
-                Tables(*(room.empty(name, (size, entries), kind) for name, entries, kind in shapes)),
-                room.empty("gains", (episodes, size), np.float64),
-                room.empty("ends", (episodes, size), np.int32),
-                Played(*(room.empty(name, size, kind) for name, kind in kinds)),
-            )
-            self._launch(work, size, states, streamed)
-            found.append(Played(*(fetched(column) for column in work.played)))
-        columns = [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
-        performance, steps, truncated, failed = columns
-        played = np.where(failed, 0, len(z.starts))
-        return Measured(performance, played, steps, truncated, failed, np.ones_like(failed))
-
-    def _launch(self, work: Play, n: int, states: int, streamed: bool) -> None:
-        """Run the kernels that measure n rulesets."""
+    def _chosen(self, rules: RuleBatch, with_tables: bool, episodes: int) -> Play:
+        """Return a population in the memory of the GPU, with its policy tables."""
+        model, z, room, n = self._model, plan(self.task), self._memory, len(rules.lengths)
+        states = len(model.states)
+        steps, blocks = (states * entries * with_tables for entries in (len(z.cuts), z.width))
+        shapes = (
+            ("step_next", steps, np.int32),
+            ("step_reward", steps, np.float64),
+            ("block_next", blocks, np.int32),
+            ("block_reward", blocks, np.float64),
+        )
+        kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
+        work = Play(
+            room.lay_out("rules", rules, self.task.features),
+            model.points,
+            model.next_state,
+            model.reward,
+            self._plan,
+            room.empty("policies", (n, states), np.int16),
+            Tables(*(room.empty(name, (n, entries), kind) for name, entries, kind in shapes)),
+            room.empty("gains", (episodes, n), np.float64),
+            room.empty("ends", (episodes, n), np.int32),
+            Played(*(room.empty(name, (1, n), kind) for name, kind in kinds)),
+        )
         launch(choose_actions, over(n * states), THREADS, work)
-        launch(fill_tables, n, THREADS, work)
-        if streamed:
-            launch_for(play_stream, n, work)
+        return work
+
+    def _played(self, work: Play) -> Played:
+        """Play policy tables on z."""
+        n = work.policies.shape[0]
+        if self._way == "lanes":
+            taken = self._memory.put("policies taken", np.zeros(1, dtype=np.int64))
+            model = work.next_state, work.reward, work.plan, self._walk
+            launch_lanes(Lanes(work.policies, *model, True, taken, work.played), 0)
         else:
-            launch(play_episodes, (n, over(len(self.task.z))), THREADS, work)
-            launch_for(add_up, n, work)
+            launch(fill_tables, n, THREADS, work)
+            if self._way == "one by one":
+                launch_for(play_stream, n, work)
+            else:
+                launch(play_episodes, (n, over(len(self.task.z))), THREADS, work)
+                launch_for(add_up, n, work)
+        return Played(*(fetched(column)[0] for column in work.played))
+
+    def _values(self, work: Play) -> Played:
+        """Work out the exact performance of policy tables."""
+        performance = exact_on_gpu(self.task, work.policies, self._model, self._memory)
+        nothing, failed = np.zeros(len(performance), dtype=np.int64), np.isnan(performance)
+        return Played(np.where(failed, self.task.floor, performance), nothing, nothing, failed)
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start in random initial states."""

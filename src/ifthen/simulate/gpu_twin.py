@@ -1,6 +1,9 @@
-"""The simulator of compiled twins on a GPU: a thread for each ruleset and start.
+"""The simulator of compiled twins on a GPU: threads that play episode after episode.
 
-The functions that play are the CPU's: `play_episode`, which calls `chosen` and the twin's own step, and
+An episode is one of a ruleset from a start. Some take longer than others: a thread whose episode is over
+begins the next one of its block of threads.
+
+The functions that play are the CPU's: `play_on`, which calls `chosen` and the twin's own step, and
 `reinforce_in_twin`. Sines, cosines and powers are the device's own. Their last bits differ from the CPU's, so
 that an episode can go another way. Populations are measured here, and large ones learn here. All else is done
 on the CPU: the history's measures of the fittest ruleset, and every final score.
@@ -14,23 +17,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda as _cuda
-from numba import float64
+from numba import float64, int64
 
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.env_simulator import measured_of
-from ifthen.simulate.gpu import THREADS, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu import PROCESSORS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.reinforce import Rollout, reinforce_in_twin
 from ifthen.simulate.simulator import Budget, Measured, Reinforcement
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED, Episodes
-from ifthen.simulate.twin_play import NOT_FINITE, Starts, play_episode
+from ifthen.simulate.twin_play import GOES_ON, NOT_FINITE, Starts, play_on
 from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.twin import StepFunction, Twin
 
 cuda: Any = _cuda  # a part of Numba without types
+EPISODES_EACH = 16
+"""Episodes that a thread plays one after the other, on average: a block's threads share theirs."""
+STEPS_IN_A_ROW = 8
+"""Threads of a group of 32 wait for each other: after so many steps, those without an episode begin one."""
 FEWEST_LEARNERS = 2000
 """Fewer rulesets learn on the CPU: a rollout is one long thread, which a GPU is slow at."""
 
@@ -53,6 +60,8 @@ class Play(NamedTuple):
     rules: Intervals
     starts: Starts
     gamma: float
+    steps: int
+    """Steps until a thread whose episode is over may begin another."""
     episodes: Episodes
     """Each `(n, k)`."""
     sums: Sums
@@ -127,24 +136,39 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
 
     @gpu_kernel
     def play(work: Play) -> None:
-        """Play one episode per thread."""
-        item = cuda.grid(1)
+        """Play episode after episode, a share of all to each block of threads."""
+        taken = cuda.shared.array(1, int64)
         n, k = work.episodes.returns.shape
-        i, e = item // k, item % k
-        if i < n:
-            states = cuda.local.array((1, state_size), float64)
-            points = cuda.local.array((1, features), float64)
-            rewards = cuda.local.array(1, float64)
-            for d in range(state_size):
-                states[0, d] = work.starts.states[e, d]
-            for d in range(features):
-                points[0, d] = work.starts.points[e, d]
-            gained, steps, ending = play_episode(
-                step, work.rules, i, None, work.starts.t_max, work.gamma, states, points, rewards
+        share = (n * k + cuda.gridDim.x - 1) // cuda.gridDim.x
+        first = cuda.blockIdx.x * share
+        last = min(first + share, n * k)
+        if cuda.threadIdx.x == 0:
+            taken[0] = first
+        cuda.syncthreads()
+        states = cuda.local.array((1, state_size), float64)
+        points = cuda.local.array((1, features), float64)
+        rewards = cuda.local.array(1, float64)
+        plays, i, e, t, gained, factor = False, 0, 0, 0, 0.0, 1.0
+        while True:
+            if not plays:
+                item = cuda.atomic.add(taken, 0, 1)
+                if item >= last:
+                    break
+                i, e = item // k, item % k
+                for d in range(state_size):
+                    states[0, d] = work.starts.states[e, d]
+                for d in range(features):
+                    points[0, d] = work.starts.points[e, d]
+                plays, t, gained, factor = True, 0, 0.0, 1.0
+            until = min(t + work.steps, work.starts.t_max)
+            gained, factor, t, ending = play_on(
+                step, work.rules, i, None, t, until, gained, factor, work.gamma, states, points, rewards
             )
-            work.episodes.returns[i, e] = gained
-            work.episodes.steps[i, e] = steps
-            work.episodes.endings[i, e] = ending
+            if ending != GOES_ON or t == work.starts.t_max:
+                work.episodes.returns[i, e] = gained
+                work.episodes.steps[i, e] = t
+                work.episodes.endings[i, e] = TRUNCATED if ending == GOES_ON else ending
+                plays = False
 
     @gpu_kernel
     def reinforce(work: Lesson) -> None:
@@ -165,6 +189,11 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
             )
 
     return Kernels(play, reinforce)
+
+
+def blocks_for(items: int) -> int:
+    """Return how many blocks of threads play so many episodes: enough of them to keep the device busy."""
+    return min(over(items, WARP), max(8 * PROCESSORS, over(items, WARP * EPISODES_EACH)))
 
 
 class GpuTwinSimulator(TwinSimulator):
@@ -225,10 +254,11 @@ class GpuTwinSimulator(TwinSimulator):
             room.lay_out("rules", rules, self.task.features),
             room.put("starts", self.starts(seeds)),
             self.task.gamma,
+            STEPS_IN_A_ROW,
             Episodes(*(room.empty(name, shape, kind) for name, kind in played)),
             Sums(*(room.empty(name, shape[0], kind) for name, kind in summed)),
         )
-        launch(self._kernels.play, over(shape[0] * shape[1]), THREADS, work)
+        launch(self._kernels.play, blocks_for(shape[0] * shape[1]), WARP, work)
         return work
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:

@@ -94,21 +94,31 @@ def fill_policy_tables(
     masks = np.empty((n_states, words), dtype=np.uint64)
     deviations = np.empty(most)
     for i in range(first, last):
-        match_masks(
-            rules.bounds, i, rules.lengths[i], model.states, model.lows, model.cyclic, value_masks, masks
-        )
-        own, actions = rules.learnt[i], rules.actions[i]
-        if rules.how != LIST:
-            for r in range(rules.lengths[i]):
-                deviations[r] = math.sqrt(own[r, -1])
-        for s in range(n_states):
-            if rules.how == LIST:
-                action = first_action(masks, s, actions)
-            else:
-                action = strongest_action(
-                    masks, s, actions, own, deviations, rules.x0, model.points, model.axes
-                )
-            out[i, s] = rules.default if action < 0 else action
+        fill_policy_table(i, rules, model, value_masks, masks, deviations, out)
+
+
+@kernel
+def fill_policy_table(
+    i: int,
+    rules: RuleBatch,
+    model: Dynamics,
+    value_masks: NDArray[np.uint64],
+    masks: NDArray[np.uint64],
+    deviations: Floats,
+    out: NDArray[np.int16],
+) -> None:
+    """Write the policy table of ruleset i; the masks and deviations are scratch, as in `Workspace`."""
+    match_masks(rules.bounds, i, rules.lengths[i], model.states, model.lows, model.cyclic, value_masks, masks)
+    own, actions = rules.learnt[i], rules.actions[i]
+    if rules.how != LIST:
+        for r in range(rules.lengths[i]):
+            deviations[r] = math.sqrt(own[r, -1])
+    for s in range(masks.shape[0]):
+        if rules.how == LIST:
+            action = first_action(masks, s, actions)
+        else:
+            action = strongest_action(masks, s, actions, own, deviations, rules.x0, model.points, model.axes)
+        out[i, s] = rules.default if action < 0 else action
 
 
 def reinforce_tables(task: TabularTask, rules: RuleBatch, lesson: Reinforcement, threads: int = 1) -> int:

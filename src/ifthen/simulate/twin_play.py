@@ -20,6 +20,9 @@ from ifthen.tasks.twin import call_step
 NOT_FINITE = 3
 """The ending of an episode with an observation that is not finite; it is never handed out."""
 
+GOES_ON = -1
+"""An episode that has not ended."""
+
 
 class Starts(NamedTuple):
     """Where k episodes start."""
@@ -53,6 +56,48 @@ def is_finite(points: Floats, lane: int) -> bool:
 
 
 @lean_kernel
+def play_on(
+    address: int,
+    rules: Intervals,
+    i: int,
+    blocks: Blocks | None,
+    first: int,
+    last: int,
+    gained: float,
+    factor: float,
+    gamma: float,
+    states: Floats,
+    points: Floats,
+    rewards: Floats,
+) -> tuple[float, float, int, int]:
+    """Play steps `first` to `last − 1` of an episode of ruleset i, from row 0 of states and points.
+
+    Behind the features, the row of points has room for the values of terms. Without blocks the rules are
+    asked one by one. Which of the two it is, is known when the function is compiled.
+
+    Returns gain and factor, which were given so far, steps, and the ending: `GOES_ON` where there is none.
+    """
+    has_terms = rules.terms.shape[1] > 0
+    for t in range(first, last):
+        if blocks is None:
+            action = chosen(rules, i, points, 0)
+        else:
+            if has_terms:
+                put_terms(rules, i, points, 0)
+            action = chosen_by_blocks(rules, i, blocks, points, 0)
+        if action < 0:
+            return gained, factor, t, NO_RULE
+        end = call_step(address, states, 0, action, points, rewards)
+        gained += factor * rewards[0]
+        factor *= gamma
+        if not is_finite(points, 0):
+            return gained, factor, t + 1, NOT_FINITE
+        if end:
+            return gained, factor, t + 1, TERMINATED
+    return gained, factor, last, GOES_ON
+
+
+@lean_kernel
 def play_episode(
     address: int,
     rules: Intervals,
@@ -64,29 +109,11 @@ def play_episode(
     points: Floats,
     rewards: Floats,
 ) -> tuple[float, int, int]:
-    """Play ruleset i on from row 0 of states and points; return its gain, steps and ending.
-
-    Behind the features, the row of points has room for the values of terms. Without blocks the rules are
-    asked one by one. Which of the two it is, is known when the function is compiled.
-    """
-    gained, factor, has_terms = 0.0, 1.0, rules.terms.shape[1] > 0
-    for t in range(t_max):
-        if blocks is None:
-            action = chosen(rules, i, points, 0)
-        else:
-            if has_terms:
-                put_terms(rules, i, points, 0)
-            action = chosen_by_blocks(rules, i, blocks, points, 0)
-        if action < 0:
-            return gained, t, NO_RULE
-        end = call_step(address, states, 0, action, points, rewards)
-        gained += factor * rewards[0]
-        factor *= gamma
-        if not is_finite(points, 0):
-            return gained, t + 1, NOT_FINITE
-        if end:
-            return gained, t + 1, TERMINATED
-    return gained, t_max, TRUNCATED
+    """Play ruleset i from row 0 of states and points; return its gain, steps and ending."""
+    gained, _, steps, ending = play_on(
+        address, rules, i, blocks, 0, t_max, 0.0, 1.0, gamma, states, points, rewards
+    )
+    return gained, steps, TRUNCATED if ending == GOES_ON else ending
 
 
 @kernel

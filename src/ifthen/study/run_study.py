@@ -20,11 +20,12 @@ from ifthen.parallel import checked_threads
 from ifthen.store import alone, remove_half_written, write_text
 from ifthen.study.cluster import Dask
 from ifthen.study.engines import Crew, Engine, Job, Local
+from ifthen.study.gpu_engine import Cuda
 from ifthen.study.study_folder import MADE_BY, PLAN, errors_of_files, unfinished, write_log
 from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.study.trial import ATTEMPTS, NOT_BEGUN, STOP, Ended, TrialFiles, run_trial
 
-ENGINES = ("local", "dask")
+ENGINES = ("local", "dask", "cuda")
 LOOK_EVERY = 0.2
 """Seconds between two looks at running trials."""
 
@@ -37,7 +38,7 @@ def engine_by_name(name: str, workers: int | None, address: str | None) -> Engin
     """Return an engine.
 
     Args:
-        name: "local" or "dask".
+        name: "local", "dask" or "cuda".
         workers: how many processes on this machine; one per core by default.
         address: of the scheduler of a running Dask cluster, such as `tcp://10.0.0.1:8786`.
     """
@@ -45,8 +46,8 @@ def engine_by_name(name: str, workers: int | None, address: str | None) -> Engin
         raise ParameterError(f"there is no engine {name!r}.{nearest(name, ENGINES)}")
     if address is None:
         processes = checked_threads(workers, "workers")
-        return Local(processes) if name == "local" else Dask(processes)
-    if name == "local":
+        return Local(processes) if name == "local" else Dask(processes) if name == "dask" else Cuda(processes)
+    if name != "dask":
         raise ParameterError("an address is that of a Dask cluster: give --engine dask with --address.")
     if workers is not None:
         raise ParameterError("a cluster at an address has workers of its own: leave out --workers.")

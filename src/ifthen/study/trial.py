@@ -25,7 +25,7 @@ from ifthen.runs.run_folder import identity, with_task
 from ifthen.store import remove_half_written, write_text
 from ifthen.study.histories import pruned_rules, write_history
 from ifthen.study.study_plan import StudyPlan, Trial
-from ifthen.systems.learning import EPOCH_LIMIT
+from ifthen.systems.learning import EPOCH_LIMIT, Moment
 from ifthen.systems.registry import load
 from ifthen.systems.system import System
 
@@ -105,29 +105,40 @@ class TrialFiles:
             path.unlink(missing_ok=True)
 
 
-def run_trial(folder: str, plan_json: str, trial: tuple[str, str, int]) -> Ended:
+def run_trial(
+    folder: str, plan_json: str, trial: tuple[str, str, int], moment: Moment | None = None
+) -> Ended:
     """Run a trial, or what is left of it; return how that ended, or raise where its files cannot be written.
 
     Its arguments and results are plain, so that any process on any machine with the same folder can do it.
+
+    Args:
+        folder: the study's folder.
+        plan_json: its plan.
+        trial: the trial.
+        moment: how far it has learnt elsewhere; as far as its checkpoint says where None.
     """
     own = Trial(*trial)
-    return attempt(
-        Path(folder), own, lambda files, stop: _run(files, StudyPlan.from_json(plan_json), own, stop)
-    )
+
+    def run(files: TrialFiles, stop: Callable[[], bool]) -> tuple[Outcome, str]:
+        return _run(files, StudyPlan.from_json(plan_json), own, stop, moment)
+
+    return attempt(Path(folder), own, run, begun=moment is not None)
 
 
-def attempt(root: Path, own: Trial, run: Run) -> Ended:
+def attempt(root: Path, own: Trial, run: Run, begun: bool = False) -> Ended:
     """Run a trial that leaves its files in a folder, or what is left of it; return how that ended.
 
     Args:
         root: the folder.
         own: the trial.
         run: what the trial does with its files. Whether to stop is for it to ask now and then.
+        begun: whether it has something to save, also after a stop.
     """
     files = TrialFiles(root, own)
     if files.finished:
         return Ended("finished", "was finished already")
-    if (root / STOP).exists():
+    if (root / STOP).exists() and not begun:
         return NOT_BEGUN
     clock, processor = time.perf_counter(), time.process_time()
     try:
@@ -186,10 +197,12 @@ class AfterEpoch:
         return not self.stop()
 
 
-def _run(files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool]) -> tuple[Outcome, str]:
+def _run(
+    files: TrialFiles, plan: StudyPlan, trial: Trial, stop: Callable[[], bool], moment: Moment | None
+) -> tuple[Outcome, str]:
     """Train as far as there is no stop; write what a finished trial has."""
     fresh = plan.make_system(trial)
-    found = saved_system(files.checkpoint, fresh, plan.epochs)
+    found = saved_system(files.checkpoint, fresh, plan.epochs) if moment is None else fresh.go_on_from(moment)
     system = found or fresh
     note = "; its checkpoint did not fit and was not used" if not found and files.checkpoint.exists() else ""
     done = system.epoch if system.started else 0

@@ -248,18 +248,59 @@ def breed(
 ) -> None:
     """Do breeding rounds `first` to `last − 1`: round j gives children 2j and 2j + 1."""
     for round_ in range(first, last):
-        own = fold(key, round_)
-        i, j = 2 * round_, 2 * round_ + 1
-        for child in range(i, j + 1):
-            parent = tournament(fold(own, child - i), parents.fitness, tourn_size)
-            children.bounds[child] = parents.bounds[parent]
-            children.actions[child] = parents.actions[parent]
-            children.learnt[child] = parents.learnt[parent]
-            children.lengths[child] = parents.lengths[parent]
-        if uniform(fold(own, 2), 0) < p_cross:
-            if whole_rules:
-                swap_rules(fold(own, 3), p_swap, children, i, j)
-            else:
-                swap_alleles(fold(own, 3), p_swap, children, i, j)
-        for child in range(i, j + 1):
-            mutate(fold(own, 4 + child - i), p_mut, children, child, alleles, n_actions)
+        breed_two(
+            round_,
+            key,
+            parents,
+            tourn_size,
+            p_cross,
+            p_swap,
+            p_mut,
+            whole_rules,
+            alleles,
+            n_actions,
+            children,
+        )
+
+
+@kernel
+def breed_two(
+    round_: int,
+    key: np.uint64,
+    parents: Population,
+    tourn_size: int,
+    p_cross: float,
+    p_swap: float,
+    p_mut: float,
+    whole_rules: bool,
+    alleles: Alleles,
+    n_actions: int,
+    children: Population,
+) -> None:
+    """Do breeding round j, which gives children 2j and 2j + 1."""
+    own = fold(key, round_)
+    i, j = 2 * round_, 2 * round_ + 1
+    for child in range(i, j + 1):
+        parent = tournament(fold(own, child - i), parents.fitness, tourn_size)
+        copy_ruleset(parents, parent, children, child)
+    if uniform(fold(own, 2), 0) < p_cross:
+        if whole_rules:
+            swap_rules(fold(own, 3), p_swap, children, i, j)
+        else:
+            swap_alleles(fold(own, 3), p_swap, children, i, j)
+    for child in range(i, j + 1):
+        mutate(fold(own, 4 + child - i), p_mut, children, child, alleles, n_actions)
+
+
+@kernel
+def copy_ruleset(parents: Population, parent: int, children: Population, child: int) -> None:
+    """Copy a ruleset with all that it has learnt; number by number, as a GPU cannot copy rows."""
+    _, rules, features, _ = parents.bounds.shape
+    for r in range(rules):
+        for d in range(features):
+            children.bounds[child, r, d, 0] = parents.bounds[parent, r, d, 0]
+            children.bounds[child, r, d, 1] = parents.bounds[parent, r, d, 1]
+        children.actions[child, r] = parents.actions[parent, r]
+        for d in range(parents.learnt.shape[2]):
+            children.learnt[child, r, d] = parents.learnt[parent, r, d]
+    children.lengths[child] = parents.lengths[parent]

@@ -242,6 +242,11 @@ class System(Shown, ABC):
             self._now = Moment(0, population, Records({name: [value] for name, value in record.items()}))
         return self
 
+    def go_on_from(self, moment: Moment) -> Self:
+        """Stand where the same system stood after learning elsewhere."""
+        self._now = moment
+        return self
+
     def learn(
         self,
         *bare: int,

@@ -47,7 +47,7 @@ class Solution:
 def value_iteration(task: TabularTask) -> Solution:
     """Return the optimal values and actions of a task."""
     values = np.zeros(task.n_states)
-    for _ in range(_sweeps(task)):
+    for _ in range(sweeps_for(task)):
         action_values = _action_values(task, values)
         before, values = values, action_values.max(axis=1)
         # Relative, because far from the goal all values are small.
@@ -61,7 +61,7 @@ def value_iteration(task: TabularTask) -> Solution:
     return Solution(values, action_values, policy, optimal)
 
 
-def _sweeps(task: TabularTask) -> int:
+def sweeps_for(task: TabularTask) -> int:
     """Return the number of sweeps after which values have settled, or the horizon where γ = 1."""
     return task.t_max if task.gamma == 1 else math.ceil(math.log(SETTLED) / math.log(task.gamma))
 
@@ -107,6 +107,11 @@ def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: in
     """Return the mean of V^π over S_I for policy tables `(n, D)`; NaN where a null action can be met."""
     values = np.empty((len(tables), len(task.decision_states)))
     sweep_policies(task, tables, values, threads)
+    return mean_over_starts(task, values)
+
+
+def mean_over_starts(task: TabularTask, values: Floats) -> Floats:
+    """Return the mean of values `(n, D)` over S_I, `(n,)`."""
     # Contiguous, so that a row's mean is summed in the same order however many rows there are.
     result: Floats = np.ascontiguousarray(values[:, task.dynamics.starts]).mean(axis=1)
     return result
@@ -115,7 +120,7 @@ def exact_performances(task: TabularTask, tables: NDArray[np.int16], threads: in
 def sweep_policies(task: TabularTask, tables: NDArray[np.int16], out: Floats, threads: int) -> None:
     """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
     model = task.dynamics
-    shared = model.next_state, model.reward, model.probability, task.gamma, _sweeps(task), TOLERANCE, out
+    shared = model.next_state, model.reward, model.probability, task.gamma, sweeps_for(task), TOLERANCE, out
 
     def work(first: int, last: int) -> None:
         evaluate_policies(first, last, tables, *shared)
@@ -137,33 +142,51 @@ def evaluate_policies(
     out: Floats,
 ) -> None:
     """Write V^π of policies `first` to `last − 1` by sweeping until no value moves by `tolerance`."""
+    old = np.empty((1, tables.shape[1]))
+    for i in range(first, last):
+        evaluate_policy(i, tables, next_state, reward, probability, gamma, sweeps, tolerance, old, 0, out)
+
+
+@kernel
+def evaluate_policy(
+    i: int,
+    tables: NDArray[np.int16],
+    next_state: NDArray[np.int32],
+    reward: Floats,
+    probability: Floats,
+    gamma: float,
+    sweeps: int,
+    tolerance: float,
+    old: Floats,
+    row: int,
+    out: Floats,
+) -> None:
+    """Write V^π of policy i; row number `row` of `old` is scratch, for values of the sweep before."""
     n_states = tables.shape[1]
     outcomes = len(probability)
-    old = np.empty(n_states)
-    for i in range(first, last):
-        for s in range(n_states):
-            out[i, s] = 0.0
-        for _ in range(sweeps):
-            change = 0.0
-            if gamma == 1.0:
-                for s in range(n_states):
-                    old[s] = out[i, s]
+    for s in range(n_states):
+        out[i, s] = 0.0
+    for _ in range(sweeps):
+        change = 0.0
+        if gamma == 1.0:
             for s in range(n_states):
-                a = tables[i, s]
-                value = np.nan
-                if a >= 0:
-                    value = 0.0
-                    for k in range(outcomes):
-                        n = next_state[s, a, k]
-                        after = 0.0
-                        if n >= 0:
-                            after = old[n] if gamma == 1.0 else out[i, n]
-                        value += probability[k] * (reward[s, a, k] + gamma * after)
-                moved = abs(value - out[i, s])
-                if moved > change:
-                    change = moved
-                if np.isnan(value) != np.isnan(out[i, s]):
-                    change = np.inf
-                out[i, s] = value
-            if change <= tolerance:
-                break
+                old[row, s] = out[i, s]
+        for s in range(n_states):
+            a = tables[i, s]
+            value = np.nan
+            if a >= 0:
+                value = 0.0
+                for k in range(outcomes):
+                    n = next_state[s, a, k]
+                    after = 0.0
+                    if n >= 0:
+                        after = old[row, n] if gamma == 1.0 else out[i, n]
+                    value += probability[k] * (reward[s, a, k] + gamma * after)
+            moved = abs(value - out[i, s])
+            if moved > change:
+                change = moved
+            if np.isnan(value) != np.isnan(out[i, s]):
+                change = np.inf
+            out[i, s] = value
+        if change <= tolerance:
+            break

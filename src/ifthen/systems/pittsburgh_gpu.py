@@ -1,0 +1,425 @@
+"""Many trials of PPL-DL or PPL-ST at once on a GPU: breeding, learning and playing, generation by generation.
+
+Trials of one system on one task differ in their seeds alone. Their populations stand in the memory of the GPU
+side by side, and each step of a generation is one launch for all of them:
+- `breed`: a thread for each breeding round;
+- `learn`: a thread for each ruleset, which learns (PPL-ST) and writes its policy table;
+- `play_lanes`: threads that play policy after policy (`ifthen.simulate.gpu_lanes`);
+- `keep_fittest`: a thread for each trial, which keeps the policy table of the fittest ruleset.
+
+The functions that do the work are the CPU's, and so are the random numbers: populations and histories come
+out to the same bits. What the generations got is fetched after some of them, and the history's rows are made
+of that, by columns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda as _cuda
+from numpy.typing import NDArray
+
+from ifthen.errors import TaskError
+from ifthen.evolve.alleles import WIDE, Alleles, alleles_of
+from ifthen.randomness import fold, stream
+from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH, RuleBatch
+from ifthen.rules.ruleset import NULL_ACTION
+from ifthen.simulate.gpu import (
+    THREADS,
+    WARP,
+    gpu_function,
+    gpu_kernel,
+    launch,
+    launch_for,
+    over,
+    simulated,
+    table_lanes,
+)
+from ifthen.simulate.gpu_lanes import Lanes, launch_lanes
+from ifthen.simulate.gpu_memory import Memory, fetched
+from ifthen.simulate.gpu_table import exact_on_gpu, workspace_of
+from ifthen.simulate.scope import tabular
+from ifthen.simulate.simulator import Reinforcement
+from ifthen.simulate.table_play import Played, plan, walk
+from ifthen.simulate.table_rules import Workspace, fill_policy_table, new_workspace, reinforce_ruleset
+from ifthen.systems.learning import Moment
+from ifthen.systems.pittsburgh import Population, breed_two, first_population
+from ifthen.systems.pittsburgh_system import PittsburghSystem
+from ifthen.systems.ppl_st import PPLST
+from ifthen.systems.records import Records
+from ifthen.systems.system import System
+from ifthen.tasks.tabular_task import Dynamics, TabularTask
+
+cuda: Any = _cuda  # a part of Numba without types
+SLOTS = 4 if simulated() else 25
+"""The most generations between two looks at what they got."""
+LOOK_SECONDS = 0.5
+"""Seconds between two looks, about, where a generation takes that long."""
+
+
+class Populations(NamedTuple):
+    """The populations of T trials, twice: parents and children change sides with each generation."""
+
+    bounds: NDArray[np.int32]
+    """`(2, T, n, rules, features, 2)`."""
+    actions: NDArray[np.int32]
+    """`(2, T, n, rules)`."""
+    learnt: Floats
+    """`(2, T, n, rules, …)`."""
+    lengths: Ints
+    """`(2, T, n)`."""
+    fitness: Floats
+    """`(T, n)`: that of the parents."""
+
+
+class Breeding(NamedTuple):
+    """What breeding takes, in the memory of the GPU."""
+
+    populations: Populations
+    keys: NDArray[np.uint64]
+    """`(T,)`: the streams of the trials."""
+    tourn_size: int
+    p_cross: float
+    p_swap: float
+    p_mut: float
+    whole_rules: bool
+    alleles: Alleles
+    n_actions: int
+
+
+class Learning(NamedTuple):
+    """What learning takes, in the memory of the GPU."""
+
+    populations: Populations
+    keys: NDArray[np.uint64]
+    """`(T,)`: the streams of the trials."""
+    how: int
+    x0: float
+    default: int
+    terms: Floats
+    rollouts: int
+    eta: float
+    paper_payoff: bool
+    model: Dynamics
+    cuts: Floats
+    gamma: float
+    space: Workspace
+    """Each array `(T · n, …)`; the rates are the same for all, `(D,)`."""
+    steps: Ints
+    """`(slots, T, n)`: steps that each ruleset learnt from."""
+    policies: NDArray[np.int16]
+    """`(T, n, D)`."""
+
+
+class Keeping(NamedTuple):
+    """What is kept of a generation, in the memory of the GPU."""
+
+    populations: Populations
+    performance: Floats
+    """`(slots, T, n)`."""
+    policies: NDArray[np.int16]
+    """`(T, n, D)`."""
+    fittest: NDArray[np.int16]
+    """`(slots, T, D)`: the policy table of the fittest ruleset."""
+
+
+@gpu_function
+def population_of(populations: Populations, side: int, t: int) -> Population:
+    """Return the population of trial t on one side."""
+    return Population(
+        populations.bounds[side, t],
+        populations.actions[side, t],
+        populations.learnt[side, t],
+        populations.fitness[t],
+        populations.lengths[side, t],
+    )
+
+
+@gpu_kernel
+def breed(work: Breeding, epoch: int, before: int) -> None:
+    """Breed the children of an epoch from the parents on side `before`, one round per thread."""
+    item = cuda.grid(1)
+    trials, n = work.populations.fitness.shape
+    t, round_ = item // (n // 2), item % (n // 2)
+    if t < trials:
+        breed_two(
+            round_,
+            np.uint64(fold(work.keys[t], epoch)),
+            population_of(work.populations, before, t),
+            work.tourn_size,
+            work.p_cross,
+            work.p_swap,
+            work.p_mut,
+            work.whole_rules,
+            work.alleles,
+            work.n_actions,
+            population_of(work.populations, 1 - before, t),
+        )
+
+
+@gpu_kernel
+def learn(work: Learning, epoch: int, side: int, slot: int) -> None:
+    """Let one ruleset per thread learn, where there are rollouts; write its policy table."""
+    item = cuda.grid(1)
+    trials, n = work.populations.fitness.shape
+    t, i = item // n, item % n
+    if t < trials:
+        own = population_of(work.populations, side, t)
+        rules = RuleBatch(
+            work.how, own.bounds, own.actions, own.learnt, own.lengths, work.x0, work.default, work.terms
+        )
+        space, steps = workspace_of(work.space, item), 0
+        if work.how != LIST:
+            key = np.uint64(fold(work.keys[t], epoch))
+            lesson = Reinforcement(key, n, work.rollouts, work.eta, work.paper_payoff)
+            steps = reinforce_ruleset(i, rules, lesson, work.model, work.cuts, work.gamma, space)
+        work.steps[slot, t, i] = steps
+        fill_policy_table(
+            i, rules, work.model, space.value_masks, space.masks, space.deviations, work.policies[t]
+        )
+
+
+@gpu_kernel
+def keep_fittest(work: Keeping, slot: int) -> None:
+    """Take what rulesets got as their fitness, and keep the best policy table; a trial per block."""
+    t, first, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+    n, best = work.populations.fitness.shape[1], 0
+    for i in range(first, n, apart):
+        work.populations.fitness[t, i] = work.performance[slot, t, i]
+    for i in range(1, n):
+        if work.performance[slot, t, i] > work.performance[slot, t, best]:
+            best = i
+    for s in range(first, work.fittest.shape[2], apart):
+        work.fittest[slot, t, s] = work.policies[t, best, s]
+
+
+def objection(system: System) -> str:
+    """Return why a system's trials cannot be run many at once; "" if they can."""
+    if not isinstance(system, PittsburghSystem):
+        return f"{system.name} learns on the CPU"
+    p = system.parameters
+    if not table_lanes(system.task):
+        return f"{system.task.name} is no table, or a large one"
+    if p.fitness != "sampled" or p.elites or getattr(p, "otherwise", False):
+        return "fitness='exact', elites and otherwise are for the CPU"
+    if system.start is not None or system.require:
+        return "rules to start from and requirements are for the CPU"
+    wide = any(feature.width > WIDE for feature in system.task.features)
+    return "a feature has too many values" if wide else ""
+
+
+def bytes_of_trial(system: PittsburghSystem) -> int:
+    """Return about how much memory of the GPU a trial takes."""
+    n, rules = system.parameters.sizes
+    task = tabular(system.task, "a GPU")
+    numbers = 2 * (2 * len(task.features) + 1 + 2 * system.learns) * rules
+    space = 4 * task.t_max * 2 + 8 * len(task.decision_states) + task.n_actions + 4 * rules
+    return n * 4 * (numbers + space + 12 * SLOTS)
+
+
+class Trials:
+    """Trials of one system on one task, all at the same epoch, on a GPU.
+
+    Args:
+        systems: the systems, which differ in their seeds alone; not started, or all as far.
+    """
+
+    def __init__(self, systems: Sequence[PittsburghSystem]) -> None:
+        self.systems = list(systems)
+        self.stream: Any = 0 if simulated() else cuda.stream()
+        self._room, self._side = Memory(self.stream), 0
+        self._slots_seconds = LOOK_SECONDS / SLOTS
+        one = self.systems[0]
+        self._epoch = one.epoch if one.started else -1
+        self._put(
+            [
+                system.now.population
+                if system.started
+                else first_population(system.parameters, system.task, system.seed, system.learns)
+                for system in self.systems
+            ]
+        )
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of all trials; −1 before the first."""
+        return self._epoch
+
+    @cached_property
+    def _task(self) -> TabularTask:
+        return tabular(self.systems[0].task, "a GPU")
+
+    @cached_property
+    def _model(self) -> Dynamics:
+        model: Dynamics = self._room.put("model", self._task.dynamics)
+        return model
+
+    def _put(self, populations: Sequence[Population]) -> None:
+        """Lay out populations in the memory of the GPU, with all that they need there."""
+        one, room, task = self.systems[0], self._room, self._task
+        p, z, trials = one.parameters, plan(task), len(self.systems)
+        n, states = p.sizes[0], len(task.decision_states)
+        sides = (np.stack([np.stack(arrays)] * 2) for arrays in zip(*populations, strict=True))
+        bounds, actions, learnt, fitness, lengths = sides
+        on_gpu = Populations(
+            *(
+                room.put(name, array)
+                for name, array in zip(
+                    Populations._fields, (bounds, actions, learnt, lengths, fitness[0]), strict=True
+                )
+            )
+        )
+        learns = isinstance(one, PPLST)
+        keys = [
+            np.array([stream(each.seed, name) for each in self.systems]) for name in ("breed", "reinforce")
+        ]
+        self._breeding = Breeding(
+            on_gpu,
+            room.put("breed keys", keys[0]),
+            p.tourn_size,
+            p.p_cross,
+            p.p_swap,
+            p.p_mut,
+            learns,
+            room.put("alleles", alleles_of(task.features, p.sigma, p.p_any)),
+            task.n_actions,
+        )
+        x0, eta = (one.parameters.x0, one.parameters.eta) if isinstance(one, PPLST) else (1.0, 0.1)
+        usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        own = usual._asdict()
+        rates = room.put("rates", own.pop("rates"))
+        space = {
+            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in own.items()
+        }
+        policies = room.empty("policies", (trials, n, states), np.int16)
+        shared: Any = room.put("plan", z)
+        self._learning = Learning(
+            on_gpu,
+            room.put("learn keys", keys[1]),
+            STRENGTH if learns else LIST,
+            x0,
+            NULL_ACTION if task.default_action is None else task.default_action,
+            room.put("terms", NO_TERMS),
+            one.parameters.num_reinf_rollouts if isinstance(one, PPLST) else 0,
+            eta,
+            isinstance(one, PPLST) and one.parameters.payoff == "paper",
+            self._model,
+            shared.cuts,
+            task.gamma,
+            Workspace(**space, rates=rates),
+            room.empty("learnt from", (SLOTS, trials, n), np.int64),
+            policies,
+        )
+        kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
+        played = Played(*(room.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
+        self._lanes = Lanes(
+            policies.reshape(trials * n, states),
+            self._model.next_state,
+            self._model.reward,
+            shared,
+            room.put("noise", walk(z)),
+            p.noise == "stream",
+            room.empty("taken", SLOTS, np.int64),
+            played,
+        )
+        self._keeping = Keeping(
+            on_gpu,
+            played.performance.reshape(SLOTS, trials, n),
+            policies,
+            room.empty("fittest", (SLOTS, trials, states), np.int16),
+        )
+
+    def advance(self, target: int) -> None:
+        """Go on for some generations, at most to the epoch `target`, and tell the systems of it."""
+        began = time.perf_counter()
+        slots = min(SLOTS, target - self._epoch, max(1, int(LOOK_SECONDS / self._slots_seconds)))
+        self._room.put("taken", np.zeros(SLOTS, dtype=np.int64))
+        for slot in range(slots):
+            self._generation(slot)
+        self._tell(slots)
+        self._slots_seconds = (time.perf_counter() - began) / slots
+
+    def _generation(self, slot: int) -> None:
+        """Breed, unless these are the first rulesets; learn, play and keep the fittest."""
+        trials, n = len(self.systems), self._breeding.populations.fitness.shape[1]
+        self._epoch += 1
+        if self._epoch:
+            rounds = over(trials * (n // 2), WARP)
+            launch(breed, rounds, WARP, self._breeding, self._epoch, self._side, stream=self.stream)
+            self._side = 1 - self._side
+        launch_for(learn, trials * n, self._learning, self._epoch, self._side, slot, stream=self.stream)
+        launch_lanes(self._lanes, slot, self.stream)
+        launch(keep_fittest, trials, THREADS, self._keeping, slot, stream=self.stream)
+
+    def _tell(self, slots: int) -> None:
+        """Let the systems stand where their populations do, with the rows of the generations since."""
+        trials, n = len(self.systems), self._breeding.populations.fitness.shape[1]
+        fittest = self._keeping.fittest[:slots].reshape(slots * trials, -1)
+        exact = exact_on_gpu(self._task, fittest, self._model, self._room, self.stream)
+        performance, steps, truncated, failed = (
+            fetched(column[:slots], self.stream).reshape(slots, trials, n) for column in self._lanes.played
+        )
+        learnt_from = fetched(self._learning.steps[:slots], self.stream)
+        if not np.isfinite(performance).all():
+            raise TaskError(f"the returns of {self._task.name} are too large: their sums overflow.")
+        episodes = np.where(failed, 0, len(self._task.z)).sum(axis=2)
+        practice = n * self._learning.rollouts
+        columns = {
+            "best_fitness": performance.max(axis=2),
+            "mean_fitness": performance.mean(axis=2),
+            "median_fitness": np.median(performance, axis=2),
+            "performance": performance.max(axis=2),
+            "exact_performance": np.where(np.isnan(exact), self._task.floor, exact).reshape(slots, trials),
+            "truncated_share": truncated.sum(axis=2) / np.maximum(1, episodes),
+            "failed_share": failed.mean(axis=2),
+        }
+        counts = {
+            "episodes": episodes + practice,
+            "steps": steps.sum(axis=2) + learnt_from.sum(axis=2),
+            "ga_invocations": np.full((slots, trials), n // 2),
+        }
+        populations = self._populations()
+        for t, (system, population) in enumerate(zip(self.systems, populations, strict=True)):
+            own = {name: column[:, t].tolist() for name, column in columns.items()}
+            new = {name: column[:, t] for name, column in counts.items()}
+            system.go_on_from(self._moment(system, population, own, new))
+
+    def _moment(
+        self,
+        system: PittsburghSystem,
+        population: Population,
+        own: dict[str, list[float]],
+        new: dict[str, Ints],
+    ) -> Moment:
+        """Return where a system stands after some generations."""
+        before = system.now.records.columns() if system.started else {}
+        first = len(before.get("epoch", []))
+        rows = {"epoch": list(range(first, self._epoch + 1)), **own}
+        zero = {"episodes": 0, "steps": 0, "ga_invocations": -(len(population.fitness) // 2)}
+        for name, counts in new.items():
+            so_far = before[name][-1] if before else zero[name]
+            rows[name] = (so_far + np.cumsum(counts)).tolist()
+        return Moment(
+            self._epoch,
+            population,
+            Records({name: [*before.get(name, []), *column] for name, column in rows.items()}),
+        )
+
+    def _populations(self) -> list[Population]:
+        """Return the populations; raises where rules have learnt numbers that are not finite."""
+        own = self._breeding.populations
+        sides = (
+            fetched(array[self._side], self.stream)
+            for array in (own.bounds, own.actions, own.learnt, own.lengths)
+        )
+        bounds, actions, learnt, lengths = sides
+        fitness = fetched(own.fitness, self.stream)
+        if not np.isfinite(learnt).all():
+            raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
+        columns = bounds, actions, learnt, fitness, lengths
+        return [Population(*(column[t] for column in columns)) for t in range(len(fitness))]
