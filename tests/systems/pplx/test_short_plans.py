@@ -52,7 +52,8 @@ def learner_of(system: PPLX) -> OnEnvironment:
 
 def networks_in(system: PPLX) -> int:
     known: Knowledge = system.now.population
-    return known.nets.shape[1] // int(weights_of(len(system.task.features), system.task.n_actions))
+    weights: int = weights_of(len(system.task.features), system.task.n_actions)
+    return int(known.nets.shape[1]) // weights
 
 
 def test_few_steps_find_the_features_that_matter() -> None:
@@ -141,7 +142,7 @@ def test_values_choose_the_lists_that_play_in_the_end_and_all_of_them_play_as_mu
     assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
     numbers = found.fitness[longer, 2]
     assert len(set(numbers)) == 1
-    seeds = system.task.choosing(int(numbers[0]))
+    seeds = learner.task.choosing(int(numbers[0]))
     for i in longer:  # the scores are those of the first seeds for choosing, whoever played them before
         returns = learner.bench(99, 0.0).play([found.drafts[i]], seeds)
         assert found.fitness[i] == pytest.approx(fitness_of(returns)[0])
