@@ -413,13 +413,16 @@ class Trials:
     def _populations(self) -> list[Population]:
         """Return the populations; raises where rules have learnt numbers that are not finite."""
         own = self._breeding.populations
-        sides = (
-            fetched(array[self._side], self.stream)
-            for array in (own.bounds, own.actions, own.learnt, own.lengths)
-        )
+        sides = map(self._fetched_side, (own.bounds, own.actions, own.learnt, own.lengths))
         bounds, actions, learnt, lengths = sides
         fitness = fetched(own.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
         columns = bounds, actions, learnt, fitness, lengths
         return [Population(*(column[t] for column in columns)) for t in range(len(fitness))]
+
+    def _fetched_side(self, array: Any) -> NDArray[Any]:
+        """Return the present half of an array of the GPU, whose first axis has two."""
+        if not array.size:  # the GPU's parts of empty arrays have other shapes
+            return np.zeros(array.shape[1:], array.dtype)
+        return fetched(array[self._side], self.stream)
