@@ -421,5 +421,6 @@ class Trials:
         fitness = fetched(own.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
-        columns = bounds, actions, learnt, fitness, lengths
-        return [Population(*(column[t] for column in columns)) for t in range(len(fitness))]
+        return [
+            Population(bounds[t], actions[t], learnt[t], fitness[t], lengths[t]) for t in range(len(fitness))
+        ]
