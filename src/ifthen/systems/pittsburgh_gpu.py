@@ -399,7 +399,7 @@ class Trials:
         """Return where a system stands after some generations."""
         before = system.now.records.columns() if system.started else {}
         first = len(before.get("epoch", []))
-        rows = {"epoch": list(range(first, self._epoch + 1)), **own}
+        rows: dict[str, list[Any]] = {"epoch": list(range(first, self._epoch + 1)), **own}
         zero = {"episodes": 0, "steps": 0, "ga_invocations": -(len(population.fitness) // 2)}
         for name, counts in new.items():
             so_far = before[name][-1] if before else zero[name]
