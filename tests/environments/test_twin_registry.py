@@ -93,7 +93,10 @@ def drift_id(name: str, twin: Twin | None = None, **options: Any) -> str:
     """Register a Drift, and a twin for it, under a name of its own."""
     environment = f"ifthen_tests/{name}-v0"
     gymnasium.register(
-        environment, entry_point="tests.environments.test_twins:Drift", max_episode_steps=40, kwargs=options
+        environment,
+        entry_point="tests.environments.test_twin_registry:Drift",
+        max_episode_steps=40,
+        kwargs=options,
     )
     if twin is not None:
         register_twin(environment, twin)
@@ -155,7 +158,7 @@ def test_one_wrong_bit_is_found_and_named() -> None:
 def test_an_environment_may_change_its_state_in_place() -> None:
     environment = "ifthen_tests/InPlace-v0"
     gymnasium.register(
-        environment, entry_point="tests.environments.test_twins:DriftInPlace", max_episode_steps=40
+        environment, entry_point="tests.environments.test_twin_registry:DriftInPlace", max_episode_steps=40
     )
     checked = check_twin(environment, 500, twin=Twin("Drift", 1, drift))
     assert checked.steps == 500
@@ -239,7 +242,9 @@ def test_wrappers_and_other_classes_rule_a_twin_out() -> None:
     assert twin_of(task_of("CartPole-v1", factory=Other)) is None
     with pytest.raises(TaskError, match="wrapped with ClipReward"):
         twin_of(task_of("CartPole-v1", factory=wrapped, player="twin"))
-    with pytest.raises(TaskError, match=r"its environment is tests\.environments\.test_twins:.*Other"):
+    with pytest.raises(
+        TaskError, match=r"its environment is tests\.environments\.test_twin_registry:.*Other"
+    ):
         twin_of(task_of("CartPole-v1", factory=Other, player="twin"))
 
 

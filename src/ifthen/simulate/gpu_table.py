@@ -6,8 +6,8 @@ All functions that know the rules of the game are the CPU's: `chosen`, `fill_ste
 - the tables of one step and of a block of steps: a block of threads for each policy;
 - z with aligned noise: a thread for each policy and episode. Gains are then added up in the order of the
   episodes, by one thread for each policy, so that sums have the CPU's bits;
-- z with one stream of noise: threads that play policy after policy (`ifthen.simulate.gpu_lanes`);
-- reinforcement: a thread for each ruleset, as each step needs the one before;
+- z with one stream of noise, and reinforcement: a thread for each policy or ruleset, as each step needs the
+  one before;
 - exact evaluation: a thread for each policy, as each value needs those before.
 
 Nothing is remembered from one generation to the next: playing a policy again takes less time than finding it.
@@ -26,7 +26,6 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.simulate import gpu
 from ifthen.simulate.gpu import THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
-from ifthen.simulate.gpu_lanes import Lanes, launch_lanes
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.simulate.table_play import (
@@ -34,14 +33,12 @@ from ifthen.simulate.table_play import (
     Plan,
     Played,
     Tables,
-    Walk,
     fill_step_row,
     plan,
     play_from,
     play_streamed,
     put_result,
     step_on,
-    walk,
 )
 from ifthen.simulate.table_rules import Workspace, new_workspace, reinforce_ruleset
 from ifthen.simulate.table_simulator import TableSimulator
@@ -267,11 +264,6 @@ class GpuTableSimulator(TableSimulator):
         return shared
 
     @cached_property
-    def _walk(self) -> Walk:
-        noise: Walk = self._memory.put("noise", walk(plan(self.task)))
-        return noise
-
-    @cached_property
     def _model(self) -> Dynamics:
         model: Dynamics = self._memory.put("model", self.task.dynamics)
         return model
@@ -296,13 +288,13 @@ class GpuTableSimulator(TableSimulator):
         return Measured(performance, episodes, steps, truncated, failed, np.ones_like(failed))
 
     @cached_property
-    def _way(self) -> Literal["exact", "lanes", "one by one", "episodes"]:
+    def _way(self) -> Literal["exact", "one by one", "episodes"]:
         """How policies are measured."""
         if self.method == "exact":
             return "exact"
         if self.noise == "aligned":
             return "episodes"
-        return "lanes" if gpu.table_lanes(self.task) else "one by one"
+        return "one by one"
 
     def _chosen(self, rules: RuleBatch, with_tables: bool, episodes: int) -> Play:
         """Return a population in the memory of the GPU, with its policy tables."""
@@ -334,17 +326,12 @@ class GpuTableSimulator(TableSimulator):
     def _played(self, work: Play) -> Played:
         """Play policy tables on z."""
         n = work.policies.shape[0]
-        if self._way == "lanes":
-            taken = self._memory.put("policies taken", np.zeros(1, dtype=np.int64))
-            model = work.next_state, work.reward, work.plan, self._walk
-            launch_lanes(Lanes(work.policies, *model, True, taken, work.played), 0)
+        launch(fill_tables, n, THREADS, work)
+        if self._way == "one by one":
+            launch_for(play_stream, n, work)
         else:
-            launch(fill_tables, n, THREADS, work)
-            if self._way == "one by one":
-                launch_for(play_stream, n, work)
-            else:
-                launch(play_episodes, (n, over(len(self.task.z))), THREADS, work)
-                launch_for(add_up, n, work)
+            launch(play_episodes, (n, over(len(self.task.z))), THREADS, work)
+            launch_for(add_up, n, work)
         return Played(*(fetched(column)[0] for column in work.played))
 
     def _values(self, work: Play) -> Played:

@@ -418,8 +418,9 @@ class Trials:
         fitness = fetched(own.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
-        columns = bounds, actions, learnt, fitness, lengths
-        return [Population(*(column[t] for column in columns)) for t in range(len(fitness))]
+        return [
+            Population(bounds[t], actions[t], learnt[t], fitness[t], lengths[t]) for t in range(len(fitness))
+        ]
 
     def _fetched_side(self, array: Any) -> NDArray[Any]:
         """Return the present half of an array of the GPU, whose first axis has two."""
