@@ -134,13 +134,13 @@ def front_part(title: str) -> str:
 
 
 def front_figure(data: dict[str, Any]) -> Figure:
-    """Draw the returns of every trial's lists against their tests, and the means."""
+    """Draw the returns of every trial's lists against their tests, without the best single action."""
     figure = Figure(figsize=(5.6, 3.2))
     axes = figure.add_subplot()
     for trial in data["trials"]:
         best: list[Any] = []
         for own in trial["lists"]:
-            if not best or own["score"] > best[-1]["score"]:
+            if own["tests"] and (not best or own["score"] > best[-1]["score"]):
                 best.append(own)
         axes.step(
             [own["tests"] for own in best],
