@@ -18,7 +18,7 @@ from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.pplx.bench import fitness_of
 from ifthen.systems.pplx.distil_values import imitated_states
-from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS
+from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, Knowledge, is_short
 from ifthen.systems.pplx.policy_search import MOST_CHOSEN, WORTH, choose_by_values
@@ -100,6 +100,7 @@ def test_a_goal_in_steps_gets_the_networks_of_its_plan() -> None:
 def test_a_teachers_values_take_one_network() -> None:
     system = PPLX(haystack(), seed=1, threads=1, steps=STEPS, teacher=lambda observation: 0)
     assert learner_of(system).networks(STEPS) == 1
+    assert learner_of(system).plan.rounds(STEPS) == ROUNDS != learner_of(seeker()).plan.rounds(STEPS)
 
 
 @given(st.floats(1e3, ENOUGH_STEPS - 1))

@@ -123,7 +123,7 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
         played += episodes
         returns.append(bench.mean_return(episodes))
     tried = TRIED if bench.teacher is None else len(made)
-    if known.is_short:  # scores take steps that the last choice needs
+    if known.is_short and bench.teacher is None:  # scores take steps that the last choice needs
         tried = bench.affordable(bench.left / FEWEST_PLAYED, known.length, 0, tried)
     best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
     known = learn_on(bench, bench.seen(known, np.vstack(points)), played)

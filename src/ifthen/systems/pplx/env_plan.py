@@ -61,6 +61,8 @@ class Plan(NamedTuple):
     """The number of epochs of each phase that is played."""
     cheap: bool = False
     """Whether steps cost next to nothing."""
+    taught: bool = False
+    """Whether there is a teacher, whose values are good however few the steps are."""
 
     @property
     def length(self) -> int:
@@ -76,9 +78,13 @@ class Plan(NamedTuple):
             place -= epochs
         return (phase, place) if epoch else (BEGINNING, 0)
 
+    def rounds(self, budget: float) -> tuple[str, ...]:
+        """Return the epochs of the search in a plan of so many steps."""
+        return SHORT_ROUNDS if is_short(budget) and not self.taught else ROUNDS
+
     def quota(self, epoch: int, budget: float) -> float:
         """Return the steps that an epoch may take, of so many for the whole plan."""
-        shares, parts, rounds = SHARES, PARTS, rounds_of(budget)
+        shares, parts, rounds = SHARES, PARTS, self.rounds(budget)
         if rounds is SHORT_ROUNDS:
             parts = SHORT_PARTS
         elif self.cheap:
@@ -112,11 +118,6 @@ class Plan(NamedTuple):
 def networks_for(budget: float) -> int:
     """Return how many networks learn action values in a plan of so many steps."""
     return int(np.clip(UPDATES // min(SHARES[VALUES] * budget, MOST_VALUE_STEPS), 1, MOST_NETWORKS))
-
-
-def rounds_of(budget: float) -> tuple[str, ...]:
-    """Return the epochs of the search in a plan of so many steps."""
-    return SHORT_ROUNDS if is_short(budget) else ROUNDS
 
 
 def suited_plan(speed: float, length: float) -> int:

@@ -46,7 +46,6 @@ from ifthen.systems.pplx.env_plan import (
     WORDS,
     Plan,
     networks_for,
-    rounds_of,
     suited_plan,
 )
 from ifthen.systems.pplx.knowledge import NET_ROWS, Knowledge, remembered
@@ -152,7 +151,7 @@ class OnEnvironment(Learner):
         saved = set() if taught is None else {SCRATCH, VALUES} if taught.values else {SCRATCH}
         saved |= {SEARCH} if self.parameters.imitate else set()
         own = {phase: epochs for phase, epochs in EPOCHS.items() if phase not in saved}
-        return Plan(own, self.is_cheap)
+        return Plan(own, self.is_cheap, taught is not None)
 
     @property
     def epochs(self) -> int:
@@ -244,7 +243,7 @@ class OnEnvironment(Learner):
             known = known.with_clock(budget=goal.target)
             known = known._replace(nets=self.first_networks(self.bench(0, 0.0), self.networks(goal.target)))
         phase, place = self.plan.phase(epoch)
-        rounds = rounds_of(known.budget)
+        rounds = self.plan.rounds(known.budget)
         turn = place % len(rounds) if phase == SEARCH else 0
         does = rounds[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
@@ -273,7 +272,7 @@ class OnEnvironment(Learner):
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
-        if not known.is_short:
+        if not known.is_short or bench.teacher is not None:
             return choose(bench, known)
         new = grown(bench, known, self.parameters.terms, SHORT_SIZES + SIZES)
         return choose_by_values(bench, known, new)
