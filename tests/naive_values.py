@@ -1,8 +1,8 @@
 """Plain-Python oracles of what PPL-X learns in environments: a network of action values, trees, fitting.
 
 A network is a list of numbers, and a layer is (weights by input, biases). All arithmetic is in double
-precision, one product after the other, where kernels work in single precision and call BLAS. They draw the
-same random numbers as the kernels.
+precision, one product after the other, where kernels work in single precision. They draw the same random
+numbers as the kernels.
 """
 
 from __future__ import annotations
@@ -59,6 +59,13 @@ def product(a: Matrix, b: Matrix) -> Matrix:
     """The product of two matrices."""
     columns = list(zip(*b, strict=True))
     return [[sum(map(float.__mul__, row, column)) for column in columns] for row in a]
+
+
+def eigenvalues_of_two(matrix: Matrix) -> list[float]:
+    """The eigenvalues of a symmetric matrix of two rows, by the formula for quadratic equations."""
+    (a, b), (_, d) = matrix
+    middle, away = (a + d) / 2, math.hypot((a - d) / 2, b)
+    return [middle - away, middle + away]
 
 
 def transposed(a: Matrix) -> Matrix:

@@ -100,13 +100,13 @@ def test_exact_fitness_of_a_population_has_the_same_bits(name: str, gamma: float
     assert not one.failed.all()
 
 
-def test_policies_too_large_for_fast_memory_are_played_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = TASKS["lake"]
-    rules = population(task, LIST, N, 5, seed=1)
-    cpu = simulator_of(task, noise="stream").fitness(rules, 0)
+def test_trials_whose_policies_are_too_large_for_fast_memory_stay_on_the_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    system = PPLDL(TASKS["lake"])
+    assert objection(system) == ""
     monkeypatch.setattr(gpu, "FAST_BYTES", 8)
-    assert gpu.table_lanes(task) == 0
-    assert same(cpu, simulator_of(task, noise="stream", backend="cuda").fitness(rules, 0))
+    assert "a large one" in objection(system)
 
 
 @pytest.mark.parametrize("noise", ["aligned", "stream"])

@@ -10,9 +10,9 @@ products and sums: GCC does not with `-std=c99`, Clang is told so in the file.
 
 In SQL one expression gives the action's name, NULL where no rule matches. Databases cannot be trusted to add
 strengths in our order, so rules with strengths become an equivalent decision list first. Terms are added in
-doubles, in parentheses that leave no other order. They also differ in
-how well they read long decimals (SQLite 3.40 gets one in ten thousand wrong by a bit): a bound with many
-digits is written as a whole number and powers of two.
+doubles, in parentheses that leave no other order. Databases also differ in how well they read long decimals
+(SQLite 3.40 gets one in ten thousand wrong by a bit): a bound with many digits is written as a whole number
+and powers of two.
 """
 
 from __future__ import annotations

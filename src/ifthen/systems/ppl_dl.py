@@ -101,7 +101,7 @@ class PPLDL(PittsburghSystem):
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the next generation, measured."""
         p, epoch = self.parameters, int(before["epoch"]) + 1
-        # `breed` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
+        # `breed_two` in ifthen.systems.pittsburgh takes the paper's steps in the paper's order: `tournament`
         # chooses two parents, `swap_alleles` crosses copies of them, `mutate` changes these children.
         children = next_generation(
             p, self.task, self.seed, epoch, self.threads, population, whole_rules=False

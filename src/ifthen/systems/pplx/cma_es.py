@@ -9,6 +9,7 @@ import numpy as np
 
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.systems.pplx.drafts import Draft, are_given
+from ifthen.systems.pplx.matrices import eigenvectors, product
 
 
 class Cma(NamedTuple):
@@ -34,8 +35,8 @@ def new_cma(mean: Floats, sigma: float) -> Cma:
 
 def drawn(state: Cma, normal: Floats) -> Floats:
     """Return candidates, given standard normal numbers `(candidates, d)`."""
-    values, vectors = np.linalg.eigh(state.covariance)
-    steps: Floats = (normal * np.sqrt(np.maximum(values, 1e-20))) @ vectors.T
+    values, vectors = eigenvectors(state.covariance)
+    steps = product(normal * np.sqrt(np.maximum(values, 1e-20)), vectors.T)
     return state.mean + state.sigma * steps
 
 
@@ -43,7 +44,7 @@ def updated(state: Cma, candidates: Floats, scores: Floats) -> Cma:
     """Return the distribution after candidates `(n, d)` got scores `(n,)`, higher being better."""
     n, d = candidates.shape
     mu = n // 2
-    weights = math.log(mu + 0.5) - np.log(np.arange(1, mu + 1))
+    weights = np.array([math.log(mu + 0.5) - math.log(rank) for rank in range(1, mu + 1)])
     weights /= weights.sum()
     effective = 1 / (weights**2).sum()
     c_sigma = (effective + 2) / (d + effective + 5)
@@ -54,16 +55,16 @@ def updated(state: Cma, candidates: Floats, scores: Floats) -> Cma:
     expected = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))
     order = np.argsort(-scores, kind="stable")[:mu]
     steps = (candidates[order] - state.mean) / state.sigma
-    step = weights @ steps
-    values, vectors = np.linalg.eigh(state.covariance)
-    white = vectors @ ((vectors.T @ step) / np.sqrt(np.maximum(values, 1e-20)))
+    step = product(weights[None], steps)[0]
+    values, vectors = eigenvectors(state.covariance)
+    white = product(product(step[None], vectors) / np.sqrt(np.maximum(values, 1e-20)), vectors.T)[0]
     sigma_path = (1 - c_sigma) * state.sigma_path + math.sqrt(c_sigma * (2 - c_sigma) * effective) * white
-    length = float(np.linalg.norm(sigma_path))
+    length = math.sqrt((sigma_path**2).sum())
     g = state.generation + 1
     fast = length / math.sqrt(1 - (1 - c_sigma) ** (2 * g)) < (1.4 + 2 / (d + 1)) * expected
     path = (1 - c_path) * state.path + (math.sqrt(c_path * (2 - c_path) * effective) * step if fast else 0.0)
     covariance = (1 - c_one - c_mu) * state.covariance
-    covariance = covariance + c_one * np.outer(path, path) + c_mu * (steps.T * weights) @ steps
+    covariance = covariance + c_one * np.outer(path, path) + c_mu * product(steps.T * weights, steps)
     sigma = state.sigma * math.exp(min(1.0, (c_sigma / damping) * (length / expected - 1)))
     return Cma(state.mean + state.sigma * step, covariance, sigma, path, sigma_path, g)
 
@@ -86,7 +87,7 @@ def numbers_of(draft: Draft, spreads: Floats, given: Floats | None = None) -> Nu
 
     Those of columns that do not vary cannot, nor the coefficients of given terms `(given, features)`.
     """
-    wide = np.concatenate([spreads, np.sqrt((draft.terms**2) @ spreads**2)])
+    wide = np.concatenate([spreads, np.sqrt((draft.terms**2 * spreads**2).sum(axis=1))])
     lows, highs = (np.argwhere(np.isfinite(ends) & (wide > 0)) for ends in (draft.lows, draft.highs))
     free = np.flatnonzero(~are_given(draft.terms, given)).tolist()
     places = [(t, d) for t in free for d in np.flatnonzero(draft.terms[t])[1:] if spreads[d] > 0]

@@ -167,7 +167,7 @@ def readable(draft: Draft, spreads: Floats, whole: Mask, given: Floats | None = 
         terms[t, used] = [float(f"{coefficient:.2g}") for coefficient in terms[t, used] / first]
         low, high = lows[:, column] / first, highs[:, column] / first
         lows[:, column], highs[:, column] = (low, high) if first > 0 else (high, low)
-    wide = np.concatenate([spreads, np.sqrt((terms**2) @ spreads**2)])
+    wide = np.concatenate([spreads, np.sqrt((terms**2 * spreads**2).sum(axis=1))])
     for ends, up in ((lows, True), (highs, False)):
         for r, c in np.argwhere(np.isfinite(ends)):
             if c < len(spreads) and whole[c]:

@@ -1,8 +1,7 @@
 """A small network of action values, learnt from steps that are kept: a compiled double Q-network.
 
 It says what each action is worth at a point, so that rules are sought where they pay off. A network is one
-flat array of weights: two hidden layers of rectified units, then one value per action. Products of matrices
-in training are BLAS's, whose last bits may differ between kinds of processors.
+flat array of weights: two hidden layers of rectified units, then one value per action.
 
 There may be several networks, one behind the other in the same array. What an action is worth is then the
 mean of their values, also in the targets that all of them learn from (Anschel, Baram and Shimkin 2017 and
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints
+from ifthen.systems.pplx.matrices import multiply
 
 Floats32 = NDArray[np.float32]
 HIDDEN = 64
@@ -132,11 +132,11 @@ def rectify(units: Floats32, bias: Floats32) -> None:
 @kernel
 def forward(own: Layers, x: Floats32, h1: Floats32, h2: Floats32, q: Floats32) -> None:
     """Write the hidden units and the action values of scaled points `(n, features)`."""
-    np.dot(x, own.w1, h1)
+    multiply(x, own.w1, h1)
     rectify(h1, own.b1)
-    np.dot(h1, own.w2, h2)
+    multiply(h1, own.w2, h2)
     rectify(h2, own.b2)
-    np.dot(h2, own.w3, q)
+    multiply(h2, own.w3, q)
     for i in range(q.shape[0]):
         for a in range(q.shape[1]):
             q[i, a] += own.b3[a]
@@ -250,19 +250,19 @@ def backward(
     g2: Floats32,
 ) -> None:
     """Write the slopes of the loss, given those of the action values `(n, actions)`."""
-    np.dot(h2.T, dq, slopes.w3)
-    np.dot(dq, own.w3.T, g2)
+    multiply(h2.T, dq, slopes.w3)
+    multiply(dq, own.w3.T.copy(), g2)
     for i in range(len(g2)):
         for j in range(HIDDEN):
             if h2[i, j] <= 0.0:
                 g2[i, j] = 0.0
-    np.dot(h1.T, g2, slopes.w2)
-    np.dot(g2, own.w2.T, g1)
+    multiply(h1.T, g2, slopes.w2)
+    multiply(g2, own.w2.T.copy(), g1)
     for i in range(len(g1)):
         for j in range(HIDDEN):
             if h1[i, j] <= 0.0:
                 g1[i, j] = 0.0
-    np.dot(x.T, g1, slopes.w1)
+    multiply(x.T, g1, slopes.w1)
     slopes.b1[:], slopes.b2[:], slopes.b3[:] = 0.0, 0.0, 0.0
     for i in range(len(dq)):
         for j in range(HIDDEN):
