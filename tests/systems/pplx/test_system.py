@@ -10,7 +10,6 @@ from ifthen import PPLDL, PPLX, DecisionList, evaluate, frozen_lake, load, task_
 from ifthen.errors import ModelFileError, ParameterError
 from ifthen.systems.pplx import distil_values as distil
 from ifthen.systems.pplx import pplx_on_table as on_table
-from ifthen.systems.pplx import value_learning
 from tests.systems.contract import make, meadow
 
 
@@ -135,7 +134,6 @@ def test_it_learns_to_balance_with_the_number_of_changes_that_is_shipped(
     few_changes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distil, "CHANGES", few_changes)
-    monkeypatch.setattr(value_learning, "FEW_UPDATES", 400)
     assert few_changes > 1000
     system = PPLX("CartPole-v1", seed=1, threads=1, steps=10_000).learn()
     assert evaluate(system, threads=1).performance > 400
