@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import inlined_kernel, kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
 
 WORD = 64
@@ -67,20 +67,23 @@ def words_for(rules: int) -> int:
     return (rules + WORD - 1) // WORD
 
 
+@inlined_kernel
+def rule_matches(bounds: NDArray[Any], r: int, points: Floats, s: int) -> bool:
+    """Return whether box r of `(rules, features, 2)`, as `decode` gives them, matches point s."""
+    for d in range(bounds.shape[1]):
+        value, a, b = points[s, d], bounds[r, d, 0], bounds[r, d, 1]
+        below, above = value < a, value > b
+        if (below and above) if a > b else (below or above):
+            return False
+    return True
+
+
 @kernel
-def matches(bounds: NDArray[np.int32], observations: Floats, out: Mask) -> None:
+def matches(bounds: NDArray[Any], points: Floats, out: Mask) -> None:
     """Write which of the boxes `(rules, features, 2)`, as `decode` gives them, match: `(n, rules)`."""
-    for i in range(observations.shape[0]):
+    for s in range(points.shape[0]):
         for r in range(bounds.shape[0]):
-            inside = True
-            for d in range(bounds.shape[1]):
-                value = observations[i, d]
-                a, b = bounds[r, d, 0], bounds[r, d, 1]
-                below, above = value < a, value > b
-                if (below and above) if a > b else (below or above):
-                    inside = False
-                    break
-            out[i, r] = inside
+            out[s, r] = rule_matches(bounds, r, points, s)
 
 
 @kernel
