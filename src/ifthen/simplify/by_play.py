@@ -30,7 +30,7 @@ from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import stacked
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
+from ifthen.rules.feature import Feature, lows_and_highs, number_in_words, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
@@ -96,7 +96,7 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
             f"{given!r} visits states of {contest.task.name} in which no rule matches: its performance is "
             "the floor, and there is nothing to lose. Train it longer, or give other seeds."
         )
-    everything = np.stack(lows_and_highs(given.features), axis=1)
+    everything = whole_box(given.features)
     bounds = np.concatenate([given.bounds, everything[None]])
     names = given.features, given.action_names
     actions = range(len(given.action_names))
@@ -239,7 +239,7 @@ def with_otherwise(rules: RuleSet) -> RuleSet:
     """
     if not rules.ordered:
         return rules
-    return with_condition(rules, -1, np.stack(lows_and_highs(rules.features), axis=1))
+    return with_condition(rules, -1, whole_box(rules.features))
 
 
 def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:

@@ -17,7 +17,7 @@ import numpy as np
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.decision_list import constant_lists
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.by_play import (
     FEW_SEEDS,
@@ -129,7 +129,7 @@ def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
 
     A decision list has one already. Of other rules, the one is made general that this harms least.
     """
-    whole = np.stack(lows_and_highs(rules.features), axis=1)
+    whole = whole_box(rules.features)
     if rules.ordered or (rules.bounds == whole).all(axis=(1, 2)).any():
         return rules
     general = [with_condition(rules, r, whole) for r in range(len(rules))]
@@ -139,7 +139,7 @@ def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
 def most_used(rules: RuleSet, points: Floats) -> RuleSet:
     """Return the rules without the quarter that decides least at points; a rule for the rest stays."""
     used = np.bincount(rules.choose(points)[1], minlength=len(rules)).astype(np.float64)
-    used[(rules.bounds == np.stack(lows_and_highs(rules.features), axis=1)).all(axis=(1, 2))] = np.inf
+    used[(rules.bounds == whole_box(rules.features)).all(axis=(1, 2))] = np.inf
     return rules.subset(np.sort(np.argsort(-used, kind="stable")[: int(APART * len(rules))]))
 
 
