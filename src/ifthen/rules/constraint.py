@@ -22,7 +22,7 @@ from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import holds, is_box, shared, without_wraps
 from ifthen.rules.boxes.differences import BUDGET
-from ifthen.rules.boxes.list_analysis import Difference, compare, over
+from ifthen.rules.boxes.list_analysis import Difference, compare, over, over_the_same_terms, with_terms_of
 from ifthen.rules.boxes.rank_space import Point, RankSpace
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, whole_box
@@ -71,7 +71,7 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
         constraint: over the same observed features and actions.
         budget: looks at cells and rules in them before giving up.
     """
-    own, where = _over_both(rules, constraint.where)
+    own, where = over_the_same_terms(rules, constraint.where)
     whole = whole_box(own.features)[None]
     bounds = np.concatenate([own.bounds, whole])
     done = np.append(own.actions == constraint.action, False).astype(np.int32)
@@ -81,13 +81,6 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
         np.concatenate([where.bounds, bounds]), np.append(wanted, done), own.features, as_is.action_names
     )
     return compare(as_is, as_wanted, budget=budget)
-
-
-def _over_both(rules: RuleSet, where: DecisionList) -> tuple[RuleSet, RuleSet]:
-    """Return rules and the boxes of a constraint over the same features: the rules' own, then new terms."""
-    known = {term.of for term in rules.terms}
-    features = (*rules.features, *(term for term in where.terms if term.of not in known))
-    return over(rules, features), over(where, features)
 
 
 class ForbiddenRegion(NamedTuple):
@@ -155,7 +148,7 @@ def check_together(
     constraints: Sequence[Constraint], features: Sequence[Feature], actions: Sequence[str]
 ) -> None:
     """Raise where constraints contradict each other, with a point at which they do."""
-    every = _all_features(constraints, features)
+    every = with_terms_of(features, *(each.where for each in constraints))
     always = _boxes_of(constraints, every, False)
     regions = regions_of(constraints, every)
     for n, (each, box) in enumerate(always):
@@ -168,15 +161,6 @@ def check_together(
     for region in regions:
         if len(region.forbidden) == len(actions):
             _refuse(region.box, every, region.texts)
-
-
-def _all_features(constraints: Sequence[Constraint], features: Sequence[Feature]) -> tuple[Feature, ...]:
-    """Return features with all terms that constraints speak of behind, each once."""
-    known = {feature.of: feature for feature in features if feature.is_term}
-    for each in constraints:
-        for term in each.where.terms:
-            known.setdefault(term.of, term)
-    return (*(feature for feature in features if not feature.is_term), *known.values())
 
 
 def _refuse(box: Floats, features: tuple[Feature, ...], texts: Sequence[str]) -> None:
@@ -246,7 +230,7 @@ def with_shield(
     given: RuleSet, constraints: Sequence[Constraint], default_action: int | None = None
 ) -> Shielded:
     """Return a list with all rules of a shield on top, also needless ones; see `shielded`."""
-    features = _all_features(constraints, given.features)
+    features = with_terms_of(given.features, *(each.where for each in constraints))
     base = over(given, features)
     preferred = [] if default_action is None else [default_action]
     preferred += [*base.actions[::-1].tolist(), *range(len(base.action_names))]
@@ -263,7 +247,7 @@ def with_shield(
 
 def leading(rules: RuleSet, constraints: Sequence[Constraint]) -> int:
     """Return how many rules at the top of a list speak only of regions of constraints."""
-    features = _all_features(constraints, rules.features)
+    features = with_terms_of(rules.features, *(each.where for each in constraints))
     boxes = [box for each in constraints for box in over(each.where, features).bounds.astype(np.float64)]
     number = 0
     for own in over(rules, features).bounds.astype(np.float64):

@@ -8,6 +8,7 @@ answer holds for every point.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,6 +188,14 @@ def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
     terms = [term(f"{stem} {number}", dict(of), a.observed_features) for number, of in enumerate(sums)]
     features = (*a.observed_features, *terms)
     return over(a, features), over(b, features)
+
+
+def with_terms_of(features: Sequence[Feature], *rulesets: RuleSet) -> tuple[Feature, ...]:
+    """Return features with all terms of rulesets behind, each sum once and by its first name."""
+    known = {feature.of: feature for feature in features if feature.is_term}
+    for each in (own for ruleset in rulesets for own in ruleset.terms):
+        known.setdefault(each.of, each)
+    return (*(feature for feature in features if not feature.is_term), *known.values())
 
 
 def over(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, listed, nearest, shown
 from ifthen.rules.box import pieces_around, without_wraps
-from ifthen.rules.boxes.list_analysis import over
+from ifthen.rules.boxes.list_analysis import over, with_terms_of
 from ifthen.rules.constraint import Constraint, check_together
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
@@ -190,8 +190,7 @@ def region_of(
 
 def _without(region: DecisionList, taken: DecisionList) -> DecisionList:
     """Return what is left of a region without another one; raises where nothing is left."""
-    terms = {term.of: term for term in (*region.terms, *taken.terms)}
-    features = (*region.observed_features, *terms.values())
+    features = with_terms_of(region.features, taken)
     left, holes = (
         without_wraps(over(each, features).bounds.astype(np.float64), features)[0] for each in (region, taken)
     )
