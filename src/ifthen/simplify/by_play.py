@@ -74,7 +74,7 @@ def pruned_by_play(
     while size != size_of(rules) and contest.steps > 0:  # a condition less can make a rule needless
         size = size_of(rules)
         for fewer in (a_rule_less, one_condition_less):
-            rules = _down(rules, fewer, contest, progress)
+            *_, rules = rules, *down(rules, fewer, contest, progress)
         rules = _without_needless(rounded_bounds(rules, contest), contest)
         progress(len(rules))
     same_size = type(rules) is type(given) and size_of(rules) == size_of(given)
@@ -106,16 +106,19 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
     return best
 
 
-def _down(
+def down(
     rules: RuleSet, fewer: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
-) -> RuleSet:
-    """Return the rules after the least costly step was taken again and again, as long as they play well."""
+) -> Iterator[RuleSet]:
+    """Yield the rules after each step of the least cost, as long as they play well enough."""
     points = contest.visited(rules)
-    while contest.steps > 0 and (best := contest.best(fewer(rules), rules, points)) is not None:
+    while contest.steps > 0:
+        best = contest.best(map(with_otherwise, fewer(rules)), rules, points)
+        if best is None:
+            return
         points = contest.visited(best)
         rules = same_at(best, points)
         progress(len(rules))
-    return rules
+        yield rules
 
 
 def same_at(rules: RuleSet, points: Floats) -> RuleSet:

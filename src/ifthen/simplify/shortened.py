@@ -10,7 +10,7 @@ What is found is scored on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -25,9 +25,8 @@ from ifthen.simplify.by_play import (
     MOST_STEPS,
     Contest,
     a_rule_less,
+    down,
     pruned_by_play,
-    same_at,
-    with_otherwise,
 )
 from ifthen.simplify.lossless import with_condition
 from ifthen.simplify.shortening import Progress, one_test_less, shortened_on_table
@@ -110,18 +109,6 @@ def affordable(rules: RuleSet, task: EnvTask, length: float, budget: int) -> int
     n, cheap = min(len(rules), SHORT), environment_simulator(task).cheap
     candidates = n**2 + 3 * rules.tests if cheap else FINALISTS
     return max(FEW_SEEDS, int(budget / (length * (n + rules.tests + 1) * (candidates + 1))))
-
-
-def down(
-    rules: RuleSet, one_less: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
-) -> Iterator[RuleSet]:
-    """Yield the rules after each step of the least cost, until none is left to take."""
-    points = contest.visited(rules)
-    while (best := contest.best(map(with_otherwise, one_less(rules)), rules, points)) is not None:
-        points = contest.visited(best)
-        rules = same_at(best, points)
-        progress(len(rules))
-        yield rules
 
 
 def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
