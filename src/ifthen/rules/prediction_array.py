@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
+from ifthen.rules.box import rule_matches
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -251,12 +252,7 @@ def best_actions(
         axes = points[s]  # its length is all that a prediction asks for
         sums[:] = 0.0
         for r in range(bounds.shape[0]):
-            inside = True
-            for d in range(bounds.shape[1]):
-                if points[s, d] < bounds[r, d, 0] or points[s, d] > bounds[r, d, 1]:
-                    inside = False
-                    break
-            if inside:
+            if rule_matches(bounds, r, points, s):
                 sums[0, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
                 sums[1, actions[r]] += fitness[r]
         out[s], top = NULL_ACTION, -np.inf
