@@ -216,10 +216,10 @@ def test_a_requirement_that_makes_no_sense_is_refused_before_any_work(
 def test_an_unknown_requirement_is_told_all_that_are_known() -> None:
     with pytest.raises(ParameterError) as raised:
         verify(ANY, require="complet")
-    assert all(name in str(raised.value) for name in PROPERTIES)
+    assert all(name in str(raised.value) for name in (*PROPERTIES, "hole-free"))
 
 
-@pytest.mark.parametrize("name", ["goal-reachable", "safe", "optimal", "performance>=0.5"])
+@pytest.mark.parametrize("name", ["goal-reachable", "hole-free", "safe", "optimal", "performance>=0.5"])
 def test_what_needs_a_task_is_refused_without_one(name: str) -> None:
     with pytest.raises(ParameterError, match="needs a task"):
         verify(ANY, require=["complete", name])
@@ -248,10 +248,11 @@ def test_numbers_compare_as_written_and_rounding_does_not_matter(a: int, b: int,
 @settings(max_examples=40)
 def test_a_requirement_is_met_exactly_where_its_property_holds(case: Any) -> None:
     ruleset, task = case
-    report = verify(ruleset, task, [*HOLDS, f"rules={len(ruleset)}", "performance>=0.4"])
+    names = [*HOLDS, "hole-free"]
+    report = verify(ruleset, task, [*names, f"rules={len(ruleset)}", "performance>=0.4"])
     met = {requirement.text: requirement.passed for requirement in report.requirements}
-    for name in HOLDS:
-        assert met[name] is (report.properties[name] is True)
+    for name in names:
+        assert met[name] is (report.properties["safe" if name == "hole-free" else name] is True)
     assert met[f"rules={len(ruleset)}"]
     value = report.properties["performance"]
     assert value is not None

@@ -74,6 +74,7 @@ PROPERTIES = {
     )
 }
 """Every property by its name, in the order of reports."""
+ALIASES = {"hole-free": "safe", "unseen-performance": "performance"}
 
 
 def left_out(case: Case) -> tuple[Finding, ...]:
@@ -146,9 +147,11 @@ def _out_of_place(demand: Demand, available: Set[Needs]) -> str:
 def _parsed(text: str) -> Demand:
     """Return one requirement, or raise where it is not one."""
     name, operator, number = (part.strip() for part in re.split(r"(>=|<=|>|<|=|$)", text, maxsplit=1))
+    name = ALIASES.get(name, name)
     if name not in PROPERTIES:
-        hint = nearest(name, PROPERTIES)
-        listed = "" if hint.startswith(" Known") else f" Known: {', '.join(PROPERTIES)}."
+        known = (*PROPERTIES, *ALIASES)
+        hint = nearest(name, known)
+        listed = "" if hint.startswith(" Known") else f" Known: {', '.join(known)}."
         words = " Or in words, such as 'never ACTION when CONDITION'."
         raise ParameterError(f"cannot require {text!r}: there is no property {name!r}.{hint}{listed}{words}")
     if operator and not PROPERTIES[name].is_number:
