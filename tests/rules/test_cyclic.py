@@ -32,7 +32,7 @@ from ifthen.exports import export
 from ifthen.exports.decision_tree import decision_tree
 from ifthen.rules.batch import Intervals, batch_of, choose_lanes, chosen
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, new_blocks
-from ifthen.rules.box import decode, inside, match_masks
+from ifthen.rules.box import centres, decode, inside, match_masks
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.list_analysis import compare, first_match, overlaps
 from ifthen.rules.text.rules_text import rules_text
@@ -207,6 +207,21 @@ def test_words_say_the_way_round() -> None:
 def test_what_cannot_be_an_interval_is_refused(text: str, said: str) -> None:
     with pytest.raises(RuleError, match=said):
         parse_rules(text, features=FEATURES, action_names=ACTIONS)
+
+
+def test_centres_of_intervals_that_wrap_lie_on_the_way_round() -> None:
+    bounds = np.array([[[6, 1], [0, 2], [1, 4]], [[5, 4], [1, 1], [4, 2]], [[7, 4], [0, 0], [3, 1]]])
+    assert centres(bounds, FEATURES).tolist() == [[0.0, 1.0, 2.5], [0.5, 1.0, 1.0], [1.5, 0.0, 4.0]]
+    assert centres(np.array([[[0.9, 0.2]]]), (ANGLE,))[0, 0] == pytest.approx(0.05)
+
+
+@given(rulesets((PredictionArrayRules,)))
+def test_notes_hold_every_payoff_that_a_rule_predicts(ruleset: Any) -> None:
+    met = matching(ruleset)
+    for rule in range(len(ruleset)):
+        payoffs = ruleset.weights[rule, 0] * ruleset.x0 + POINTS[met[:, rule]] @ ruleset.weights[rule, 1:]
+        low, high = map(float, ruleset.rule_notes(rule).split(" ± ")[0].split("…"))
+        assert low - 0.006 <= payoffs.min() <= payoffs.max() <= high + 0.006
 
 
 def test_the_order_of_bounds_counts_for_cyclic_features_only() -> None:

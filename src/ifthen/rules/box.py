@@ -96,6 +96,17 @@ def without_wraps(bounds: NDArray[Any], features: tuple[Feature, ...]) -> tuple[
     return bounds, origins
 
 
+def centres(bounds: NDArray[Any], features: tuple[Feature, ...]) -> Floats:
+    """Return the centres of boxes `(n, features, 2)`; those of intervals that wrap lie on the way round."""
+    middles: Floats = bounds.mean(axis=2)
+    for n, d in np.argwhere(bounds[..., 0] > bounds[..., 1]):
+        own = features[d]
+        way_round = own.high - own.low + own.is_integer
+        middle = middles[n, d] + way_round / 2
+        middles[n, d] = np.clip(middle if middle <= own.high else middle - way_round, own.low, own.high)
+    return middles
+
+
 @kernel
 def words_for(rules: int) -> int:
     """Return how many 64-bit words a mask over `rules` rules has."""
