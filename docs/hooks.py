@@ -19,7 +19,8 @@ PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 """Documents beside the README that are pages of the site, too."""
 PLAYED = tuple(sorted(path.stem for path in (ROOT / "results" / "gallery").glob("*.json")))
 """Policies of the gallery: each gets its explain page."""
-BOOSTS = {"howto.md": 4.0, "faq.md": 2.0, "start.md": 2.0, "guide.md": 1.5, "tutorials/": 1.5, "api": 0.3}
+BOOSTS = {"howto.md": 4.0, "faq.md": 2.0, "start.md": 2.0, "guide.md": 1.5, "tutorials/": 1.5}
+BOOSTS |= {"tuning.md": 1.5, "strangers.md": 0.5, "api": 0.3}
 """How much pages count in the search, by the beginning of their path; others count 1."""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 PICTURE = re.compile(r'src="(?!https?:)([^"]+)"')
@@ -81,7 +82,7 @@ def with_reference(row: re.Match[str]) -> str:
 def alive(name: str) -> str:
     """Return the explain page of a policy of the gallery, embedded."""
     return (
-        "Its page, alive: point at rules, drag sliders, step through episodes "
+        f"The page of the policy for {name}, alive: point at rules, drag sliders, step through episodes "
         f"([on its own](pages/{name}.html)).\n\n"
         f'<iframe class="alive" src="pages/{name}.html" title="The explain page of {name}" loading="lazy">'
         "</iframe>\n"
