@@ -95,7 +95,7 @@ class PittsburghParameters(Parameters):
     )
     backend: Backend = setting(
         "cpu",
-        "What plays populations: the CPU, a GPU of NVIDIA, or the GPU where there is one (docs/gpu.md).",
+        "What plays populations: cpu, cuda (a GPU of NVIDIA), or auto (the GPU where there is one).",
     )
 
     @property
