@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from ifthen.rules.arrays import Floats
-from ifthen.systems.pplx.bench import LEARNT_ON, Bench, trimmed
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
 from ifthen.systems.pplx.counted_table import Counted, counted
 from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, grown
 from ifthen.systems.pplx.drafts import Draft, tidy
@@ -159,7 +159,11 @@ def compared(known: Knowledge, own: Counted, new: list[Draft]) -> Knowledge:
 
 
 def choose_counted(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
-    """Return what is known once the lists that the counts speak for have played the same episodes."""
+    """Return what is known once the lists that the counts speak for have played the same episodes.
+
+    A score is the mean of the played return and of the expected one on the counts. Each has noise of its own,
+    and one lucky score is not enough.
+    """
     known = compared(known, own, [])
     drafts, scores, gain = known.drafts, known.scores, known.gain
     chosen: list[int] = []
@@ -173,7 +177,10 @@ def choose_counted(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
     if singles:
         few = known.with_drafts([drafts[i] for i in singles], fitness[singles])
         fitness[singles] = bench.scored(few).fitness
-    played = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length, MOST_EPISODES)
-    fitness[going] = played
+    alike = [drafts[i] for i in going]
+    fitness[going] = bench.scored_alike(alike, fitness[going], known.length, MOST_EPISODES)
     staying = sorted({*going, *singles})
+    promised = fitness.copy()
+    promised[:, 0] = scores
+    fitness = pooled(fitness, promised)
     return known.with_drafts([drafts[i] for i in staying], fitness[staying]).forgetting()

@@ -123,11 +123,11 @@ class Counted:
     def promise(self, policy: Ints) -> float:
         """Return the expected return of a policy `(D,)` on the counts."""
         table, task = self.known.table, self.task
-        return float(expected_return(table, policy.astype(np.int64), task.t_max, task.gamma))
+        return float(expected_return(table, policy, task.t_max, task.gamma))
 
     def worth(self, drafts: list[Draft]) -> Floats:
         """Return the expected return of each list on the counts."""
-        return np.array([self.promise(actions_at(draft, self.points)) for draft in drafts])
+        return np.array([self.promise(actions_at(draft, self.points).astype(np.int64)) for draft in drafts])
 
     def draft(self, rules: Rules) -> Draft:
         """Return a list over states as a draft, whose thresholds lie between the numbers seen."""
@@ -201,7 +201,9 @@ def outcomes_of(memory: Memory, numbers: Ints, actions: int) -> Outcomes | None:
     begins = numbers[np.append(0, np.flatnonzero(memory.moves < 0)[:-1] + 1)]
     return Outcomes(
         memory.points[place[-states:]] + np.float32(0),
-        *(own.reshape(states, actions, -1) for own in (following, reward, counts)),
+        following.reshape(states, actions, -1),
+        reward.reshape(states, actions, -1),
+        counts.reshape(states, actions, -1),
         np.bincount(begins, minlength=states) / len(begins),
     )
 

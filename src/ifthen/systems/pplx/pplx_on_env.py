@@ -86,6 +86,8 @@ MOST_ACTIONS = 1000
 """Tasks with more actions than this are refused."""
 OF_KEPT = "kept"
 """The array of a file with the scores of lists that requirements change."""
+COUNTED = "return on the seeds for choosing and on the counts"
+"""The name of a list's score where steps are counted."""
 IMITATION = "share of the possible cost that is avoided"
 """The name of a list's score where lists only imitate a teacher."""
 MEASURED_ON = 100
@@ -376,8 +378,8 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
-        return Front.of(self._points(population), scored)
+        played = COUNTED if population.by_counts else "return on the seeds for choosing"
+        return Front.of(self._points(population), IMITATION if self.parameters.imitate else played)
 
     def constants(self, population: Knowledge) -> list[Point]:
         """Return the lists of a single rule."""
