@@ -33,6 +33,8 @@ from ifthen.systems.pplx.table_search import (
     search_length,
 )
 
+MOST_WORK = 16_000
+"""The longest list has at most this many rules, divided by the number of observations. More take too long."""
 QUICK = 5
 """The first search for lists tries a fifth of the last one's candidates."""
 ENOUGH = 0.001
@@ -75,7 +77,8 @@ def explore_counts(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
     """Play the epoch's episodes by the counts, which are counted again after each round."""
     turn, quota, now = 0, (1 - TESTING_TAKES) * bench.quota, own
     while turn == 0 or bench.steps < quota:
-        k = bench.affordable(quota / ROUNDS, known.length, 1, bench.plenty * LEARNT_ON)
+        steps = min(quota / ROUNDS, quota - bench.steps)
+        k = bench.affordable(steps, known.length, 1, bench.plenty * LEARNT_ON)
         policy = now.lookup(now.known if turn % ROUNDS else now.optimistic)
         key = bench.key("explore", bench.steps)
         known = known.told(bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(k), key))
@@ -86,14 +89,14 @@ def explore_counts(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
     return known
 
 
-def tested(bench: Bench, known: Knowledge, own: Counted) -> tuple[Knowledge, float | None]:
-    """Play by the counts alone; return the error of their promise, or None where they promise too much.
+def tested(bench: Bench, known: Knowledge, own: Counted) -> tuple[Knowledge, float | None, bool]:
+    """Play by the counts alone; return the error of what they promise, and whether they promise too much.
 
-    The error is 0 where the steps allow too few episodes.
+    There is no error where the steps allow too few episodes.
     """
     k = bench.affordable(bench.left, known.length, 0, bench.plenty * LEARNT_ON)
     if k < FEWEST_TESTED_ON:
-        return known, 0.0
+        return known, None, False
     episodes = bench.explore(own.lookup(own.known), 0.0, bench.fresh_seeds(k), np.uint64(0))
     returns = [episode.discounted(bench.task.gamma) for episode in episodes]
     played, error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(k)
@@ -101,7 +104,7 @@ def tested(bench: Bench, known: Knowledge, own: Counted) -> tuple[Knowledge, flo
     lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
     known = known.told(episodes).with_clock(network_return=played)
     short = promise - played
-    return known, None if short > SHORTFALL * lead + ERRORS * error else abs(short)
+    return known, abs(short), short > SHORTFALL * max(0.0, lead) + ERRORS * error
 
 
 def annealed(
@@ -118,7 +121,7 @@ def annealed(
     """
     table = own.known.table
     states, actions, _ = table.next_state.shape
-    longest = parameters.most_rules or rules_for(states, actions)
+    longest = parameters.most_rules or min(rules_for(states, actions), max(1, MOST_WORK // states))
     longest = min(longest, enough_rules(known)) if last else longest
     candidates = max(1, (parameters.candidates or candidates_for(states)) // (1 if last else QUICK))
     first = random_rules([int(bench.key("first list", r)) for r in range(longest)], table)
@@ -173,7 +176,6 @@ def choose_counted(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
     going = chosen[-MOST_CHOSEN:]
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in going]
     fitness: Floats = np.full((len(drafts), 3), np.nan)
-    bench.quota *= 1 - TESTING_TAKES
     if singles:
         few = known.with_drafts([drafts[i] for i in singles], fitness[singles])
         fitness[singles] = bench.scored(few).fitness

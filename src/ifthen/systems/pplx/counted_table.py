@@ -24,7 +24,7 @@ from ifthen.systems.pplx.table_lists import Rules
 from ifthen.systems.pplx.table_search import Known, known_of
 from ifthen.tasks.gym_task import EnvTask
 
-MOST_OBSERVATIONS = 2000
+MOST_OBSERVATIONS = 1000
 """With more distinct observations than this, nothing is counted."""
 MOST_OUTCOMES = 4_000_000
 """Nothing is counted if states, actions and outcomes multiply to more than this."""

@@ -267,7 +267,7 @@ class OnEnvironment(Learner):
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
             known = known.forgetting()
-        if bench.quota == 0:
+        if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
@@ -319,8 +319,8 @@ class OnEnvironment(Learner):
         if phase == VALUES:
             if place < TESTED_FROM * EPOCHS[VALUES]:
                 return known, None
-            known, error = tested(bench, known, own)
-            return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if error is None else known), error
+            known, error, too_much = tested(bench, known, own)
+            return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if too_much else known), error
         new, last = list[lists.Draft](), place == EPOCHS[DISTIL] - 1
         if place == 0 or last:
             new = annealed(bench, known, own, self.parameters, last)
