@@ -3,6 +3,9 @@
 The plan has four phases. Short lists are evolved from scratch; a network learns what actions are worth, from
 episodes that it and the best lists play; trees imitate it, at several sizes, where they themselves go; and
 the best lists are shortened and tuned by playing. What a phase may spend is a share of the plan's steps.
+
+Where few observations are distinct, the last three phases work with counts in place of the network
+(`count_learning.py`), unless counts promise more than their policy gets.
 """
 
 from __future__ import annotations
