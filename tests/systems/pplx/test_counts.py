@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.systems.pplx import count_learning
+from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.counted_table import Counted, counted, distinct, expected_return
 from ifthen.systems.pplx.drafts import actions_at
 from ifthen.systems.pplx.env_plan import EPOCHS, SCRATCH, VALUES
@@ -192,7 +193,8 @@ def test_learning_goes_on_after_the_plan_by_more_episodes() -> None:
     assert after > before
 
 
-def test_the_network_learns_where_observations_hide_what_matters() -> None:
+def test_the_network_learns_where_observations_hide_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
     task = env_task(COMBINATION, episodes=20)
     first, known = (known_by(learner(task).learn(epochs=epochs)) for epochs in (0, COUNTING))
     assert not known.by_counts
@@ -200,6 +202,7 @@ def test_the_network_learns_where_observations_hide_what_matters() -> None:
 
 
 def test_the_network_learns_where_observations_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MOST_PER_STEP", 0.1)
     monkeypatch.setattr(count_learning, "TRIES", 300)  # 16 observations would take more than half of the plan
     assert not known_by(learner(yard()).learn(epochs=COUNTING)).by_counts
 
