@@ -19,7 +19,16 @@ from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
 from ifthen.systems.pplx.counted_table import Counted, counted
 from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, grown
 from ifthen.systems.pplx.drafts import Draft, tidy
-from ifthen.systems.pplx.env_plan import MOST_VALUE_STEPS, SHARES, VALUES
+from ifthen.systems.pplx.env_plan import (
+    CHOOSING,
+    DISTIL,
+    EPOCHS,
+    MOST_VALUE_STEPS,
+    SEARCH,
+    SHARES,
+    SHORTENING,
+    VALUES,
+)
 from ifthen.systems.pplx.knowledge import Knowledge
 from ifthen.systems.pplx.policy_search import drops
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
@@ -32,6 +41,7 @@ from ifthen.systems.pplx.table_search import (
     rules_for,
     search_length,
 )
+from ifthen.systems.pplx.value_learning import TESTED_FROM, catch_up
 
 MOST_WORK = 16_000
 """The longest list has at most this many rules, divided by the number of observations. More take too long."""
@@ -64,6 +74,63 @@ MOST_CHOSEN = 8
 """At most this many lists play in the end."""
 MOST_EPISODES = 100_000
 """Each of them plays at most this many episodes."""
+
+
+def counts_of(bench: Bench, known: Knowledge, phase: int, place: int) -> tuple[Knowledge, Counted | None]:
+    """Return what was counted, where that takes the place of the network; None where a network learns.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        phase: the phase of the plan.
+        place: the number of the epoch in it.
+    """
+    begins = phase == VALUES and place == 0 and bench.teacher is None
+    if not (begins or known.by_counts) or not len(known.moves):
+        return known, None
+    own = believed(bench, known)
+    if own is None and not begins:
+        return catch_up(bench, known, place / EPOCHS[VALUES] if phase == VALUES else 1.0), None
+    return known.with_clock(by_counts=float(own is not None)), own
+
+
+def counted_epoch(
+    bench: Bench,
+    known: Knowledge,
+    own: Counted,
+    parameters: PPLXParameters,
+    phase: int,
+    place: int,
+    does: str,
+) -> tuple[Knowledge, float | None]:
+    """Go one epoch on where steps are counted; return the error of what counts promise, too.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        own: what was counted.
+        parameters: of the system.
+        phase: the phase of the plan.
+        place: the number of the epoch in it.
+        does: what the epoch does, in the last phase.
+    """
+    if does == CHOOSING:
+        return choose_counted(bench, known, own), None
+    if phase == SEARCH:
+        return compared(known, own, shorter_lists(bench, known) if does == SHORTENING else []), None
+    known = explore_counts(bench, known, own)
+    own = believed(bench, known) or own
+    if phase == VALUES:
+        if place < TESTED_FROM * EPOCHS[VALUES]:
+            return known, None
+        known, error, too_much = tested(bench, known, own)
+        return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if too_much else known), error
+    new, last = list[Draft](), place == EPOCHS[DISTIL] - 1
+    if place == 0 or last:
+        new = annealed(bench, known, own, parameters, last)
+    elif place % TERMS_EVERY == 0 and parameters.terms:
+        new = grown_lists(bench, known, own)
+    return compared(known, own, [*new, *shorter_lists(bench, known)]), None
 
 
 def believed(bench: Bench, known: Knowledge) -> Counted | None:

@@ -34,18 +34,7 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.count_learning import (
-    TERMS_EVERY,
-    annealed,
-    believed,
-    choose_counted,
-    compared,
-    explore_counts,
-    grown_lists,
-    shorter_lists,
-    tested,
-)
-from ifthen.systems.pplx.counted_table import Counted
+from ifthen.systems.pplx.count_learning import counted_epoch, counts_of
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -69,7 +58,7 @@ from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import LEAST_STEPS, PPLXParameters
 from ifthen.systems.pplx.q_network import Memory, fill_network, weights_of
 from ifthen.systems.pplx.scratch import evolve, single
-from ifthen.systems.pplx.value_learning import TESTED_FROM, catch_up, learn_values
+from ifthen.systems.pplx.value_learning import learn_values
 from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
@@ -274,10 +263,10 @@ class OnEnvironment(Learner):
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
-        known, own = self.counts(bench, known, phase, place)
+        known, own = counts_of(bench, known, phase, place)
         if own is not None:
             bench.quota = max(bench.quota, known.budget - before["steps"] if does == CHOOSING else 0.0)
-            known, error = self.counted_epoch(bench, known, own, phase, place, does)
+            known, error = counted_epoch(bench, known, own, self.parameters, phase, place, does)
         elif phase == SEARCH and known.by_counts:  # the plan is over, and nothing is counted any more
             known = choose(bench, known)
         elif phase == SCRATCH:
@@ -296,40 +285,6 @@ class OnEnvironment(Learner):
         else:
             known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
         return known, self.row(known, before, bench, error)
-
-    def counts(
-        self, bench: Bench, known: Knowledge, phase: int, place: int
-    ) -> tuple[Knowledge, Counted | None]:
-        """Return what was counted, where that takes the place of the network; None where a network learns."""
-        begins = phase == VALUES and place == 0 and bench.teacher is None
-        if not (begins or known.by_counts) or not len(known.moves):
-            return known, None
-        own = believed(bench, known)
-        if own is None and not begins:
-            return catch_up(bench, known, place / EPOCHS[VALUES] if phase == VALUES else 1.0), None
-        return known.with_clock(by_counts=float(own is not None)), own
-
-    def counted_epoch(
-        self, bench: Bench, known: Knowledge, own: Counted, phase: int, place: int, does: str
-    ) -> tuple[Knowledge, float | None]:
-        """Go one epoch on where steps are counted; return by how much the counts promised too much, too."""
-        if does == CHOOSING:
-            return choose_counted(bench, known, own), None
-        if phase == SEARCH:
-            return compared(known, own, shorter_lists(bench, known) if does == SHORTENING else []), None
-        known = explore_counts(bench, known, own)
-        own = believed(bench, known) or own
-        if phase == VALUES:
-            if place < TESTED_FROM * EPOCHS[VALUES]:
-                return known, None
-            known, error, too_much = tested(bench, known, own)
-            return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if too_much else known), error
-        new, last = list[lists.Draft](), place == EPOCHS[DISTIL] - 1
-        if place == 0 or last:
-            new = annealed(bench, known, own, self.parameters, last)
-        elif place % TERMS_EVERY == 0 and self.parameters.terms:
-            new = grown_lists(bench, known, own)
-        return compared(known, own, [*new, *shorter_lists(bench, known)]), None
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:
         """Score the lists that may be handed out: the good ones, or in a short plan those of the values."""
