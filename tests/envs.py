@@ -25,6 +25,7 @@ from tests.naive_envs import Individual, list_choice, strength_choice
 WALK, ENDLESS = "ifthen_tests/Walk-v0", "ifthen_tests/EndlessWalk-v0"
 HAYSTACK = "ifthen_tests/Haystack-v0"
 CROWD = "ifthen_tests/Crowd-v0"
+YARD, COMBINATION = "ifthen_tests/Yard-v0", "ifthen_tests/Combination-v0"
 LIMIT = 30
 KINDS: dict[str, spaces.Space[Any]] = {
     "box": spaces.Box(-np.inf, np.inf, (2,), np.float64),
@@ -151,6 +152,48 @@ class Crowd(gymnasium.Env[Any, Any]):
         return self.seen, float(action == right), self.time == 5, False, {}
 
 
+class Yard(gymnasium.Env[Any, Any]):
+    """A yard of 4 × 4 cells with a pit: each step costs 1, the pit 20; the last corner ends an episode.
+
+    The actions are up, down, left and right. One in ten goes astray.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+    observation_space = spaces.MultiDiscrete([4, 4])
+    action_space = spaces.Discrete(4)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.place = np.array([0, self.np_random.integers(4)])
+        return self.place, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        goes = self.np_random.integers(4) if self.np_random.random() < 0.1 else action
+        self.place = np.clip(self.place + [(-1, 0), (1, 0), (0, -1), (0, 1)][goes], 0, 3)
+        in_pit = self.place.tolist() == [2, 1]
+        return self.place, -20.0 if in_pit else -1.0, in_pit or self.place.tolist() == [3, 3], False, {}
+
+
+class Combination(gymnasium.Env[Any, Any]):
+    """Six steps with coins to see: 1 for the second action right after the first, which no coin shows."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # as Gymnasium has it
+    observation_space = spaces.MultiDiscrete([2])
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        super().reset(seed=seed)
+        self.time, self.before = 0, 1
+        return self.np_random.integers(2, size=1), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward = float(action == 1 and self.before == 0)
+        self.time, self.before = self.time + 1, int(action)
+        return self.np_random.integers(2, size=1), reward, self.time == 6, False, {}
+
+
+gymnasium.register(YARD, entry_point="tests.envs:Yard", max_episode_steps=40)
+gymnasium.register(COMBINATION, entry_point="tests.envs:Combination", max_episode_steps=6)
 gymnasium.register(WALK, entry_point="tests.envs:Walk", max_episode_steps=LIMIT)
 gymnasium.register(ENDLESS, entry_point="tests.envs:Walk", kwargs={"endless": True})
 gymnasium.register(HAYSTACK, entry_point="tests.envs:Haystack", max_episode_steps=2)

@@ -67,6 +67,32 @@ def start_value(table: Any, policy: list[int]) -> float:
     return sum(float(p) * v for p, v in zip(table.starts, policy_values(table, policy), strict=True))
 
 
+def expected_return(table: Any, policy: list[int], t_max: int, gamma: float) -> float:
+    """The mean return of episodes of at most t_max steps, from the last step back to the first."""
+    values = [0.0] * len(policy)
+    for _ in range(t_max):
+        after = []
+        for s, a in enumerate(policy):
+            total = 0.0
+            for k in range(table.probability.shape[2]):
+                following = int(table.next_state[s, a, k])
+                worth = float(table.reward[s, a, k]) + (gamma * values[following] if following >= 0 else 0.0)
+                total += float(table.probability[s, a, k]) * worth
+            after.append(total)
+        values = after
+    return sum(float(p) * v for p, v in zip(table.starts, values, strict=True))
+
+
+def outcomes(moves: list[int], points: list[Any], rewards: list[float]) -> dict[Any, tuple[int, float]]:
+    """How often each point follows an action at a point, None for an end, and the mean reward."""
+    found: dict[Any, list[float]] = {}
+    for i, move in enumerate(moves):
+        if move >= 0:
+            after = None if moves[i + 1] == -1 else points[i + 1]
+            found.setdefault((points[i], move, after), []).append(rewards[i])
+    return {key: (len(own), sum(own) / len(own)) for key, own in found.items()}
+
+
 def least_tried(counts: Any, s: int) -> int:
     """The first of the actions with the smallest count."""
     tried = [sum(int(n) for n in outcomes) for outcomes in counts[s]]

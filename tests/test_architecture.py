@@ -305,6 +305,9 @@ ORACLES: dict[str, dict[str, Any]] = {
         "least_tried": naive_pplx.least_tried,
         "greedy": naive_pplx.collect,
     },
+    "systems.pplx.counted_table": {
+        "expected_return": naive_pplx.expected_return,
+    },
     "systems.pplx.table_lists": {
         "copy_list": naive_pplx.widened,
         "copy_rule": naive_pplx.widened,

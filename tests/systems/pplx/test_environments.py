@@ -365,7 +365,7 @@ def known_of(drafts: list[Draft], scores: list[float]) -> Knowledge:
     nothing: Any = np.zeros((0, FEATURES), np.float32)
     empty: dict[str, Any] = dict.fromkeys(Knowledge._fields, nothing)
     memory = {"moves": np.zeros(0, np.int16), "rewards": np.zeros(0, np.float32)}
-    known = Knowledge(**{**empty, **memory, "clock": np.array([1e4, 10.0, -np.inf])})
+    known = Knowledge(**{**empty, **memory, "clock": np.array([1e4, 10.0, -np.inf, 0.0])})
     return known.with_drafts(
         drafts, [[score, 1.0, 5.0] if np.isfinite(score) else UNPLAYED for score in scores]
     )

@@ -15,11 +15,13 @@ from ifthen.simulate.env_simulator import EnvSimulator
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
+from ifthen.systems.pplx.counted_table import Counted, Lookup
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import UNPLAYED, Knowledge
 from ifthen.systems.pplx.q_network import Scale, action_values, explore
 from ifthen.systems.pplx.teacher import Teacher, costs_of
+from ifthen.tasks.gym_task import BLOCK
 
 LEARNT_ON = 1000
 """Lists and values are learnt from this many reset seeds."""
@@ -39,7 +41,7 @@ KEPT = 60
 """At most this many lists are kept, beside those of a single rule."""
 
 
-Policy = NDArray[np.float32] | Draft | Teacher | None
+Policy = NDArray[np.float32] | Draft | Lookup | Teacher | None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Explorer:
         elif isinstance(self.policy, Draft):
             does = lists.actions_at(self.policy, np.clip(points, *self.ranges))
             q = np.eye(self.actions, dtype=np.float32)[does]
+        elif isinstance(self.policy, Lookup):
+            q = self.policy.at(points)
         elif isinstance(self.policy, Teacher):
             q = np.eye(self.actions, dtype=np.float32)[np.maximum(self.policy.actions(points), 0)]
         else:
@@ -100,6 +104,7 @@ class Bench:
         self._seed, self._epoch = seed, epoch
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
+        self.counted: Counted | None = None  # in place of the network, where there is one
         self._spreads: tuple[NDArray[np.float32], Floats] | None = None
         none = np.zeros((0, len(self.task.features)))
         self.given_terms = none if given_terms is None else given_terms
@@ -118,6 +123,10 @@ class Bench:
         """Return n reset seeds to learn from; none that lists are chosen on."""
         pool = self.task.learning(self.plenty * LEARNT_ON)
         return pool[self.draws.choice(len(pool), n, replace=n > len(pool))]
+
+    def fresh_seeds(self, n: int) -> Ints:
+        """Return n reset seeds to count steps from: the same seed over again would count its luck twice."""
+        return self.task.learning(1) + self.draws.choice(BLOCK, n, replace=False)
 
     def play(self, drafts: list[Draft], seeds: Ints) -> Floats:
         """Return the returns of lists from reset seeds, `(n, k)`."""
@@ -140,7 +149,7 @@ class Bench:
         """Return episodes with a share of random actions, step by step.
 
         Args:
-            policy: a network, a list, a teacher, or None for random actions alone.
+            policy: a network, a list, values by observation, a teacher, or None for random actions alone.
             share: how often a random action begins.
             seeds: where episodes begin.
             key: the stream that random actions are drawn from.
@@ -204,7 +213,9 @@ class Bench:
         return costs_of(self._values(known, points))
 
     def _values(self, known: Knowledge, points: Floats) -> Floats:
-        """Return the action values at points by the best network, `(n, actions)`."""
+        """Return the action values at points by counts or by the best network, `(n, actions)`."""
+        if self.counted is not None:
+            return self.counted.lookup(self.counted.known).at(points).astype(np.float64)
         q = action_values(known.nets[-1], known.scaling, points, self.task.n_actions)
         return q.astype(np.float64)
 
@@ -231,15 +242,18 @@ class Bench:
         fresh, fitness = self._chosen(known, fresh, np.array([_to_beat(known, own) for own in fresh]))
         return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
 
-    def scored_alike(self, drafts: list[Draft], fitness: Floats, length: float) -> Floats:
+    def scored_alike(
+        self, drafts: list[Draft], fitness: Floats, length: float, most: int | None = None
+    ) -> Floats:
         """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
 
         Args:
             drafts: n lists.
             fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds.
             length: the mean length of an episode.
+            most: the most episodes of a list; as many as usual where None.
         """
-        seeds, fitness = self.task.choosing(self.plenty * CHOSEN_ON), fitness.copy()
+        seeds, fitness = self.task.choosing(most or self.plenty * CHOSEN_ON), fitness.copy()
         played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
         paid = (self.left / length + played.sum()) / len(drafts)
         k = int(np.clip(paid, max(FEWEST_PLAYED, played.max()), max(len(seeds), played.max())))

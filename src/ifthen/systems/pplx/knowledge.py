@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,8 @@ class Knowledge(NamedTuple):
     """`(n, 3)`: mean and deviation of the returns that a list was scored by, and their number; NaN where not
     played yet."""
     clock: Floats
-    """`(3,)`: the plan's steps, the mean length of an episode, the best network's mean return."""
+    """`(4,)`: the plan's steps, the mean length of an episode, the mean return of the best network or of the
+    counts' own policy, and whether counts take the place of the network."""
 
     @property
     def memory(self) -> Memory:
@@ -121,6 +123,11 @@ class Knowledge(NamedTuple):
     def network_return(self) -> float:
         """The best network's mean return; −∞ before there is any."""
         return float(self.clock[2])
+
+    @property
+    def by_counts(self) -> bool:
+        """Whether counted steps say what actions are worth, and not a network."""
+        return bool(self.clock[3])
 
     @property
     def gain(self) -> float:
@@ -185,8 +192,8 @@ class Knowledge(NamedTuple):
         return self.with_drafts([draft, *(drafts[i] for i in others)], [fitness, *self.fitness[others]])
 
     def with_clock(self, **changes: float) -> Knowledge:
-        """Return the same with another `budget`, `length` or `network_return`."""
-        names = ("budget", "length", "network_return")
+        """Return the same with another `budget`, `length`, `network_return` or `by_counts`."""
+        names = ("budget", "length", "network_return", "by_counts")
         return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
 
     def forgetting(self) -> Knowledge:
@@ -242,7 +249,9 @@ def saved(known: Knowledge) -> dict[str, NDArray[Any]]:
 
 def read(model: Model, task: EnvTask) -> Knowledge:
     """Return what a model file holds, or raise ModelFileError where it does not fit the task."""
-    f, a, found = len(task.features), task.n_actions, model.population
+    f, a, found = len(task.features), task.n_actions, dict(model.population)
+    if found.get("clock", UNPLAYED[:0]).shape == (3,):  # of a file from before steps were counted
+        found["clock"] = np.append(found["clock"], 0.0)
 
     def size(name: str, axis: int = 0) -> int:
         shape = found[name].shape if name in found else ()
@@ -263,9 +272,9 @@ def read(model: Model, task: EnvTask) -> Knowledge:
         "terms": ((n, terms, f), np.float64),
         "useful": ((size("useful"), f), np.float64),
         "fitness": ((n, 3), np.float64),
-        "clock": ((3,), np.float64),
+        "clock": ((4,), np.float64),
     }
-    check_arrays(model, expected)
+    check_arrays(replace(model, population=found), expected)
     known = Knowledge(**found)
     refuse(model, _wrong(known, task))
     infinite: dict[str, Any] = {name: _infinite(getattr(known, name)) for name in NOT_FINITE}
@@ -314,4 +323,6 @@ def _wrong(known: Knowledge, task: EnvTask) -> str | None:
         return "there must be states, and features must vary"
     if not 0 < known.clock[0] < MOST_STEPS or not 0.5 < known.clock[1] < MOST_STEPS:
         return "the plan's steps and the length of episodes must be above 0, and no more than can be taken"
+    if known.clock[3] not in (0.0, 1.0):
+        return "the clock must say whether steps are counted: 0 or 1"
     return None

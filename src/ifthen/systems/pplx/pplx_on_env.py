@@ -3,6 +3,9 @@
 The plan has four phases. Short lists are evolved from scratch; a network learns what actions are worth, from
 episodes that it and the best lists play; trees imitate it, at several sizes, where they themselves go; and
 the best lists are shortened and tuned by playing. What a phase may spend is a share of the plan's steps.
+
+Where few observations are distinct, the last three phases work with counts in place of the network
+(`count_learning.py`), unless counts promise more than their policy gets.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
+from ifthen.systems.pplx.count_learning import counted_epoch, counts_of
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -74,6 +78,8 @@ MOST_ACTIONS = 1000
 """Tasks with more actions than this are refused."""
 OF_KEPT = "kept"
 """The array of a file with the scores of lists that requirements change."""
+COUNTED = "return on the seeds for choosing and on the counts"
+"""The name of a list's score where steps are counted."""
 IMITATION = "share of the possible cost that is avoided"
 """The name of a list's score where lists only imitate a teacher."""
 MEASURED_ON = 100
@@ -165,8 +171,12 @@ class OnEnvironment(Learner):
 
     @property
     def shortens(self) -> bool:
-        """Whether the plan has steps enough for shortening. Lists that only imitate are left as they are."""
-        return self.parameters.imitate or not self.system.now.population.is_short
+        """Whether lists were shortened: by playing if there are steps enough, or by counts.
+
+        Lists that only imitate are left as they are.
+        """
+        known: Knowledge = self.system.now.population
+        return self.parameters.imitate or known.by_counts or not known.is_short
 
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
@@ -198,7 +208,7 @@ class OnEnvironment(Learner):
             **lists.pack(first),
             useful=np.zeros((0, f)),
             fitness=np.array(unplayed(first)),
-            clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf]),
+            clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
         )
         known = bench.scored(known)
         return known, self.row(known, None, bench, None)
@@ -247,13 +257,19 @@ class OnEnvironment(Learner):
         turn = place % len(rounds) if phase == SEARCH else 0
         does = rounds[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
-        if phase == SEARCH and DISTILLING not in rounds[turn:]:
+        if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
             known = known.forgetting()
-        if bench.quota == 0:
+        if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
-        if phase == SCRATCH:
+        known, own = counts_of(bench, known, phase, place)
+        if own is not None:
+            bench.quota = max(bench.quota, known.budget - before["steps"] if does == CHOOSING else 0.0)
+            known, error = counted_epoch(bench, known, own, self.parameters, phase, place, does)
+        elif phase == SEARCH and known.by_counts:  # the plan is over, and nothing is counted any more
+            known = choose(bench, known)
+        elif phase == SCRATCH:
             known = bench.tried(evolve(bench, known, last=place == EPOCHS[SCRATCH] - 1), self.given)
         elif phase == VALUES:
             known, error = learn_values(bench, known, place, EPOCHS[VALUES])
@@ -320,8 +336,8 @@ class OnEnvironment(Learner):
 
     def front(self, population: Knowledge) -> Front:
         """Return the best list of each size."""
-        scored = IMITATION if self.parameters.imitate else "return on the seeds for choosing"
-        return Front.of(self._points(population), scored)
+        played = COUNTED if population.by_counts else "return on the seeds for choosing"
+        return Front.of(self._points(population), IMITATION if self.parameters.imitate else played)
 
     def constants(self, population: Knowledge) -> list[Point]:
         """Return the lists of a single rule."""

@@ -9,15 +9,14 @@ way.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.errors import ParameterError
-from ifthen.parallel import for_slices
 from ifthen.randomness import stream
-from ifthen.rules.arrays import Floats, Ints
+from ifthen.rules.arrays import Ints
 from ifthen.rules.decision_list import DecisionList, constant_lists
 from ifthen.rules.feature import lows_and_highs
 from ifthen.rules.ruleset import RuleSet
@@ -26,12 +25,25 @@ from ifthen.simulate.table_simulator import TableSimulator, policy_table
 from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import ArraySpec, Model, check_arrays, check_history, refuse, wrong_rules
-from ifthen.systems.pplx.anneal import DRIFT, anneal, drop_least_missed
-from ifthen.systems.pplx.learnt_table import LearntTable, collect, given_table, learnt_table, solve
+from ifthen.systems.pplx.learnt_table import LearntTable, collect, given_table, learnt_table
 from ifthen.systems.pplx.list_value import list_value
 from ifthen.systems.pplx.pplx_learner import Learner
 from ifthen.systems.pplx.pplx_parameters import PPLXParameters
-from ifthen.systems.pplx.table_lists import Rules, copied, picked, rules_over, widen
+from ifthen.systems.pplx.table_lists import Rules, rules_over
+from ifthen.systems.pplx.table_search import (
+    CHAINS,
+    LONGER,
+    Known,
+    Lists,
+    candidates_for,
+    first_lists,
+    known_of,
+    random_rules,
+    rules_for,
+    search_length,
+    shorten,
+    total,
+)
 from ifthen.systems.records import Record
 from ifthen.tasks.solve import value_iteration
 from ifthen.tasks.tabular_task import TabularTask
@@ -43,30 +55,6 @@ ROUNDS = 10
 """Episodes are collected in this many rounds."""
 MOST_STATES = 2000
 """Tables with more decision states than this are refused."""
-RULES_PER_STATE = 0.3
-"""The longest list has this many rules per state, within the limits that follow."""
-RULES_PER_ACTION = 1.5
-"""The longest list has at least this many rules per action."""
-FEWEST_RULES = 6
-"""The longest list has at least this many rules."""
-MOST_RULES = 40
-"""The longest list has at most this many rules."""
-FEWEST_CANDIDATES = 5_000
-"""A search tries this many lists and CANDIDATES_PER_STATE more for each state."""
-CANDIDATES_PER_STATE = 150
-"""See FEWEST_CANDIDATES."""
-MOST_CANDIDATES = 25_000
-"""A search tries at most this many lists."""
-CHAINS = 2
-"""This many lists are annealed side by side. The best one is kept."""
-LONGER = 4
-"""The first search tries four times as many lists, because it has the most to find."""
-HOT = 0.03
-"""The first searches and every second chain begin at this temperature, in units of a state's mean value."""
-WARM = 0.003
-"""The other chains begin at this temperature."""
-COLD = 0.0001
-"""All chains end at this temperature."""
 EXPLORE = 0.3
 """After the first round, the least-tried action is taken with this probability."""
 MOST_COUNTED = 10**12
@@ -75,55 +63,6 @@ BEGINNING, COLLECTING, SHORTENING, LENGTHENING = range(4)
 """The phases, as the history numbers them."""
 WORDS = ("beginning", "collecting", "shorter lists", "longer lists")
 """The name of each phase in progress lines."""
-
-
-class Lists(NamedTuple):
-    """The population: what was counted, and the best list of each length."""
-
-    counts: Ints
-    """`(D, A, K)`: how often each outcome of each action followed."""
-    bounds: NDArray[np.int32]
-    """`(N, N, features, 2)`: row n − 1 has the list of n rules; the rest of the row is not used."""
-    actions: NDArray[np.int32]
-    """`(N, N)`."""
-    fitness: Floats
-    """`(N,)`: the mean value of the starts, by the model."""
-
-    def rules(self, n: int, points: Ints) -> Rules:
-        """Return a copy of the list of n rules, over states `(D, features)`."""
-        lows, highs = np.moveaxis(self.bounds[n - 1, :n], 2, 0)
-        return rules_over(points, lows, highs, self.actions[n - 1, :n].astype(np.int64))
-
-    def put(self, rules: Rules, fitness: float) -> None:
-        """Write a list over the one of its length."""
-        n = len(rules.actions)
-        self.bounds[n - 1, :n] = np.stack([rules.lows, rules.highs], axis=2)
-        self.actions[n - 1, :n], self.fitness[n - 1] = rules.actions, fitness
-
-    def copied(self) -> Lists:
-        """Return the same lists in arrays of their own."""
-        counts, bounds, actions, fitness = self
-        return Lists(counts.copy(), bounds.copy(), actions.copy(), fitness.copy())
-
-
-class Known(NamedTuple):
-    """What the counts say."""
-
-    table: LearntTable
-    values: Floats
-    """`(D,)`: the optimal values by the model."""
-    q: Floats
-    """`(D, A)`: the optimal action values by the model."""
-
-    @property
-    def optimum(self) -> float:
-        """The mean value of the starts under an optimal policy."""
-        return float(self.table.starts @ self.values)
-
-    @property
-    def unit(self) -> float:
-        """What temperatures are measured in: the mean size of a state's value."""
-        return float(np.abs(self.values).mean()) or 1.0
 
 
 class OnTable(Learner):
@@ -149,10 +88,8 @@ class OnTable(Learner):
                 f"PPL-X compares given terms in environments, and {task.name} is a table of states, on which "
                 "rules compare single features: leave out given_terms (--term)."
             )
-        fewest = max(round(RULES_PER_ACTION * task.n_actions), FEWEST_RULES)
-        suits = min(max(round(RULES_PER_STATE * states), fewest), MOST_RULES)
+        suits, tried = rules_for(states, task.n_actions), candidates_for(states)
         most = suits if parameters.most_rules is None else parameters.most_rules
-        tried = min(FEWEST_CANDIDATES + CANDIDATES_PER_STATE * states, MOST_CANDIDATES)
         candidates = tried if parameters.candidates is None else parameters.candidates
         return parameters.model_copy(update={"most_rules": most, "candidates": candidates})
 
@@ -191,15 +128,11 @@ class OnTable(Learner):
 
     def begin(self, goal: Goal) -> tuple[Lists, Record]:
         """Return random rules, or the list to start from, and what is left of them with fewer rules."""
-        model, n = self.task.dynamics, self.longest
-        bounds = np.zeros((n, n, model.states.shape[1], 2), np.int32)
-        bounds[:] = model.lows[:, None]
-        counts = np.zeros(model.next_state.shape, np.int64)
-        lists = Lists(counts, bounds, np.zeros((n, n), np.int32), np.full(n, -np.inf))
+        counts = np.zeros(self.task.dynamics.next_state.shape, np.int64)
         known, start = self.known(counts), self.system.start
-        first = self.random_rules(known.table) if start is None else self.rules_of(start, known.table)
-        lists.put(first, float(list_value(known.table, first)))
-        shorten(known, lists)
+        keys = [int(stream(self.system.seed, "first list", r)) for r in range(self.longest)]
+        first = random_rules(keys, known.table) if start is None else self.rules_of(start, known.table)
+        lists = first_lists(known, counts, first)
         return lists, self.row(lists, known, None, (0, 0))
 
     def advance(self, population: Lists, before: Record, goal: Goal) -> tuple[Lists, Record]:
@@ -225,18 +158,8 @@ class OnTable(Learner):
         if self._known is None or self._known[0] is not counts:
             learns = self.parameters.model == "learnt"
             table = learnt_table(self.task, counts) if learns else given_table(self.task)
-            states, actions, _ = table.next_state.shape
-            known = Known(table, np.zeros(states), np.zeros((states, actions)))
-            solve(table, known.values, known.q)
-            self._known = counts, known
+            self._known = counts, known_of(table)
         return self._known[1]
-
-    def random_rules(self, table: LearntTable) -> Rules:
-        """Return a list of N rules: random actions in random states, the last one everywhere."""
-        keys = [int(stream(self.system.seed, "first list", r)) for r in range(self.longest)]
-        places = np.array([key % len(table.points) for key in keys])
-        actions = np.array([key // len(table.points) % self.task.n_actions for key in keys])
-        return total(table, table.points[places], table.points[places], actions)
 
     def rules_of(self, start: RuleSet, table: LearntTable) -> Rules:
         """Return a given list as one of N rules: its first rule over again, and the last one everywhere."""
@@ -256,24 +179,10 @@ class OnTable(Learner):
 
     def search(self, epoch: int, n: int, known: Known, lists: Lists) -> None:
         """Anneal lists of n rules and keep the best, if it is better than the one there is."""
-        table, unit, first = known.table, known.unit, epoch <= self.rounds + 1
-        begin = best_of(neighbours(lists, n, known), table)
-        if n == 1:
-            lists.put(begin, float(list_value(table, begin)))
-            return
+        first = epoch <= self.rounds + 1
         candidates = (self.parameters.candidates or 1) * (LONGER if epoch == self.rounds + 1 else 1)
-        found, values = [copied(begin) for _ in range(CHAINS)], np.empty(CHAINS)
-
-        def work(first_chain: int, last_chain: int) -> None:
-            for c in range(first_chain, last_chain):
-                key, hot = stream(self.system.seed, "anneal", epoch, c), HOT if first or c % 2 else WARM
-                values[c] = anneal(key, table, candidates, unit * hot, unit * COLD, copied(begin), found[c])
-
-        for_slices(work, CHAINS, self.system.threads)
-        best = int(values.argmax())
-        if values[best] > lists.fitness[n - 1]:
-            widen(table.points, found[best], table.lows, table.highs)
-            lists.put(found[best], float(values[best]))
+        keys = [stream(self.system.seed, "anneal", epoch, c) for c in range(CHAINS)]
+        search_length(keys, n, known, lists, candidates, first, self.system.threads)
 
     def row(self, lists: Lists, known: Known, before: Record | None, played: tuple[int, int]) -> Record:
         """Return the history's row of an epoch."""
@@ -358,42 +267,3 @@ class OnTable(Learner):
     def simulator(self) -> TableSimulator:
         """What measures lists for the history; nothing is learnt from it."""
         return TableSimulator(self.task, 1, "sampled", self.parameters.noise)
-
-
-def total(table: LearntTable, lows: NDArray[Any], highs: NDArray[Any], actions: NDArray[Any]) -> Rules:
-    """Return a list whose last rule holds everywhere, whatever its condition was."""
-    lows, highs = np.array(lows), np.array(highs)
-    lows[-1], highs[-1] = table.lows, table.highs
-    return rules_over(table.points, lows, highs, actions)
-
-
-def neighbours(lists: Lists, n: int, known: Known) -> list[Rules]:
-    """Return the lists to begin a search of n rules with: the present one, a longer and a shorter one.
-
-    For one rule they are all lists there are.
-    """
-    table, actions = known.table, known.q.shape[1]
-    if n == 1:
-        return [total(table, table.lows[None], table.highs[None], np.array([a])) for a in range(actions)]
-    twice = np.maximum(np.arange(n) - 1, 0)  # the shorter one's first rule comes twice
-    found = [lists.rules(n, table.points), picked(lists.rules(n - 1, table.points), twice)]
-    if n < len(lists.fitness):
-        longer, order = lists.rules(n + 1, table.points), np.zeros(1, np.int64)
-        drop_least_missed(table, copied(longer), DRIFT * known.unit, order, np.zeros(1))
-        found.append(picked(longer, np.delete(np.arange(n + 1), order)))
-    return found
-
-
-def best_of(candidates: list[Rules], table: LearntTable) -> Rules:
-    """Return the list that is worth most; the first of several."""
-    return max(candidates, key=lambda rules: float(list_value(table, rules)))
-
-
-def shorten(known: Known, lists: Lists) -> None:
-    """Write for every length what the longest list leaves without its least missed rules."""
-    n, table = len(lists.fitness), known.table
-    longest, order, values = lists.rules(n, table.points), np.zeros(n - 1, np.int64), np.zeros(n - 1)
-    drop_least_missed(table, copied(longest), DRIFT * known.unit, order, values)
-    for gone in range(1, n):
-        rest = picked(longest, np.setdiff1d(np.arange(n), order[:gone]))
-        lists.put(rest, float(values[gone - 1]))

@@ -28,13 +28,15 @@ class PPLXParameters(Parameters):
         None,
         1,
         100_000_000,
-        "On tables: lists to try for every length; by default it depends on the number of states.",
+        "On tables, and where observations are counted: lists to try for every length; by default it depends "
+        "on the number of states.",
     )
     most_rules: int | None = between(
         None,
         1,
         MOST_RULES,
-        "On tables: rules of the longest list; by default it depends on the number of states.",
+        "On tables, and where observations are counted: rules of the longest list; by default it depends on "
+        "the number of states.",
     )
     knee: float | None = between(
         None,

@@ -104,6 +104,23 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
     return known, float(np.mean(errors))
 
 
+def catch_up(bench: Bench, known: Knowledge, done: float) -> Knowledge:
+    """Return what is known once the network has learnt from all steps so far, as it takes the counts' place.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        done: the share of the phase that is over. The network gets this share of its updates.
+    """
+    gamma, nets = discount(bench.task), known.nets.copy()
+    known = known._replace(scale=scale_of(known, gamma))
+    updates = int(min(done * UPDATES, MOST_PER_STEP * len(known.moves)))
+    own = known.memory, len(known.moves), known.scaling, gamma, FIRST_RATE, updates, bench.task.n_actions
+    train(bench.key("catch up"), *own, nets[:4], NO_ADVICE)
+    known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
+    return keep_if_best(bench, known)
+
+
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
     forgets, teacher = not len(known.moves), bench.teacher

@@ -1,0 +1,255 @@
+"""Learning from counts in an environment with few distinct observations: epochs in place of the network's.
+
+Episodes are played by the counts' own optimal policy, with random actions mixed in. In every third round an
+action that was never tried counts as the best one, so that no state is left out. Lists are annealed and
+shortened by their expected return on the counts. In the end the best of them play.
+
+If observations do not tell all that matters, the counts promise more than their policy gets when it plays.
+Then the network learns instead, from the same steps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ifthen.rules.arrays import Floats
+from ifthen.systems.pplx.bench import LEARNT_ON, Bench, pooled, trimmed
+from ifthen.systems.pplx.counted_table import Counted, counted
+from ifthen.systems.pplx.distil_values import LATEST, SHORT_SIZES, SIZES, grown
+from ifthen.systems.pplx.drafts import Draft, tidy
+from ifthen.systems.pplx.env_plan import (
+    CHOOSING,
+    DISTIL,
+    EPOCHS,
+    MOST_VALUE_STEPS,
+    SEARCH,
+    SHARES,
+    SHORTENING,
+    VALUES,
+)
+from ifthen.systems.pplx.knowledge import Knowledge
+from ifthen.systems.pplx.policy_search import drops
+from ifthen.systems.pplx.pplx_parameters import PPLXParameters
+from ifthen.systems.pplx.table_search import (
+    CHAINS,
+    LONGER,
+    candidates_for,
+    first_lists,
+    random_rules,
+    rules_for,
+    search_length,
+)
+from ifthen.systems.pplx.value_learning import TESTED_FROM, catch_up
+
+MOST_WORK = 16_000
+"""The longest list has at most this many rules, divided by the number of observations. More take too long."""
+QUICK = 5
+"""The first search for lists tries a fifth of the last one's candidates."""
+ENOUGH = 0.001
+"""The last search needs no list that is much longer than one that loses only this share of the lead."""
+MORE_RULES = 4
+"""The last search begins with this many rules more than such a list has."""
+TERMS_EVERY = 4
+"""Lists with terms are grown in every fourth round."""
+TRIES = 10
+"""Counting needs this many steps of the plan for each observation and action."""
+ROUNDS = 3
+"""An epoch plays this many rounds of episodes, each by the counts so far."""
+RANDOM = (0.2, 0.5, 0.2)
+"""The probability that a random action begins, in the rounds of an epoch. The first one is optimistic."""
+TESTING_TAKES = 0.2
+"""Playing without random actions takes at most this share of an epoch's steps."""
+FEWEST_TESTED_ON = 4
+"""The counts are tested if the steps allow this many episodes."""
+SHORTFALL = 0.25
+"""The counts are not believed if their policy gets this share less than they promise. The share is of the
+lead over the best single rule."""
+ERRORS = 2.0
+"""The played return may be too low by this many standard errors."""
+WORTH = 0.01
+"""A longer list plays in the end if it is worth this share of the lead more than all shorter ones."""
+MOST_CHOSEN = 8
+"""At most this many lists play in the end."""
+MOST_EPISODES = 100_000
+"""Each of them plays at most this many episodes."""
+
+
+def counts_of(bench: Bench, known: Knowledge, phase: int, place: int) -> tuple[Knowledge, Counted | None]:
+    """Return what was counted, where that takes the place of the network; None where a network learns.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        phase: the phase of the plan.
+        place: the number of the epoch in it.
+    """
+    begins = phase == VALUES and place == 0 and bench.teacher is None
+    if not (begins or known.by_counts) or not len(known.moves):
+        return known, None
+    own = believed(bench, known)
+    if own is None and not begins:
+        return catch_up(bench, known, place / EPOCHS[VALUES] if phase == VALUES else 1.0), None
+    return known.with_clock(by_counts=float(own is not None)), own
+
+
+def counted_epoch(
+    bench: Bench,
+    known: Knowledge,
+    own: Counted,
+    parameters: PPLXParameters,
+    phase: int,
+    place: int,
+    does: str,
+) -> tuple[Knowledge, float | None]:
+    """Go one epoch on where steps are counted; return the error of what counts promise, too.
+
+    Args:
+        bench: plays.
+        known: what is known.
+        own: what was counted.
+        parameters: of the system.
+        phase: the phase of the plan.
+        place: the number of the epoch in it.
+        does: what the epoch does, in the last phase.
+    """
+    if does == CHOOSING:
+        return choose_counted(bench, known, own), None
+    if phase == SEARCH:
+        return compared(known, own, shorter_lists(bench, known) if does == SHORTENING else []), None
+    known = explore_counts(bench, known, own)
+    own = believed(bench, known) or own
+    if phase == VALUES:
+        if place < TESTED_FROM * EPOCHS[VALUES]:
+            return known, None
+        known, error, too_much = tested(bench, known, own)
+        return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if too_much else known), error
+    new, last = list[Draft](), place == EPOCHS[DISTIL] - 1
+    if place == 0 or last:
+        new = annealed(bench, known, own, parameters, last)
+    elif place % TERMS_EVERY == 0 and parameters.terms:
+        new = grown_lists(bench, known, own)
+    return compared(known, own, [*new, *shorter_lists(bench, known)]), None
+
+
+def believed(bench: Bench, known: Knowledge) -> Counted | None:
+    """Return what was counted; None where there are too many observations to try all actions."""
+    steps = min(SHARES[VALUES] * known.budget, MOST_VALUE_STEPS)
+    most = steps / (TRIES * bench.task.n_actions)
+    return counted(bench.task, known.memory, bench.given_terms, most)
+
+
+def explore_counts(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
+    """Play the epoch's episodes by the counts, which are counted again after each round."""
+    turn, quota, now = 0, (1 - TESTING_TAKES) * bench.quota, own
+    while turn == 0 or bench.steps < quota:
+        steps = min(quota / ROUNDS, quota - bench.steps)
+        k = bench.affordable(steps, known.length, 1, bench.plenty * LEARNT_ON)
+        policy = now.lookup(now.known if turn % ROUNDS else now.optimistic)
+        key = bench.key("explore", bench.steps)
+        known = known.told(bench.explore(policy, RANDOM[turn % ROUNDS], bench.fresh_seeds(k), key))
+        turn, again = turn + 1, believed(bench, known)
+        if again is None:
+            break
+        now = again
+    return known
+
+
+def tested(bench: Bench, known: Knowledge, own: Counted) -> tuple[Knowledge, float | None, bool]:
+    """Play by the counts alone; return the error of what they promise, and whether they promise too much.
+
+    There is no error where the steps allow too few episodes.
+    """
+    k = bench.affordable(bench.left, known.length, 0, bench.plenty * LEARNT_ON)
+    if k < FEWEST_TESTED_ON:
+        return known, None, False
+    episodes = bench.explore(own.lookup(own.known), 0.0, bench.fresh_seeds(k), np.uint64(0))
+    returns = [episode.discounted(bench.task.gamma) for episode in episodes]
+    played, error = float(np.mean(returns)), float(np.std(returns)) / math.sqrt(k)
+    promise = own.promise(own.known.q.argmax(axis=1))
+    lead = promise - float(np.nanmax(known.scores[known.lengths == 1]))
+    known = known.told(episodes).with_clock(network_return=played)
+    short = promise - played
+    return known, abs(short), short > SHORTFALL * max(0.0, lead) + ERRORS * error
+
+
+def annealed(
+    bench: Bench, known: Knowledge, own: Counted, parameters: PPLXParameters, last: bool
+) -> list[Draft]:
+    """Return the best list of each length on the counts: from the longest down to one rule, and up again.
+
+    Args:
+        bench: random numbers.
+        known: what is known.
+        own: the counts.
+        parameters: how many rules and candidates, if the user says so.
+        last: whether this is the last search, and not a quick one with fewer candidates.
+    """
+    table = own.known.table
+    states, actions, _ = table.next_state.shape
+    longest = parameters.most_rules or min(rules_for(states, actions), max(1, MOST_WORK // states))
+    longest = min(longest, enough_rules(known)) if last else longest
+    candidates = max(1, (parameters.candidates or candidates_for(states)) // (1 if last else QUICK))
+    first = random_rules([int(bench.key("first list", r)) for r in range(longest)], table)
+    lists = first_lists(own.known, np.zeros((0, 0, 0), np.int64), first)
+    for turn, n in enumerate([*range(longest, 0, -1), *range(2, longest + 1)]):
+        keys = [bench.key("anneal", turn, c) for c in range(CHAINS)]
+        tries = candidates * (1 if turn else LONGER)
+        search_length(keys, n, own.known, lists, tries, turn == 0, bench.simulator.threads)
+    made = [tidy(own.draft(lists.rules(n + 1, table.points))) for n in range(longest)]
+    return [bench.readable(draft, known) for draft in made]
+
+
+def enough_rules(known: Knowledge) -> int:
+    """Return the rules of the longest list to search for, once the quick search has shown what they bring."""
+    good = known.scores >= known.best_score - ENOUGH * known.gain
+    return int(known.lengths[good].min()) + MORE_RULES
+
+
+def grown_lists(bench: Bench, known: Knowledge, own: Counted) -> list[Draft]:
+    """Return lists with terms, read off trees and fitted to the counts' action values."""
+    bench.counted = own
+    latest = known.points[known.moves >= 0][-LATEST:]
+    known = known._replace(states=bench.clipped(latest).astype(np.float32))
+    return grown(bench, known, True, SHORT_SIZES + SIZES)
+
+
+def shorter_lists(bench: Bench, known: Knowledge) -> list[Draft]:
+    """Return the lists of the front with one rule or one test less."""
+    drafts = known.drafts
+    return [bench.readable(fewer, known) for i in known.front for fewer in drops(drafts[i])]
+
+
+def compared(known: Knowledge, own: Counted, new: list[Draft]) -> Knowledge:
+    """Return what is known with more lists, all of them scored by the counts, and the best of them kept."""
+    drafts = list({draft.key(): draft for draft in [*known.drafts, *new]}.values())
+    scores = own.worth(drafts)
+    return trimmed(known.with_drafts(drafts, [[score, 0.0, 1.0] for score in scores]))
+
+
+def choose_counted(bench: Bench, known: Knowledge, own: Counted) -> Knowledge:
+    """Return what is known once the lists that the counts speak for have played the same episodes.
+
+    A score is the mean of the played return and of the expected one on the counts. Each has noise of its own,
+    and one lucky score is not enough.
+    """
+    known = compared(known, own, [])
+    drafts, scores, gain = known.drafts, known.scores, known.gain
+    chosen: list[int] = []
+    for i in known.front:
+        if not chosen or scores[i] > scores[chosen[-1]] + WORTH * gain:
+            chosen.append(i)
+    going = chosen[-MOST_CHOSEN:]
+    singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1 and i not in going]
+    fitness: Floats = np.full((len(drafts), 3), np.nan)
+    if singles:
+        few = known.with_drafts([drafts[i] for i in singles], fitness[singles])
+        fitness[singles] = bench.scored(few).fitness
+    alike = [drafts[i] for i in going]
+    fitness[going] = bench.scored_alike(alike, fitness[going], known.length, MOST_EPISODES)
+    staying = sorted({*going, *singles})
+    promised = fitness.copy()
+    promised[:, 0] = scores
+    fitness = pooled(fitness, promised)
+    return known.with_drafts([drafts[i] for i in staying], fitness[staying]).forgetting()
