@@ -18,7 +18,7 @@ from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, fitness_of
-from ifthen.systems.pplx.distil_values import imitated_states
+from ifthen.systems.pplx.distil_values import SIZES, grown, imitated_states
 from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
 from ifthen.systems.pplx.fit import regret
 from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
@@ -136,18 +136,20 @@ def test_lists_are_fitted_where_values_were_learnt_too() -> None:
 def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 2_000.0)
-    found = choose_by_values(bench, known, known.drafts)
+    new = grown(bench, known, True, SIZES)
+    found = choose_by_values(bench, known, new)
     points, costs = known.visited, bench.costs(known, known.visited)
-    base = costs.mean(axis=0).min()
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
-    assert 0 < len(longer) <= MOST_CHOSEN + 1
-    assert known.best.key() in {draft.key() for draft in found.drafts}  # the best so far plays, too
-    chosen = [i for i in longer if found.drafts[i].key() != known.best.key()]
+    assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
+    keys = {draft.key() for draft in [*known.drafts, *new]}
+    assert known.best.key() in {draft.key() for draft in found.drafts}
+    assert sum(draft.key() not in keys for draft in found.drafts) <= 1
+    chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best.key()}]
     own = [regret(found.drafts[i], points, costs) for i in chosen]
-    assert all(b < a - WORTH * base for a, b in itertools.pairwise(own))
-    least = min(regret(draft, points, costs) for draft in known.drafts)
-    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least + WORTH * base
+    assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
+    least = min(regret(draft, points, costs) for draft in [*known.drafts, *new])
+    assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
     numbers = found.fitness[longer, 2]
     assert numbers.min() >= FEWEST_PLAYED
     seeds = learner.task.choosing(int(numbers.max()))
@@ -163,23 +165,23 @@ def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[
     bench, drafts = learner.bench(99, float(quota)), [single(0, 4)] * len(played)
     returns = learner.bench(99, 0.0).play(drafts[:1], task.choosing(40))
     before = np.vstack([fitness_of(returns[:, :n])[0] if n else UNPLAYED for n in played])
-    fitness = bench.scored_alike(drafts, before, 5.0)  # episodes take about 9 steps
+    fitness = bench.scored_alike(drafts, before, 9.0)  # episodes take 8 to 10 steps
     numbers = fitness[:, 2]
     assert (numbers >= np.maximum(played, FEWEST_PLAYED)).all()
     assert len({n for n, had in zip(numbers, played, strict=True) if n > had}) <= 1
     needed = sum(max(0, FEWEST_PLAYED - n) for n in played)
     assert bench.episodes == sum(numbers) - sum(played)
     if bench.episodes > needed:  # what is beyond the few first episodes is paid for, but for their spread
-        assert bench.steps <= 1.1 * quota + 10
+        assert bench.steps <= 1.2 * quota + 10
 
 
 def test_parts_that_values_do_not_miss_are_dropped() -> None:
     known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 0.0)
+    known = known._replace(states=known.states[:POLISHED_ON])  # so that all points count
     points = known.visited
-    assert len(points) <= POLISHED_ON  # so that all points count
     costs = bench.costs(known, points)
-    longest = max(known.drafts, key=lambda draft: draft.size)
+    longest = max(grown(bench, known, True, SIZES), key=lambda draft: draft.size)
     useless = with_rule(bench.draws, longest, points, points[0], 0, int(costs[0].argmin()))
     whole = [regret(draft, points, costs) for draft in (longest, useless)]
     for most in (0.0, 0.1 * costs.mean(), 10.0 * costs.max()):
@@ -192,12 +194,12 @@ def test_parts_that_values_do_not_miss_are_dropped() -> None:
 
 def test_a_short_plan_takes_about_the_steps_that_it_says() -> None:
     taken = learnt().num_timesteps
-    assert 0.8 * STEPS <= taken <= 1.15 * STEPS
+    assert 0.8 * STEPS <= taken <= 1.3 * STEPS
 
 
 @pytest.mark.parametrize(
     ("t_max", "longest", "expected"),
-    [(500, np.inf, 0.99), (1000, 30.0, 1 - 1 / 6), (1000, 100.0, 0.95), (50, 50.0, 0.9), (1000, 3.0, 0.8)],
+    [(500, np.inf, 0.99), (500, 30.0, 1 - 1 / 6), (500, 100.0, 0.95), (50, 50.0, 0.9), (500, 3.0, 0.8)],
 )
 def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
     t_max: int, longest: float, expected: float

@@ -261,10 +261,6 @@ class Bench:
                 fitness[i] = (pooled(fitness[[i]], more) if played[i] else more)[0]
         return fitness
 
-    def scoring_takes(self, known: Knowledge) -> float:
-        """Return the steps that scoring one good list takes."""
-        return max(CHOOSING_TAKES * known.budget, FEWEST_PLAYED * known.length)
-
     def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
         seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps

@@ -14,7 +14,7 @@ from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats
 from ifthen.rules.term import with_terms
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.systems.pplx.bench import MOST_STATES, Bench
+from ifthen.systems.pplx.bench import FEWEST_PLAYED, MOST_STATES, Bench
 from ifthen.systems.pplx.drafts import Draft, draft_of, tidy
 from ifthen.systems.pplx.fit import fitted, regret
 from ifthen.systems.pplx.imitation_tree import grow_tree
@@ -124,7 +124,7 @@ def visit(bench: Bench, known: Knowledge, made: list[Draft]) -> Knowledge:
         returns.append(bench.mean_return(episodes))
     tried = TRIED if bench.teacher is None else len(made)
     if known.is_short and bench.teacher is None:  # scores take steps that the last choice needs
-        tried = int(np.clip(bench.left / bench.scoring_takes(known), 0, tried))
+        tried = bench.affordable(bench.left / FEWEST_PLAYED, known.length, 0, tried)
     best = [made[chosen[i]] for i in np.argsort(returns, kind="stable")[::-1][:tried]]
     known = learn_on(bench, bench.seen(known, np.vstack(points)), played)
     return bench.tried(known, best)

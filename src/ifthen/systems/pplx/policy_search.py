@@ -57,8 +57,7 @@ STAGES = 4
 LEAST_EPISODES = 5
 """The last choice begins with fewer lists where the steps allow each less than this many episodes a stage."""
 WORTH = 0.03
-"""In short plans, a longer list must cost less by the values: by this share of what the best single rule
-costs."""
+"""In short plans, a longer list must cost this share less by the values."""
 PARED = 0.01
 """In short plans, rules and tests are dropped as long as all of them together cost at most this share of what
 the best single rule costs, by the values."""
@@ -201,7 +200,8 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
 
     Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
     values choose here: of each size, the list that costs least where lists go, if it costs less than all
-    shorter ones. The best list so far and the best single rule play beside them.
+    shorter ones. The last of them without what values do not miss, the best list so far and the best single
+    rule play beside them.
 
     Args:
         bench: plays.
@@ -209,24 +209,31 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
         new: more lists to choose from.
     """
     best, points = int(np.nanargmax(known.scores)), known.visited
-    costs, keys = bench.costs(known, points), {draft.key() for draft in known.drafts}
-    base = float(costs.mean(axis=0).min())
-    shorter = [pared(bench, known, draft, PARED * base) for draft in new]
-    fresh = list({draft.key(): draft for draft in [*new, *shorter] if draft.key() not in keys}.values())
-    known = known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
-    drafts, chosen, least = known.drafts, list[int](), math.inf
+    known = with_unplayed(known, new)
+    costs, drafts, chosen, least = bench.costs(known, points), known.drafts, list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
-        if cost < least - WORTH * base:
+        if cost < (1 - WORTH) * least:
             chosen, least = [*chosen, i], cost
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
     steady = {best, max(singles, key=lambda i: known.scores[i])}
     most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
-    going = sorted({*steady, *chosen[-most:]})
+    shorter = pared(bench, known, drafts[chosen[-1]], PARED * float(costs.mean(axis=0).min()))
+    known = with_unplayed(known, [shorter])
+    drafts = known.drafts
+    same = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
+    going = sorted({*steady, *chosen[-most:], same})
     fitness = known.fitness.copy()
     fitness[going] = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length)
     staying = sorted({*going, *singles})
     return known.with_drafts([drafts[i] for i in staying], fitness[staying])
+
+
+def with_unplayed(known: Knowledge, new: list[Draft]) -> Knowledge:
+    """Return what is known with more lists behind the others, those that are not among them yet."""
+    keys = {draft.key() for draft in known.drafts}
+    fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
+    return known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
 
 
 def pared(bench: Bench, known: Knowledge, draft: Draft, most: float) -> Draft:

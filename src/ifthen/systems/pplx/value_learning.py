@@ -66,9 +66,6 @@ SHORT_SIGHT = 0.2
 learn."""
 LEAST_IN_SHORT = 0.8
 """The smallest discount factor of action values in short plans, unless the task's own is smaller."""
-FIRST_WATCHED = 2
-"""In short plans, the phase begins with this many episodes of the best list. They may show how long episodes
-can last."""
 
 
 def discount(task: EnvTask) -> float:
@@ -112,8 +109,6 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
         epochs: how many the phase has.
     """
     nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
-    if place == 0 and teacher is None and known.is_short:
-        known = known.told(bench.watch(known.best, bench.seeds(FIRST_WATCHED)))
     gamma = discount_of(bench, known)
     if place == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
