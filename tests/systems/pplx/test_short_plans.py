@@ -13,18 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifthen import PPLX, DecisionList, evaluate, load
+from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
-from ifthen.systems.pplx.bench import fitness_of
-from ifthen.systems.pplx.distil_values import imitated_states
+from ifthen.systems.pplx import value_learning as values
+from ifthen.systems.pplx.bench import FEWEST_PLAYED, fitness_of
+from ifthen.systems.pplx.distil_values import SIZES, grown, imitated_states
 from ifthen.systems.pplx.env_plan import EPOCHS, MOST_NETWORKS, ROUNDS
 from ifthen.systems.pplx.fit import regret
-from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, Knowledge, is_short
-from ifthen.systems.pplx.policy_search import MOST_CHOSEN, WORTH, choose_by_values
+from ifthen.systems.pplx.knowledge import ENOUGH_STEPS, UNPLAYED, Knowledge, is_short
+from ifthen.systems.pplx.policy_search import MOST_CHOSEN, POLISHED_ON, WORTH, choose_by_values, pared
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.q_network import weights_of
+from ifthen.systems.pplx.q_network import CUT, TERMINAL, weights_of
+from ifthen.systems.pplx.scratch import single, with_rule
 from tests.archives import with_array
+from tests.envs import Walk
 from tests.systems.pplx.lists import haystack
 
 PLAN = 1 + sum(EPOCHS.values())
@@ -48,6 +51,13 @@ def learnt() -> PPLX:
 def learner_of(system: PPLX) -> OnEnvironment:
     assert isinstance(system.learner, OnEnvironment)
     return system.learner
+
+
+@functools.cache
+def before_the_choice() -> Knowledge:
+    """Return what is known before the last epoch of the plan."""
+    known: Knowledge = seeker().learn(epochs=PLAN - 2).now.population
+    return known
 
 
 def networks_in(system: PPLX) -> int:
@@ -123,30 +133,108 @@ def test_lists_are_fitted_where_values_were_learnt_too() -> None:
     assert {row.tobytes() for row in taken[-100:]} <= {row.tobytes() for row in states}
 
 
-def test_values_choose_the_lists_that_play_in_the_end_and_all_of_them_play_as_much() -> None:
-    system = seeker().learn(epochs=PLAN - 2)
-    known: Knowledge = system.now.population
-    learner = learner_of(system)
-    new = [draft for draft in known.drafts if len(draft.actions) > 1]
+def test_values_choose_the_lists_that_play_in_the_end_on_the_same_seeds() -> None:
+    known, learner = before_the_choice(), learner_of(seeker())
     bench = learner.bench(99, 2_000.0)
-    found = choose_by_values(bench, known, known.drafts)  # the same lists again change nothing
+    new = grown(bench, known, True, SIZES)
+    found = choose_by_values(bench, known, new)
     points, costs = known.visited, bench.costs(known, known.visited)
     longer = [i for i in range(len(found.drafts)) if len(found.drafts[i].actions) > 1]
     longer.sort(key=lambda i: found.drafts[i].size)
-    assert 0 < len(longer) <= MOST_CHOSEN + 1
-    assert known.best.key() in {draft.key() for draft in found.drafts}  # the best so far plays, too
-    assert {found.drafts[i].key() for i in longer} <= {draft.key() for draft in new}
-    chosen = [i for i in longer if found.drafts[i].key() != known.best.key()]
+    assert 0 < len(longer) <= MOST_CHOSEN + 2  # the best so far and a shorter one play, too
+    keys = {draft.key() for draft in [*known.drafts, *new]}
+    assert known.best.key() in {draft.key() for draft in found.drafts}
+    assert sum(draft.key() not in keys for draft in found.drafts) <= 1
+    chosen = [i for i in longer if found.drafts[i].key() in keys - {known.best.key()}]
     own = [regret(found.drafts[i], points, costs) for i in chosen]
     assert all(b < (1 - WORTH) * a for a, b in itertools.pairwise(own))
-    least = min(regret(draft, points, costs) for draft in known.drafts)
+    least = min(regret(draft, points, costs) for draft in [*known.drafts, *new])
     assert min(regret(found.drafts[i], points, costs) for i in longer) <= least / (1 - WORTH)
     numbers = found.fitness[longer, 2]
-    assert len(set(numbers)) == 1
-    seeds = learner.task.choosing(int(numbers[0]))
+    assert numbers.min() >= FEWEST_PLAYED
+    seeds = learner.task.choosing(int(numbers.max()))
     for i in longer:  # the scores are those of the first seeds for choosing, whoever played them before
-        returns = learner.bench(99, 0.0).play([found.drafts[i]], seeds)
+        returns = learner.bench(99, 0.0).play([found.drafts[i]], seeds[: int(found.fitness[i, 2])])
         assert found.fitness[i] == pytest.approx(fitness_of(returns)[0])
+
+
+@given(st.integers(0, 300), st.lists(st.integers(0, 40), min_size=1, max_size=4))
+def test_lists_play_as_many_seeds_as_the_steps_pay_for(quota: int, played: list[int]) -> None:
+    task = env_task("CartPole-v1")
+    learner = learner_of(PPLX(task, seed=1, threads=1, steps=STEPS))
+    bench, drafts = learner.bench(99, float(quota)), [single(0, 4)] * len(played)
+    returns = learner.bench(99, 0.0).play(drafts[:1], task.choosing(40))
+    before = np.vstack([fitness_of(returns[:, :n])[0] if n else UNPLAYED for n in played])
+    fitness = bench.scored_alike(drafts, before, 9.0)  # episodes take 8 to 10 steps
+    numbers = fitness[:, 2]
+    assert (numbers >= np.maximum(played, FEWEST_PLAYED)).all()
+    assert len({n for n, had in zip(numbers, played, strict=True) if n > had}) <= 1
+    needed = sum(max(0, FEWEST_PLAYED - n) for n in played)
+    assert bench.episodes == sum(numbers) - sum(played)
+    if bench.episodes > needed:  # what is beyond the few first episodes is paid for, but for their spread
+        assert bench.steps <= 1.2 * quota + 10
+
+
+def test_parts_that_values_do_not_miss_are_dropped() -> None:
+    known, learner = before_the_choice(), learner_of(seeker())
+    bench = learner.bench(99, 0.0)
+    known = known._replace(states=known.states[:POLISHED_ON])  # so that all points count
+    points = known.visited
+    costs = bench.costs(known, points)
+    longest = max(grown(bench, known, True, SIZES), key=lambda draft: draft.size)
+    useless = with_rule(bench.draws, longest, points, points[0], 0, int(costs[0].argmin()))
+    whole = [regret(draft, points, costs) for draft in (longest, useless)]
+    for most in (0.0, 0.1 * costs.mean(), 10.0 * costs.max()):
+        found = pared(bench, known, useless, most)
+        assert found.size <= useless.size
+        assert found.key() == useless.key() or regret(found, points, costs) <= whole[1] + most
+    assert len(found.actions) <= 2
+    assert bench.steps == 0
+
+
+def test_a_short_plan_takes_about_the_steps_that_it_says() -> None:
+    taken = learnt().num_timesteps
+    assert 0.8 * STEPS <= taken <= 1.3 * STEPS
+
+
+@pytest.mark.parametrize(
+    ("t_max", "longest", "expected"),
+    [(500, np.inf, 0.99), (500, 30.0, 1 - 1 / 6), (500, 100.0, 0.95), (50, 50.0, 0.9), (500, 3.0, 0.8)],
+)
+def test_values_look_ahead_a_part_of_an_episode_in_short_plans(
+    t_max: int, longest: float, expected: float
+) -> None:
+    task = env_task("CartPole-v1", t_max=t_max)
+    assert values.discount_in_short(task, longest) == pytest.approx(expected)
+    assert values.discount_in_short(env_task("CartPole-v1", gamma=0.5, t_max=t_max), longest) == 0.5
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=8))
+def test_the_longest_cut_episode_is_found(episodes: list[tuple[int, bool]]) -> None:
+    moves = [move for steps, cut in episodes for move in [0] * steps + [CUT if cut else TERMINAL]]
+    expected = max((steps for steps, cut in episodes if cut), default=np.inf)
+    assert values.longest_cut(np.array(moves, np.int16)) == expected
+
+
+class ShortWalk(Walk):
+    """A walk that its environment cuts after 20 steps, without saying so."""
+
+    def __init__(self) -> None:
+        super().__init__(endless=True)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, reward, over, _, info = super().step(action)
+        return observation, reward, over, self.time == 20, info
+
+
+def test_an_environments_own_limit_shortens_the_sight_of_short_plans_alone() -> None:
+    task = env_task(ShortWalk, ranges={"f0": (-6.0, 6.0), "f1": (0.0, 2.0)})
+    system = PPLX(task, seed=1, threads=1, steps=STEPS).learn(epochs=EPOCHS[1] + 1)
+    known, learner = system.now.population, learner_of(system)
+    assert values.longest_cut(known.moves) == 20 < task.t_max
+    assert values.discount_of(learner.bench(99, 0.0), known) == 0.8
+    longer = known.with_clock(budget=1e6)
+    assert values.discount_of(learner.bench(99, 0.0), longer) == values.discount(task) > 0.8
 
 
 @pytest.mark.parametrize(("steps", "plays"), [(STEPS, True), (200_000, False)])

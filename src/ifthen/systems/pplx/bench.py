@@ -247,16 +247,28 @@ class Bench:
     ) -> Floats:
         """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
 
+        All play a few episodes first. Their length tells how many more the steps allow.
+
         Args:
             drafts: n lists.
-            fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds.
+            fitness: `(n, 3)`: what is known of them. A list that was scored before plays the other seeds, and
+                none if it has played more than the steps allow the others.
             length: the mean length of an episode.
             most: the most episodes of a list; as many as usual where None.
         """
-        seeds, fitness = self.task.choosing(most or self.plenty * CHOSEN_ON), fitness.copy()
+        seeds, before = self.task.choosing(most or self.plenty * CHOSEN_ON), (self.steps, self.episodes)
+        fitness = self._scored_up_to(FEWEST_PLAYED, drafts, fitness, seeds)
+        if self.episodes > before[1]:
+            length = max(length, (self.steps - before[0]) / (self.episodes - before[1]))
+        played = fitness[:, 2].astype(np.int64)
+        needed = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
+        paid = int(np.searchsorted(needed, self.left / length, side="right")) - 1
+        return self._scored_up_to(max(paid, FEWEST_PLAYED), drafts, fitness, seeds)
+
+    def _scored_up_to(self, k: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
+        """Return the fitness of lists once each has played the first k seeds at least."""
+        fitness = fitness.copy()
         played = np.nan_to_num(fitness[:, 2]).astype(np.int64)
-        paid = (self.left / length + played.sum()) / len(drafts)
-        k = int(np.clip(paid, max(FEWEST_PLAYED, played.max()), max(len(seeds), played.max())))
         for i, draft in enumerate(drafts):
             if played[i] < k:
                 more = fitness_of(self.play([draft], seeds[played[i] : k]))

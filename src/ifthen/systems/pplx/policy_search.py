@@ -58,6 +58,9 @@ LEAST_EPISODES = 5
 """The last choice begins with fewer lists where the steps allow each less than this many episodes a stage."""
 WORTH = 0.03
 """In short plans, a longer list must cost this share less by the values."""
+PARED = 0.01
+"""In short plans, rules and tests are dropped as long as all of them together cost at most this share of what
+the best single rule costs, by the values."""
 MOST_CHOSEN = 6
 """In short plans, values choose at most this many lists to play in the end."""
 MOST_EPISODES = 200
@@ -193,23 +196,21 @@ def choose(bench: Bench, known: Knowledge) -> Knowledge:
 
 
 def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowledge:
-    """Return what is known with the lists that values speak for, each scored by the same number of episodes.
+    """Return what is known with the lists that values speak for, scored on the same seeds.
 
     Where steps are few, the best of many lists that have played a few episodes each is mostly a lucky one. So
     values choose here: of each size, the list that costs least where lists go, if it costs less than all
-    shorter ones. The best list so far and the best single rule play beside them, all on the same seeds.
+    shorter ones. The last of them without what values do not miss, the best list so far and the best single
+    rule play beside them.
 
     Args:
         bench: plays.
         known: what is known.
         new: more lists to choose from.
     """
-    best = int(np.nanargmax(known.scores))
-    keys = {draft.key() for draft in known.drafts}
-    fresh = [draft for draft in new if draft.key() not in keys]
-    known = known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
-    drafts, points, chosen, least = known.drafts, known.visited, list[int](), math.inf
-    costs = bench.costs(known, points)
+    best, points = int(np.nanargmax(known.scores)), known.visited
+    known = with_unplayed(known, new)
+    costs, drafts, chosen, least = bench.costs(known, points), known.drafts, list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
         if cost < (1 - WORTH) * least:
@@ -217,8 +218,41 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
     steady = {best, max(singles, key=lambda i: known.scores[i])}
     most = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)
-    going = sorted({*steady, *chosen[-most:]})
+    shorter = pared(bench, known, drafts[chosen[-1]], PARED * float(costs.mean(axis=0).min()))
+    known = with_unplayed(known, [shorter])
+    drafts = known.drafts
+    same = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
+    going = sorted({*steady, *chosen[-most:], same})
     fitness = known.fitness.copy()
     fitness[going] = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length)
     staying = sorted({*going, *singles})
     return known.with_drafts([drafts[i] for i in staying], fitness[staying])
+
+
+def with_unplayed(known: Knowledge, new: list[Draft]) -> Knowledge:
+    """Return what is known with more lists behind the others, those that are not among them yet."""
+    keys = {draft.key() for draft in known.drafts}
+    fresh = list({draft.key(): draft for draft in new if draft.key() not in keys}.values())
+    return known.with_drafts([*known.drafts, *fresh], [*known.fitness, *unplayed(fresh)])
+
+
+def pared(bench: Bench, known: Knowledge, draft: Draft, most: float) -> Draft:
+    """Return a list without the rules and tests that matter least by the values.
+
+    Args:
+        bench: random numbers, and what actions cost.
+        known: what is known.
+        draft: the list.
+        most: by how much its mean cost where lists go may rise.
+    """
+    points = bench.some(known.visited, POLISHED_ON)
+    costs, turn = bench.costs(known, points), 0
+    allowed = regret(draft, points, costs) + most
+    while len(draft.actions) > SHORTEST:
+        fewer = min((tidy(own) for own in drops(draft)), key=lambda own: regret(own, points, costs))
+        key = bench.key("pare", turn, len(draft.actions), draft.tests)
+        fewer = bench.readable(polished(key, fewer, points, costs, POLISHES, bench.given_terms), known)
+        if regret(fewer, points, costs) > allowed:
+            return draft
+        draft, turn = fewer, turn + 1
+    return draft

@@ -9,6 +9,8 @@ values are those of the teacher's policy (expected SARSA on n steps).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,7 +18,7 @@ from ifthen.rules.arrays import Floats
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx.bench import Bench
 from ifthen.systems.pplx.knowledge import Knowledge
-from ifthen.systems.pplx.q_network import NO_ADVICE, train
+from ifthen.systems.pplx.q_network import CUT, NO_ADVICE, train
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
@@ -59,11 +61,42 @@ MOST_DISCOUNT = 0.99
 """The largest discount factor of action values."""
 LEAST_DISCOUNT = 0.9
 """The smallest discount factor of action values, unless the task's own is smaller."""
+SHORT_SIGHT = 0.2
+"""In short plans, values look ahead this share of an episode. Sums of fewer rewards take fewer steps to
+learn."""
+LEAST_IN_SHORT = 0.8
+"""The smallest discount factor of action values in short plans, unless the task's own is smaller."""
 
 
 def discount(task: EnvTask) -> float:
     """Return the discount factor of values: they look about as far ahead as an episode can last."""
     return min(task.gamma, MOST_DISCOUNT, max(LEAST_DISCOUNT, 1 - 1 / task.t_max))
+
+
+def discount_in_short(task: EnvTask, longest: float) -> float:
+    """Return the discount factor of values in a short plan: they look ahead a part of an episode.
+
+    Args:
+        task: the task.
+        longest: the steps of the longest episode that was cut, infinity if none was. An environment may cut
+            episodes long before the task's `t_max`.
+    """
+    ahead = SHORT_SIGHT * min(task.t_max, longest)
+    return min(task.gamma, MOST_DISCOUNT, max(LEAST_IN_SHORT, 1 - 1 / ahead))
+
+
+def discount_of(bench: Bench, known: Knowledge) -> float:
+    """Return the discount factor of values for what is known."""
+    if known.is_short and bench.teacher is None:
+        return discount_in_short(bench.task, longest_cut(known.moves))
+    return discount(bench.task)
+
+
+def longest_cut(moves: NDArray[np.int16]) -> float:
+    """Return the steps of the longest remembered episode that was cut; infinity if none was."""
+    ends = np.flatnonzero(moves < 0)
+    lengths = np.diff(ends, prepend=-1) - 1
+    return float(max(lengths[moves[ends] == CUT], default=math.inf))
 
 
 def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tuple[Knowledge, float]:
@@ -75,7 +108,8 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
         place: the number of the epoch in the phase.
         epochs: how many the phase has.
     """
-    nets, errors, gamma, teacher = known.nets.copy(), list[float](), discount(bench.task), bench.teacher
+    nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
+    gamma = discount_of(bench, known)
     if place == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
     per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
@@ -112,7 +146,7 @@ def catch_up(bench: Bench, known: Knowledge, done: float) -> Knowledge:
         known: what is known.
         done: the share of the phase that is over. The network gets this share of its updates.
     """
-    gamma, nets = discount(bench.task), known.nets.copy()
+    gamma, nets = discount_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
     updates = int(min(done * UPDATES, MOST_PER_STEP * len(known.moves)))
     own = known.memory, len(known.moves), known.scaling, gamma, FIRST_RATE, updates, bench.task.n_actions
@@ -127,7 +161,7 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
     known, nets = known.told(episodes), known.nets.copy()
     if forgets or (teacher is not None and teacher.has_values):
         return known.forgetting()  # the plan is over, or there is nothing to learn
-    own = known.memory, len(known.moves), known.scaling, discount(bench.task), LAST_RATE
+    own = known.memory, len(known.moves), known.scaling, discount_of(bench, known), LAST_RATE
     train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice_of(teacher, known))
     nets[-1] = nets[1]
     return known._replace(nets=nets)
