@@ -89,7 +89,7 @@ def scores_by_size(
     """
     figure = Figure(figsize=(1.5 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
     axes = figure.subplots()
-    axes.plot(sizes, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2)
+    axes.plot(sizes, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2, drawstyle="steps-post")
     axes.set_xlabel(size, fontsize=MEDIUM)
     axes.set_ylabel(score, fontsize=MEDIUM)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

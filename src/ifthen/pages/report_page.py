@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ifthen.digits import in_units, interval_in_words, mean_in_words, worth_showing
+from ifthen.digits import ALL_EQUAL, in_units, interval_in_words, mean_in_words, worth_showing
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.exports.parts import rendered
 from ifthen.pages.explain_tables import limit_in_words
@@ -128,6 +128,8 @@ def tiles_of(found: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
         else:
             ends = interval_in_words(one.interval, one.performance)
             words = "mean return and its 95 % interval" if ends else "mean return"
+            if ends == ALL_EQUAL:
+                ends, words = "", "mean return, the same in every episode,"
             mean = one.performance if one.returns is None else float(one.returns.mean())
             tiles.append((in_units(mean), ends, f"{words} {name}"))
     return tiles

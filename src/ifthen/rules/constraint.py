@@ -83,6 +83,21 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
     return compare(as_is, as_wanted, budget=budget)
 
 
+def deciding_rules(rules: RuleSet, constraint: Constraint) -> int:
+    """Return how many rules at the top keep a constraint by themselves, as a reader sees at once; 0 for none.
+
+    The last of them matches wherever the constraint speaks, and none of them breaks it.
+    """
+    own, _ = _over_both(rules, constraint.where)
+    boxes = _boxes(constraint, own.features)
+    for r, (box, action) in enumerate(zip(own.bounds.astype(np.float64), own.actions.tolist(), strict=True)):
+        if (action == constraint.action) is constraint.never:
+            return 0
+        if all(_holds(box, each) for each in boxes):
+            return r + 1
+    return 0
+
+
 def _over_both(rules: RuleSet, where: DecisionList) -> tuple[RuleSet, RuleSet]:
     """Return rules and the boxes of a constraint over the same features: the rules' own, then new terms."""
     known = {term.of for term in rules.terms}
