@@ -93,6 +93,7 @@ def scores_by_size(
     axes.set_xlabel(size, fontsize=MEDIUM)
     axes.set_ylabel(score, fontsize=MEDIUM)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
     if len(set(sizes)) == 1:
         axes.set_xticks([sizes[0]])
     axes.margins(y=0.12)

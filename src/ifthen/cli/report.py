@@ -18,7 +18,6 @@ from ifthen.cli.model import (
     TaskChanges,
     TaskName,
     Threads,
-    load_model,
     read_policy,
     required,
     requirements_beside,
@@ -101,7 +100,7 @@ def report(
             list(dict.fromkeys(demands)),
             quick,
             episodes,
-            title=policy.title.rstrip(","),
+            title=policy.title,
             model=shlex.quote(str(model)) + typed_options(task, task_assignments),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
@@ -115,7 +114,7 @@ def report(
     out.print(found.to_text(out.width), soft_wrap=True)
     if dossier:
         if not purpose.strip():
-            err.print("note: the dossier does not say what the policy is for: --purpose \"…\" says it")
+            err.print('note: the dossier does not say what the policy is for: --purpose "…" says it')
         page = file or (model / "dossier.html" if model.is_dir() else Path("dossier.html"))
         out.print()
         write_file(page, found.to_html())
@@ -152,7 +151,7 @@ def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
 
     if is_rules_file(model):
         return [("rules", str(model)), ("SHA-256 of the file", sha256_of(rules_file(model)))]
-    learner, rows = load_model(model), list[tuple[str, str]]()
+    rows = list[tuple[str, str]]()
     own = model / MODEL if model.is_dir() else model
     if model.is_dir():
         try:

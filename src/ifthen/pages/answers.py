@@ -19,8 +19,8 @@ from ifthen.verification.verification import Verification
 FEW_RULES = 8
 """So many rules or fewer are themselves the answer to what a policy does."""
 READINGS = (
-    "Requirements about actions speak of readings, which is what the rules see. Where a sensor is noisy, late or "
-    "wrong, the true state differs from them."
+    "This speaks of readings, which is what the rules see, not of the true state: noise, bias and delay lie "
+    "between the two."
 )
 CLIPPED = " All readings count: one beyond a feature's range (section 1) is taken as the end of the range."
 OF_A_TABLE = {
@@ -80,7 +80,7 @@ def _never(task: Task | None, verification: Verification) -> Iterator[str]:
         yield f"{'✓' if required.passed else '✗ NOT MET:'} {required.text}: {required.why}."
     if not verification.requirements:
         yield "Nothing was required of it, so there is no list of what it must never do."
-    elif task is not None and not task.has_states and _about_rules(verification):
+    elif task is not None and _about_rules(verification):
         yield READINGS + (CLIPPED if any(feature.clips for feature in task.features) else "")
     if "complete" in verification.reasons:
         does = "It always has an action" if verification.properties["complete"] else "It may have no action"
@@ -145,9 +145,10 @@ def _alike(one: Evaluation, worst: WorstStarts | None) -> str:
     """Return what equal returns show, with the episodes that were played to look for the worst start."""
     got, episodes = in_units(one.performance), one.episodes
     said = f"All {episodes:,} got {got}"
-    if worst is not None and worst.played is not None and worst.played[1:] == (one.performance, one.performance):
-        episodes += worst.played[0]
-        said += f", and so did {worst.played[0]:,} further ones from other seeds (section 8)"
+    more, *returns = (0,) if worst is None or worst.played is None else worst.played
+    if set(returns) == {one.performance}:
+        episodes += more
+        said += f", and so did {more:,} further ones from other seeds (section 8)"
     share = at_most(unseen_share(episodes, LEVEL))
     return f"{said}: with 95 % confidence at most {share} of episodes get less."
 

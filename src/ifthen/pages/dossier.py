@@ -50,6 +50,8 @@ from ifthen.verification.verification import LEGEND, MOST_EPISODES, Verification
 
 EPISODES, QUICK_EPISODES = 100, 20
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_long_words": False}
+PRINTED_FRONT = (4.6, 1.7)
+"""Width and height of the drawing of a front, in inches: it stays with its table on a printed page."""
 PLAYED = ("Performance", "Behaviour", "Robustness", "Worst starts")
 """The parts that need a task."""
 
@@ -155,7 +157,7 @@ class Dossier(Shown):
             headings=list(self.measured),
             measured=measured_rows(self.measured) if self.measured else [],
             heat_map=None if self.stress is None else inline_svg(self.stress.figure()),
-            front_drawn=front_drawn(self.front),
+            front_drawn=front_drawn(self.front, PRINTED_FRONT),
             rules_hash=sha256_of_text(to_json(self.ruleset, task)),
             versions=versions(),
             neat=neat,
@@ -248,7 +250,7 @@ def dossier(
     sampled = any(one.seeds is not None for one in measured.values())
     name = title or plural(len(ruleset), "rule")
     return Dossier(
-        title=name if own is None else f"{name} on {own.name}",
+        title=name.rstrip(",") if own is None else f"{name} on {own.name}",
         purpose=purpose.strip(),
         ruleset=ruleset,
         task=own,

@@ -21,18 +21,19 @@ def how_found(learner: System, ruleset: RuleSet) -> Iterator[str]:
     last = learner.now.records[-1]
     yield f"{learner.name}: {learner.summary[:1].lower()}{learner.summary[1:]}"
     yield (
-        f"This is one run, with seed {learner.seed}: {last['epoch']:,} epochs, {last['steps']:,} steps of "
-        "training. Whether other runs were tried is not recorded."
+        f"This is one run, with seed {learner.seed}: {plural(last['epoch'], 'epoch')}, "
+        f"{last['steps']:,} steps of training. Whether other runs were tried is not recorded."
     )
     if told := learner.task.seeds_in_words(learner.learns_from):
         yield told
     learnt = learner.ruleset
     if learner.front is not None:
-        yield f"The list of {plural(len(learnt), 'rule')} was taken from the front by the {learner.front.scored}."
+        rules = plural(len(learnt), "rule")
+        yield f"The list of {rules} was taken from the front by the {learner.front.scored}."
     if len(ruleset) < len(learnt):
         how = (
-            f"rules that decided in no step of up to {EPISODES:,} episodes were taken away, and those without "
-            "which every input has the same action"
+            f"rules that decided in no step of up to {EPISODES:,} episodes were taken away, and those that "
+            "change no action of any input"
             if learner.shortens
             else "pruning plays as well, with fewer or shorter rules"
         )

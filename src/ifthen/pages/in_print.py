@@ -1,4 +1,4 @@
-"""What a printed page says of numbers: signs as they are printed, strengths in units, and whether all is exact."""
+"""Numbers on a printed page: minus signs, strengths in units, and whether all digits are printed."""
 
 from __future__ import annotations
 

@@ -168,13 +168,23 @@ def task_in_words(task: Task, found: Mapping[str, Evaluation]) -> str:
         f"{task.name}{environment}: {len(task.features)} features, {task.n_actions} actions, "
         f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of "
         f"{limit_in_words(task.t_max, longest)}, "
-        f"performance {task.floor:g} where a state with no rule is reached{made}"
+        f"and a policy that reaches a state with no rule counts as {task.floor:g}{made}"
     )
 
 
-def front_drawn(front: Front | None) -> Markup | None:
-    """Return the drawing of a front; None where there is none, or where it has a single policy."""
-    return None if front is None or len(front) == 1 else inline_svg(front.figure())
+def front_drawn(front: Front | None, size: tuple[float, float] | None = None) -> Markup | None:
+    """Return the drawing of a front; None where there is none, or where it has a single policy.
+
+    Args:
+        front: the front.
+        size: width and height in inches; the usual ones where None.
+    """
+    if front is None or len(front) == 1:
+        return None
+    figure = front.figure()
+    if size is not None:
+        figure.set_size_inches(*size)
+    return inline_svg(figure)
 
 
 def inline_svg(figure: Figure) -> Markup:

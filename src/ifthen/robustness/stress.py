@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ifthen.digits import NOTHING, in_units, interval_in_words, percent
+from ifthen.digits import NOTHING, in_units, interval_in_words, percent, plural
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
-from ifthen.robustness.requirement import HALFWAY_IN_WORDS, Demands, Limits, ReturnScale, lengthened, parse, required
+from ifthen.robustness.requirement import (
+    HALFWAY_IN_WORDS,
+    Demands,
+    Limits,
+    ReturnScale,
+    lengthened,
+    parse,
+    required,
+)
 from ifthen.robustness.strengths import Strengths, planned
 from ifthen.robustness.sweep import Level, Sweep
 from ifthen.simulate.disturbed_table import TooLargeError
@@ -78,7 +86,7 @@ class Stress(Shown):
         """What must hold, in words, and where that comes from."""
         if self.asked:
             return f"Required: {self.requirement}."
-        return f"Threshold: {self.requirement} ({HALFWAY_IN_WORDS}); nothing was required."
+        return f"Threshold: {self.requirement} ({HALFWAY_IN_WORDS}), as no return was required."
 
     def text_table(self) -> TextTable:
         """Return one row per strength, and what was required and found below."""
@@ -103,9 +111,10 @@ class Stress(Shown):
         """Yield what was played, and what was required."""
         if self.seeds is not None:
             first, last = self.seeds
-            yield f"Every strength was played from the same test seeds, {first:,} to {last:,}."
+            episodes = plural(self.episodes, "episode")
+            yield f"Every strength was played in {episodes}, from the same test seeds {first:,} to {last:,}."
         if self.trained_with:
-            yield f"Each disturbance is alone, without the {self.trained_with} that the rules were trained with."
+            yield f"Each disturbance is alone, without the {self.trained_with} of training."
         failing = f" An episode fails below {in_units(self.fail_below)}."
         yield self.threshold + (failing if self.undisturbed.failed is not None else "")
         if not self.undisturbed.holds:

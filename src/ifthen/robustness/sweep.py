@@ -112,8 +112,9 @@ class Sweep:
         """What the strength of the disturbance is."""
         if self.name in DISTURBANCES:
             return DISTURBANCES[self.name].words
-        now = "" if self.nominal is None else f"; as it is, {self.nominal:g}"
-        return "t_max, the most steps of an episode" if self.name == "t_max" else f"a parameter of the task{now}"
+        if self.name == "t_max":
+            return "t_max, the most steps of an episode"
+        return "a parameter of the task" + ("" if self.nominal is None else f"; as it is, {self.nominal:g}")
 
     @property
     def found(self) -> str:

@@ -72,9 +72,9 @@ def _used_rules(system: System, require: Sequence[str]) -> PruneResult | None:
     gone = len(rules) - len(left)
     seeds = task.pruning_seeds(played.episodes)[: played.episodes]
     words = (
-        f"{plural(len(found.given), 'rule')} became {len(left)}: {told}{plural(gone, 'rule')} decided in none of "
-        f"{played.steps:,} steps of {played.episodes:,} episodes from training and pruning seeds. Without "
-        f"{'it' if gone == 1 else 'them'} these episodes are the same."
+        f"{plural(len(found.given), 'rule')} became {len(left)}: {told}{plural(gone, 'rule')} decided in "
+        f"none of {played.steps:,} steps of {played.episodes:,} episodes from training and pruning seeds. "
+        f"Without {'it' if gone == 1 else 'them'} these episodes are the same."
     )
     where = f"the {played.steps:,} visited states of {played.episodes:,} episodes"
     return PruneResult(left, found.given, where, words, needless + gone, 0, changed=0, seeds=seeds)

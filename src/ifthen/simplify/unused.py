@@ -56,7 +56,9 @@ def decisions(rules: RuleSet, task: EnvTask, most: int, threads: int = 1) -> Dec
     return Decisions(counts, played, steps)
 
 
-def without_unused(rules: RuleSet, found: Decisions, shield: int, keeps: Callable[[RuleSet], bool]) -> RuleSet:
+def without_unused(
+    rules: RuleSet, found: Decisions, shield: int, keeps: Callable[[RuleSet], bool]
+) -> RuleSet:
     """Return a decision list without the rules that never decided; those of requirements stay.
 
     Where the last rule goes, which reads OTHERWISE, the one before it comes to read so.

@@ -97,7 +97,8 @@ class Deviation:
         if not self.share:
             return "Proved by exact reasoning: of all readings in the ranges none gets another action."
         size = upward(Fraction(self.share))
-        return f"Proved by exact reasoning: of all readings in the ranges a share of {size} gets another action."
+        told = f"of all readings in the ranges a share of {size} gets another action"
+        return f"Proved by exact reasoning: {told}."
 
     def to_table(self) -> TextTable:
         """Return the bands, for a terminal."""
