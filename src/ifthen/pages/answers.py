@@ -19,8 +19,8 @@ from ifthen.verification.verification import Verification
 FEW_RULES = 8
 """So many rules or fewer are themselves the answer to what a policy does."""
 READINGS = (
-    "This speaks of readings, which is what the rules see, not of the true state: noise, bias and delay lie "
-    "between the two."
+    "Requirements about actions speak of readings, which is what the rules see, not of the true state: "
+    "noise, bias and delay lie between the two."
 )
 CLIPPED = " All readings count: one beyond a feature's range (section 1) is taken as the end of the range."
 OF_A_TABLE = {
