@@ -9,7 +9,7 @@ PPL-X goes through its plan first. PPO and DQN then get as many seconds. All are
 PPL-X's list after its plan, the others' policies at the end of that time, without random actions. The goal is
 a share of what PPL-X's list gains over random actions (0.95); printed are the seconds and steps after which
 each one first reached it on 20 validation seeds, which it is tried on twenty times on the way. Time of trying
-is not counted, nor PPL-X's compilation. It needs stable-baselines3 (pip install 'ifthen[sb3]').
+is not counted, nor PPL-X's compilation. It needs stable-baselines3 (pip install '.[sb3]').
 """
 
 from __future__ import annotations

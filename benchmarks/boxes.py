@@ -118,7 +118,7 @@ def plain_coverage(bounds: Bounds) -> float:
     volumes = np.meshgrid(*(np.diff(side) for side in sides), indexing="ij")
     points = np.stack(grid, axis=-1).reshape(-1, bounds.shape[1])
     inside = np.empty((len(points), len(bounds)), dtype=np.bool_)
-    matches(bounds, points, inside)  # type: ignore[arg-type]  # real bounds match by the same code
+    matches(bounds, points, inside)
     return float((np.prod(volumes, axis=0).ravel() * ~inside.any(axis=1)).sum())
 
 

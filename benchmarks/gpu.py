@@ -6,7 +6,7 @@
 Both play the same populations through the same simulators, and must agree: in every bit on tables, in nearly
 all episodes in CartPole. Compilation is done before anything is timed; the best of the repeats counts. The
 device's ceilings are measured too: copying memory, and products with sums in double precision. Needs a GPU of
-NVIDIA and numba-cuda (pip install 'ifthen[cuda]'). The CPU uses all its cores.
+NVIDIA and numba-cuda (pip install '.[cuda]'). The CPU uses all its cores.
 """
 
 from __future__ import annotations

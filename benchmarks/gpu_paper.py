@@ -7,7 +7,7 @@
 A short study before compiles everything, and is not timed. The time is that of the whole study: from the
 start of its processes to the last file. `--compare` looks for numbers that differ between two files of
 histories. `--profile` times the steps of a generation of thirty trials. Needs a GPU of NVIDIA
-and numba-cuda (pip install 'ifthen[cuda]'), but for `--engine local` and `--compare`.
+and numba-cuda (pip install '.[cuda]'), but for `--engine local` and `--compare`.
 """
 
 from __future__ import annotations

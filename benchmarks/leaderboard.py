@@ -1,6 +1,6 @@
 """Writes docs/leaderboard.md: published policies that people can read, replayed beside ours on test seeds.
 
-    python benchmarks/leaderboard.py        a few minutes; LunarLander needs pip install "ifthen[box2d]"
+    python benchmarks/leaderboard.py        a few minutes; LunarLander needs pip install ".[box2d]"
 
 Published policies are functions in benchmarks/published. Each is read as rules (`ifthen.read_ruleset`) and
 played; those that multiply features are no rules, and are played as functions. Features have ranges twenty

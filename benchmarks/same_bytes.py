@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes side by side")
     options = parser.parse_args()
     if options.all and find_spec("Box2D") is None:
-        raise SystemExit('--all needs Box2D: pip install "ifthen[box2d]"')
+        raise SystemExit('--all needs Box2D: pip install ".[box2d]"')
     wanted = options.only or [study for study in studies if options.all or study != "pplx-lunar"]
     jobs = [job for job in JOBS if job.study in wanted]
     console, began, rows = Console(width=160), time.perf_counter(), []

@@ -3,7 +3,7 @@
     python benchmarks/short_plans.py                                    # five environments, three seeds each
     python benchmarks/short_plans.py --only CartPole-v1 --seeds 1
 
-LunarLander needs ifthen[box2d], FlappyBird the package flappy-bird-gymnasium. What is not there is left out.
+LunarLander needs the extra box2d, FlappyBird flappy-bird-gymnasium. What is not there is left out.
 To compare with another version, run it there, too: PYTHONPATH=OTHER/src python benchmarks/short_plans.py
 """
 

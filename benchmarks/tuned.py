@@ -181,8 +181,8 @@ def write_page(page: Path, folder: Path) -> None:
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
     lines = [line for name in TASKS for line in section(folder, name)]
-    lines = lines or ["No repeat has ended yet.", ""]
-    write_text(page, before + "\n".join([BEGIN, "", *lines]) + END + after)
+    written = "\n".join([BEGIN, "", *lines]) if lines else f"{BEGIN}\n"
+    write_text(page, before + written + END + after)
 
 
 def main() -> None:

@@ -42,12 +42,17 @@ STUDIES = {
     "mountain-car": "Rock a weak car out of a valley. Return: minus the steps it takes, 200 at most.",
     "acrobot": "Swing a two-link arm up by its middle joint. Return: minus the steps, 500 at most.",
     "pplx-lunar": """Land between two flags. Return: Gymnasium's shaped reward; 200 counts as solved. Needs
-`pip install "ifthen[box2d]"`. [PPL-X](pplx.md) learns it in 2 million steps. It shortens its lists itself:
-they are not pruned. Rules compare sums of two features, which it finds, too.""",
+the [extra](ecosystem.md) `box2d`. [PPL-X](pplx.md) learns it in 2 million steps. It shortens its lists
+itself: they are not pruned. Rules compare sums of two features, which it finds, too.""",
     "blackjack": "Stick or hit. Return: the mean win per game.",
     "taxi": "Fetch a passenger and bring them to their destination.",
     "cliff-walking": "Walk along a cliff without falling.",
 }
+FRONT_NOTES = {
+    "Acrobot-v1": """ The seeds were trained again after the table of [PPL-X](pplx.md#what-it-reaches):
+its numbers differ a little.""",
+}
+"""What is to be said of single fronts."""
 HEAD = """# Gallery
 
 Policies that `ifthen` has learnt for Gymnasium's environments. Each table has all ten trials of a system,
@@ -56,10 +61,17 @@ section is a TOML file with all settings that are not defaults.
 
 Scores are mean returns over 100 test seeds, given as mean ± standard deviation over trials. Nothing was
 learnt or selected on these seeds, and `ifthen evaluate` plays the same ones. Blackjack, which is mostly
-luck, has 20,000. `python docs/gallery.py` makes this page and the rulesets in
-[`results/gallery`](../results/gallery) from the results of the studies.
+luck, has 20,000. A range is that of the trials, from the worst to the best. `python docs/gallery.py` makes
+this page and the rulesets in [`results/gallery`](../results/gallery) from the results of the studies.
 
 """
+
+
+SLICE = """The picture is a slice: two features are drawn, and the others have the values above it. Rules that
+decide elsewhere only are not in it.
+
+"""
+"""What stands below the picture of a policy of more than two features."""
 
 
 class Shown(NamedTuple):
@@ -90,6 +102,7 @@ def section(name: str, about: str) -> str:
     if isinstance(task, EnvTask):
         write_png(IMAGES / f"gallery-{name}.png", slice_figure(shown.ruleset, task, features=2))
         picture = f'<img src="images/gallery-{name}.png" width="560" alt="The policy shown, in {title}">\n\n'
+        picture += SLICE if len(task.features) > 2 else ""
     rules = "\n".join(f"{r + 1}. {shown.ruleset.rule_in_words(r)}" for r in range(len(shown.ruleset)))
     if len(shown.ruleset) > LONG:
         rules = f"<details><summary>{len(shown.ruleset)} rules</summary>\n\n{rules}\n\n</details>"
@@ -114,7 +127,7 @@ def front_part(title: str) -> str:
     data = json.loads(path.read_text(encoding="utf-8"))
     trials, name = data["trials"], f"front-{title.split('-')[0].lower()}.png"
     write_png(IMAGES / name, front_figure(data))
-    lines = ["| tests, at most | return | range | rules |", "|--:|---|---|---|"]
+    lines = ["| tests, at most | return | range | rules |", "|--:|--:|--:|--:|"]
     for most in TESTS:
         few = [[own for own in trial["lists"] if own["tests"] <= most] for trial in trials]
         taken = [max(lists, key=lambda own: own["score"]) for lists in few if lists]
@@ -124,8 +137,8 @@ def front_part(title: str) -> str:
     table = "\n".join(lines)
     return (
         f"**The front: what fewer tests cost.** PPL-X, {len(trials)} seeds. Of each seed, the list with the "
-        f"best score in training among those with so few tests; returns are of {data['episodes']:,} test "
-        f"seeds.\n\n{table}\n\n"
+        f"best score in training among those with at most this many tests; returns are of "
+        f"{data['episodes']:,} test seeds.{FRONT_NOTES.get(title, '')}\n\n{table}\n\n"
         f'<img src="images/{name}" width="560" alt="Returns against tests, in {title}">\n\n'
         f"```sh\nifthen study run studies/{data['study']}.toml --out runs/{data['study']}\n"
         f"python benchmarks/fronts_of_study.py runs/{data['study']} --episodes {data['episodes']} "
@@ -191,27 +204,23 @@ def episodes_of(task: EnvTask) -> int:
 
 def env_table(results: Results, task: EnvTask) -> str:
     """Return the table of an environment: test scores and sizes over all trials."""
-    lines = [
-        "| system | trials | test score | range | rules | rules, pruned | test score, pruned | range |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    names = ["system", "trials", "test score", "its range", "rules"]
+    pruned = results.plan.prune is not False
+    names += ["rules, pruned", "score, pruned", "range, pruned"] if pruned else []
+    lines, gaps = ["| " + " | ".join(names) + " |", "|---" + "|--:" * (len(names) - 1) + "|"], list[str]()
     for system in (each.name for each in results.plan.systems):
         got, fewer = (results.values(system, task.name, name) for name in ("unseen_score", "pruned_score"))
         rules, left = (results.values(system, task.name, name) for name in ("rules", "pruned_rules"))
         if episodes_of(task) == GAMES:
             got, fewer = many_games(results, system, task), []
-        cells = [system, str(len(got)), *played_on(got, task), size(rules)]
-        lines.append("| " + " | ".join([*cells, reach(left), spread(fewer), reach(fewer)]) + " |")
-    return "\n".join(lines)
-
-
-def played_on(scores: list[float], task: EnvTask) -> tuple[str, str]:
-    """Return spread and reach of scores without coverage gaps, and how many trials have a gap."""
-    answered = [score for score in scores if score > task.floor]
-    failed = len(scores) - len(answered)
-    return spread(answered), reach(answered) + (
-        f"; {failed} reached a state without a rule" if failed else ""
-    )
+        answered = [score for score in got if score > task.floor]
+        cells = [system, str(len(got)), spread(answered), reach(answered), size(rules)]
+        cells += [reach(left), spread(fewer), reach(fewer)] if pruned else []
+        lines.append("| " + " | ".join(cells) + " |")
+        if failed := len(got) - len(answered):
+            said = f"{failed} of the {len(got)} trials of {system}"
+            gaps.append(f"\nNot in the first score: {said}, with a state without a rule before pruning.")
+    return "\n".join([*lines, *gaps])
 
 
 def many_games(results: Results, system: str, task: EnvTask) -> list[float]:
@@ -251,8 +260,8 @@ def optimal_share(ruleset: RuleSet, task: TabularTask) -> float:
 def optimal_table(results: Results, task: TabularTask) -> str:
     """Return the table of a task with states: optimal actions, exact values and sizes over all trials."""
     lines = [
-        "| system | trials | share of optimal actions | range | exact value | optimum | rules |",
-        "|---|---|---|---|---|---|---|",
+        "| system | trials | share of optimal actions | its range | exact value | optimum | rules |",
+        "|---|--:|--:|--:|--:|--:|--:|",
     ]
     assert results.ruleset is not None
     optimum = optimal_performance(task, "exact")

@@ -19,6 +19,9 @@ PAGES = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 """Documents beside the README that are pages of the site, too."""
 PLAYED = tuple(sorted(path.stem for path in (ROOT / "results" / "gallery").glob("*.json")))
 """Policies of the gallery: each gets its explain page."""
+BOOSTS = {"howto.md": 4.0, "faq.md": 2.0, "start.md": 2.0, "guide.md": 1.5, "tutorials/": 1.5}
+BOOSTS |= {"tuning.md": 1.5, "strangers.md": 0.5, "api": 0.3}
+"""How much pages count in the search, by the beginning of their path; others count 1."""
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 PICTURE = re.compile(r'src="(?!https?:)([^"]+)"')
 BLOCK = re.compile(r"^\s*([-*] |\d+\. |\|)")
@@ -52,6 +55,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if files.get_file_from_path(notebook) is not None:
         link = f"\\1\n[This page as a notebook]({Path(notebook).name}){{ .md-button }}\n"
         text = re.sub(r"\A(# .*\n)", link, text)
+    page.meta["search"] = {"boost": boost(source)}
     if source == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
     if source == "api.md":
@@ -59,6 +63,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if source == "gallery.md":
         text = re.sub(r"^## (.+)$", lambda found: found[0] + play(found[1], files), text, flags=re.MULTILINE)
     return text
+
+
+def boost(source: str) -> float:
+    """Return how much a page counts in the search: people look for what to do first."""
+    if source in PAGES:
+        return 0.3
+    return next((value for beginning, value in BOOSTS.items() if source.startswith(beginning)), 1.0)
 
 
 def with_reference(row: re.Match[str]) -> str:
@@ -71,7 +82,7 @@ def with_reference(row: re.Match[str]) -> str:
 def alive(name: str) -> str:
     """Return the explain page of a policy of the gallery, embedded."""
     return (
-        "Its page, alive: point at rules, drag sliders, step through episodes "
+        f"The page of the policy for {name}, alive: point at rules, drag sliders, step through episodes "
         f"([on its own](pages/{name}.html)).\n\n"
         f'<iframe class="alive" src="pages/{name}.html" title="The explain page of {name}" loading="lazy">'
         "</iframe>\n"
@@ -79,9 +90,13 @@ def alive(name: str) -> str:
 
 
 def play(name: str, files: Any) -> str:
-    """Return the link to the explain page of a policy of the gallery, where it could be made."""
-    made = files.get_file_from_path(f"pages/{name}.html") is not None
-    return f"\n[Play with this policy](pages/{name}.html){{ .md-button }}\n" if made else ""
+    """Return the link to the explain page of a policy of the gallery, or how to make the page."""
+    if files.get_file_from_path(f"pages/{name}.html") is not None:
+        return f"\n[Play with this policy](pages/{name}.html){{ .md-button }}\n"
+    return (
+        "\n*No page to play with: this site was built without the package that the environment needs.* "
+        f"`ifthen explain results/gallery/{name}.json --out explained` *makes it.*\n"
+    )
 
 
 def explain_pages() -> dict[str, str]:

@@ -20,6 +20,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from ifthen import cli
 from ifthen.runs.settings import toml_value
 from ifthen.systems.parameters import Parameters
+from ifthen.systems.presets import ANY
 from ifthen.systems.registry import SYSTEMS
 from ifthen.systems.system import System
 
@@ -36,7 +37,10 @@ PowerShell, from the next shell on. `ifthen --show-completion` prints the script
 PARAMETERS = """# Parameters
 Every parameter of every system. Give them as `--set NAME=VALUE` on the command line, as keyword arguments in
 Python, or under `[parameters]` [in a file](guide.md#settings-in-a-file). *By task* means that the value
-depends on the task: `ifthen systems --task TASK` shows it. Written by `python docs/reference.py`.
+depends on the task: `ifthen systems --task TASK` shows it. *In environments*, which are all tasks whose
+states cannot be listed, some defaults are different. A few environments, such as CartPole, have values of
+their own; the same command shows them. [Tuning](tuning.md) searches for better hyperparameters. Written by
+`python docs/reference.py`.
 """
 WORDS = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
@@ -130,11 +134,13 @@ def parameters_page() -> str:
 
 def _section(name: str, system: type[System]) -> str:
     """Return the part of one system."""
-    rows = [
-        f"| `{parameter}` | {_value(field.default)} | {_range(field)} | {_cell(field.description)} |"
-        for parameter, field in system.Parameters.model_fields.items()
-    ]
-    head = "| parameter | default | range | meaning |\n|---|---|---|---|\n"
+    preset, rows = ANY.get(name, {}), []
+    for parameter, field in system.Parameters.model_fields.items():
+        other = [_value(preset[parameter]) if parameter in preset else ""] if preset else []
+        cells = [f"`{parameter}`", _value(field.default), *other, _range(field), _cell(field.description)]
+        rows.append("| " + " | ".join(cells) + " |")
+    names = ["parameter", "default", *(["in environments"] if preset else []), "range", "meaning"]
+    head = "| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|\n"
     return f"## {name}\n{system.summary}\n\n{head}" + "\n".join(rows) + "\n"
 
 

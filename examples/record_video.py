@@ -1,6 +1,6 @@
 """Record a policy at play as mp4 files, with Gymnasium's RecordVideo.
 
-    pip install 'ifthen[video]'          # pygame draws, moviepy writes the film
+    pip install '.[video]'               # in a clone: pygame draws, moviepy writes the film
     python examples/record_video.py                               # trains PPL-DL on CartPole-v1 first
     python examples/record_video.py --model runs/mine/model.zip   # a model of CartPole-v1 that you have
     python examples/record_video.py --env ifthen/FrozenLake-v0 --episodes 5

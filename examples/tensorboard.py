@@ -2,7 +2,7 @@
 
 It is run so:
 
-pip install 'ifthen[track]' tensorboard
+pip install '.[track]' tensorboard
 python examples/tensorboard.py
 tensorboard --logdir curves
 """

@@ -53,6 +53,8 @@ WAYS_TO_START: list[tuple[Any, str]] = [
 # `ifthen("study", "run", …)` runs a study in the test's own process, and so do a training of several seeds
 # and a tuning.
 STUDY_COMMANDS = ({"study", "run"}, {"train", "--seeds"}, {"tune", "--trials"})
+LONGEST = ("tests/test_oracles.py", "tests/simulate/test_gpu.py", "tests/test_tutorials.py")
+"""Files whose tests take longest: they run a suite of their own, or whole documents."""
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:
@@ -104,7 +106,10 @@ def starts(functions: list[Callable[..., Any]]) -> set[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests as slow by what they call and by how long they take."""
+    """Mark tests as slow by what they call and by how long they take; begin with the longest ones.
+
+    A process that gets a long test last lets the others wait for it.
+    """
     listed = slow_tests()
     for item in items:
         if function_of(item.nodeid) in listed:
@@ -115,6 +120,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for kind in sorted(starts([item.obj, *fixtures])):
             item.add_marker(kind)
             item.add_marker("slow")
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -133,13 +139,15 @@ def _refuse(*arguments: Any, **named: Any) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def few_changes() -> Iterator[int]:
-    """Let PPL-X fit lists with fewer changes than usual, which take most of the time of small plans.
+    """Let PPL-X fit lists and networks with fewer changes than usual, which take most of the time.
 
-    Gives the usual number, for the test that learns with it.
+    Gives the usual number of changes of lists, for the test that learns with it.
     """
     from ifthen.systems.pplx import distil_values as distil
+    from ifthen.systems.pplx import value_learning
 
     usual = distil.CHANGES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distil, "CHANGES", 1000)
+        patch.setattr(value_learning, "FEW_UPDATES", 400)
         yield usual

@@ -63,16 +63,22 @@ def stream(seed: int, purpose: str, *numbers: int) -> int:
 # Rules: unordered bounds, match sets, and match sets as bits.
 
 
-def matches(condition: Condition, state: State) -> bool:
-    return all(min(pair) <= value <= max(pair) for pair, value in zip(condition, state, strict=True))
+def matches(condition: Condition, state: State, cyclic: Sequence[bool] = ()) -> bool:
+    for d, ((first, last), value) in enumerate(zip(condition, state, strict=True)):
+        if first > last and d < len(cyclic) and cyclic[d]:
+            if last < value < first:
+                return False
+        elif not min(first, last) <= value <= max(first, last):
+            return False
+    return True
 
 
 def contains(outer: Condition, inner: Condition) -> bool:
     return all(matches(outer, corner) for corner in itertools.product(*inner))
 
 
-def match_set(conditions: Sequence[Condition], state: State) -> list[int]:
-    return [r for r, condition in enumerate(conditions) if matches(condition, state)]
+def match_set(conditions: Sequence[Condition], state: State, cyclic: Sequence[bool] = ()) -> list[int]:
+    return [r for r, condition in enumerate(conditions) if matches(condition, state, cyclic)]
 
 
 def match_words(conditions: Sequence[Condition], state: State) -> list[int]:
@@ -130,11 +136,12 @@ def prediction_array(
     x0: float,
     state: State,
     n_actions: int,
+    cyclic: Sequence[bool] = (),
 ) -> list[float]:
     """Return the mean prediction of every action, weighted by fitness; NaN where no rule advocates it."""
     means = []
     for action in range(n_actions):
-        voters = [r for r in match_set(conditions, state) if actions[r] == action]
+        voters = [r for r in match_set(conditions, state, cyclic) if actions[r] == action]
         total = sum(fitness[r] for r in voters)
         weighted = sum(fitness[r] * prediction(weights[r], x0, state) for r in voters)
         means.append(weighted / total if voters else math.nan)

@@ -87,6 +87,7 @@ ORACLES: dict[str, dict[str, Any]] = {
     },
     "rules.box": {
         "matches": naive.matches,
+        "rule_matches": naive.matches,
         "contains": naive.contains,
         "lowest_bit": naive.lowest_bit,
         "match_masks": naive.match_words,

@@ -18,6 +18,15 @@ from tests.browser import CHROMIUM
 ROOT = Path(__file__).parents[1]
 LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 """Elements that make a browser load something, with the attribute that says what."""
+SEARCHED = {
+    "microcontroller": "#deploy-it-on-a-microcontroller",
+    "hyperparameters": "#tune-hyperparameters",
+    "CI": "#check-a-policy-in-ci",
+    "scikit-learn": "#read-a-scikit-learn-decision-tree",
+    "maximum number of rules": "#set-a-maximum-number-of-rules",
+    "own environment": "#train-on-my-own-environment",
+}
+"""What people search for, and the how-to that they should find first."""
 HOOKS = runpy.run_path(str(ROOT / "docs" / "hooks.py"))
 
 
@@ -68,7 +77,7 @@ def test_the_site_builds_and_needs_no_network(tmp_path: Path) -> None:
 
 
 def look_at(site: Path) -> None:
-    """Open the front page from disk: the policy's page is alive, the search finds, nothing else is loaded."""
+    """Open the front page from disk: the policy's page is alive, the search finds, and all is on disk."""
     from playwright.sync_api import sync_playwright
 
     complaints: list[str] = []
@@ -87,6 +96,7 @@ def look_at(site: Path) -> None:
                 ),
             )
             page.goto((site / "index.html").as_uri())
+            page.locator("iframe.alive").scroll_into_view_if_needed()
             policy = page.frame_locator("iframe.alive")
             assert "MountainCar" in policy.locator("h1").inner_text()
             colours = policy.locator('input[name="colours"][value="rule"]')
@@ -94,9 +104,14 @@ def look_at(site: Path) -> None:
             assert colours.is_checked()
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             if width > 1000:
-                page.click(".md-search__input")
-                page.keyboard.type("shield")
-                page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+                for words in SEARCHED:
+                    page.click(".md-search__input")
+                    page.fill(".md-search__input", "")
+                    page.keyboard.type(words)
+                    first = page.locator(f".md-search-result__item a[href*='{SEARCHED[words]}']").first
+                    first.wait_for(timeout=20_000)
+                    shown = page.locator(".md-search-result__item").first.locator("a").first
+                    assert "howto.html" in (shown.get_attribute("href") or ""), words
         browser.close()
     assert complaints == []
 

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -168,6 +168,18 @@ def folded(text: str, width: int) -> list[str]:
             lines[-1] += f" {term}"
         else:
             lines += textwrap.wrap(term, max(1, width), break_on_hyphens=False) or [""]
+    return lines
+
+
+def wrapped(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Return a text in lines that fit, as far as its words allow."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and fits(longer):
+            lines[-1] = longer
+        else:
+            lines.append(word)
     return lines
 
 

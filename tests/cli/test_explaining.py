@@ -280,14 +280,13 @@ def test_impossible_prunings_are_refused(
 
 
 def test_shortest_prints_a_list_for_an_optimal_policy_and_its_proof(ifthen: Runner, tmp_path: Path) -> None:
-    done = ifthen("shortest", TASK, "--effort", "quick", "--check", "60", "--out", tmp_path / "best.txt")
+    done = ifthen("shortest", TASK, "--effort", "quick", "--out", tmp_path / "best.txt")
     found, task = read_ruleset(tmp_path / "best.txt")
     assert done.code == 0, done.err
     assert (len(found), task) == (5, TASK)
     assert isinstance(found, DecisionList)
     assert verify(found, LAKE, "complete,optimal").passed
     assert "no decision list has fewer" in done.out
-    assert "Asked for a list of 4 by integer programming (HiGHS): there is none." in done.out
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

@@ -43,7 +43,7 @@ def test_an_example_says_what_it_is_and_what_it_needs(name: str) -> None:
 
 def test_a_video_of_an_episode_is_recorded(tmp_path: Path) -> None:
     for package in NEEDS["record_video.py"]:
-        pytest.importorskip(package, reason="needs pip install 'ifthen[video]'", exc_type=ImportError)
+        pytest.importorskip(package, reason="needs pip install '.[video]'", exc_type=ImportError)
     done = run("record_video.py", tmp_path, "--epochs", "2", "--episodes", "1", *LAKE)
     assert done.returncode == 0, done.stderr
     (video,) = tmp_path.glob("videos/*.mp4")
@@ -58,7 +58,7 @@ def test_stable_baselines_measures_a_system(tmp_path: Path) -> None:
 
 
 def test_curves_are_written_for_tensorboard(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboardX", reason="needs pip install 'ifthen[track]'")
+    pytest.importorskip("tensorboardX", reason="needs pip install '.[track]'")
     done = run("tensorboard.py", tmp_path, "--epochs", "4", *LAKE)
     assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("curves/**/events.out.tfevents.*"))

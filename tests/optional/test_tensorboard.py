@@ -12,7 +12,7 @@ from ifthen import load
 from ifthen.systems.callbacks import TensorBoard
 from tests.systems.contract import every_system, make
 
-pytest.importorskip("tensorboardX", reason="needs tensorboardX: pip install 'ifthen[track]'")
+pytest.importorskip("tensorboardX", reason="needs tensorboardX: pip install '.[track]'")
 event_pb2: Any = pytest.importorskip("tensorboardX.proto.event_pb2")
 
 

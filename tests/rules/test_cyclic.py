@@ -12,7 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ifthen import DecisionList, Feature, RuleSet, StrengthRules, explain, load, parse_rules, prune, verify
+from ifthen import (
+    DecisionList,
+    Feature,
+    PredictionArrayRules,
+    RuleSet,
+    StrengthRules,
+    StrengthSumRules,
+    explain,
+    load,
+    parse_rules,
+    prune,
+    verify,
+)
 from ifthen.environments.make import env_task
 from ifthen.errors import RuleError
 from ifthen.explanation.counterfactual import distance, nearest_in_list
@@ -20,7 +32,7 @@ from ifthen.exports import export
 from ifthen.exports.decision_tree import decision_tree
 from ifthen.rules.batch import Intervals, batch_of, choose_lanes, chosen
 from ifthen.rules.blocks import chosen_by_blocks, fill_blocks, new_blocks
-from ifthen.rules.box import decode, inside, match_masks
+from ifthen.rules.box import centres, decode, inside, match_masks
 from ifthen.rules.boxes.cover import coverage
 from ifthen.rules.boxes.list_analysis import compare, first_match, overlaps
 from ifthen.rules.text.rules_text import rules_text
@@ -31,6 +43,7 @@ from tests.explanation.policies import names_of, tree_choices
 from tests.exports.test_export_code import needs_compiler, run_c, run_python
 from tests.exports.test_export_lists import Table, run_sql
 from tests.exports.test_export_tables import valid
+from tests.worlds import chain
 
 COURSE, STEP, HOUR = (
     Feature("course", 0, 7, unit="°", cyclic=True),
@@ -41,26 +54,47 @@ FEATURES, ACTIONS = (COURSE, STEP, HOUR), ("Left", "Down", "Right")
 ANGLE = Feature("angle", 0.0, 1.0, "real", clips=True, cyclic=True)
 STATES = np.array(list(itertools.product(*(range(f.low, f.high + 1) for f in FEATURES))), dtype=np.int32)
 POINTS = STATES.astype(np.float64)
+ROUND_TRIP = chain(
+    name="round trip",
+    features=FEATURES,
+    action_names=ACTIONS,
+    state_features=STATES,
+    next_state=np.roll(np.arange(len(STATES), dtype=np.int32), -1)[:, None, None].repeat(3, axis=1),
+    reward=np.ones((len(STATES), 3, 1)),
+    done=np.zeros((len(STATES), 3, 1), dtype=np.bool_),
+    probability=np.ones(1),
+    initial_states=np.array([0], dtype=np.int32),
+)
+
+
+ALONE: tuple[type[RuleSet], ...] = (DecisionList, StrengthRules)
+KINDS: tuple[type[RuleSet], ...] = (*ALONE, PredictionArrayRules, StrengthSumRules)
 
 
 @st.composite
-def rulesets(draw: st.DrawFn, lists: bool = False) -> RuleSet:
-    """Draw a decision list, or strength rules, about half of whose intervals wrap."""
+def rulesets(draw: st.DrawFn, kinds: tuple[type[RuleSet], ...] = KINDS) -> RuleSet:
+    """Draw rules of one of the kinds, about half of whose intervals wrap."""
     n = draw(st.integers(1, 5))
     pairs = [
         st.just([f.low, f.high]) | st.tuples(*2 * [st.integers(f.low, f.high)]).map(list) for f in FEATURES
     ]
     bounds = draw(st.lists(st.tuples(*pairs).map(list), min_size=n, max_size=n))
     actions = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-    if lists or draw(st.booleans()):
-        return DecisionList(bounds, actions, FEATURES, ACTIONS)
+    kind, own = draw(st.sampled_from(kinds)), (bounds, actions, FEATURES, ACTIONS)
+    if kind is DecisionList:
+        return DecisionList(*own)
+    votes = draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=n, max_size=n))
+    if kind is StrengthSumRules:
+        return StrengthSumRules(*own, votes)
     weights = draw(
         st.lists(st.lists(st.sampled_from([-1.0, 0.0, 0.5]), min_size=4, max_size=4), min_size=n, max_size=n)
     )
-    return StrengthRules(bounds, actions, FEATURES, ACTIONS, weights, [0.0] * n, 1.0)
+    if kind is StrengthRules:
+        return StrengthRules(*own, weights, [0.0] * n, 1.0)
+    return PredictionArrayRules(*own, weights, votes, [0.0] * n, [1] * n, [0] * n, 1.0)
 
 
-LISTS = rulesets(lists=True)
+LISTS = rulesets((DecisionList,))
 
 
 def matching(ruleset: RuleSet) -> NDArray[np.bool_]:
@@ -90,8 +124,29 @@ def test_rules_match_on_the_way_round(ruleset: RuleSet) -> None:
     assert words[:, 0].tolist() == [sum(int(hit) << r for r, hit in enumerate(row)) for row in found.tolist()]
 
 
-@pytest.mark.oracle
 @given(rulesets())
+def test_rules_of_every_kind_choose_by_the_rules_that_match(ruleset: RuleSet) -> None:
+    expected = ruleset.decide(matching(ruleset), POINTS)[0].tolist()
+    assert ruleset.predict(POINTS).tolist() == expected
+    assert ruleset.best_actions(POINTS).tolist() == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_pruned_rules_of_every_kind_choose_the_same_in_every_state(
+    kind: type[RuleSet], data: st.DataObject
+) -> None:
+    ruleset = data.draw(rulesets((kind,)))
+    if not matching(ruleset).any():
+        return
+    found = prune(ruleset, ROUND_TRIP)
+    assert len(found.ruleset) <= len(ruleset)
+    np.testing.assert_array_equal(found.ruleset.predict(POINTS), ruleset.predict(POINTS))
+
+
+@pytest.mark.oracle
+@given(rulesets(ALONE))
 def test_kernels_choose_as_the_rules_do(ruleset: RuleSet) -> None:
     batch = batch_of(ruleset)
     assert batch is not None
@@ -152,6 +207,21 @@ def test_words_say_the_way_round() -> None:
 def test_what_cannot_be_an_interval_is_refused(text: str, said: str) -> None:
     with pytest.raises(RuleError, match=said):
         parse_rules(text, features=FEATURES, action_names=ACTIONS)
+
+
+def test_centres_of_intervals_that_wrap_lie_on_the_way_round() -> None:
+    bounds = np.array([[[6, 1], [0, 2], [1, 4]], [[5, 4], [1, 1], [4, 2]], [[7, 4], [0, 0], [3, 1]]])
+    assert centres(bounds, FEATURES).tolist() == [[0.0, 1.0, 2.5], [0.5, 1.0, 1.0], [1.5, 0.0, 4.0]]
+    assert centres(np.array([[[0.9, 0.2]]]), (ANGLE,))[0, 0] == pytest.approx(0.05)
+
+
+@given(rulesets((PredictionArrayRules,)))
+def test_notes_hold_every_payoff_that_a_rule_predicts(ruleset: Any) -> None:
+    met = matching(ruleset)
+    for rule in range(len(ruleset)):
+        payoffs = ruleset.weights[rule, 0] * ruleset.x0 + POINTS[met[:, rule]] @ ruleset.weights[rule, 1:]
+        low, high = map(float, ruleset.rule_notes(rule).split(" ± ")[0].split("…"))
+        assert low - 0.006 <= payoffs.min() <= payoffs.max() <= high + 0.006
 
 
 def test_the_order_of_bounds_counts_for_cyclic_features_only() -> None:

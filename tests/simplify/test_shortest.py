@@ -18,10 +18,10 @@ from ifthen.simplify.shortest import bits as words
 from ifthen.simplify.shortest import facts as few_states
 from ifthen.simplify.shortest import proof
 from ifthen.simplify.shortest import shortest_list as lists
-from ifthen.simplify.shortest.program import list_exists
 from ifthen.simplify.shortest.shortest_list import shortest_decision_list, shortest_list
 from ifthen.tasks.solve import value_iteration
 from tests import naive_explain as naive
+from tests.simplify.integer_program import list_exists
 from tests.tables import table_named
 
 Table = tuple[NDArray[np.int64], NDArray[np.bool_]]
@@ -385,9 +385,3 @@ def test_the_integer_program_knows_how_many_rules_are_needed(table: Table) -> No
     for rules in range(1, len(least.rules) + 2):
         # A rule that decides nothing can always be put behind the others, except where nothing is to match.
         assert list_exists(*table, rules) == (rules >= len(least.rules))
-
-
-def test_an_integer_program_that_is_too_large_or_too_slow_says_so() -> None:
-    with pytest.raises(ParameterError, match="too many for an integer program"):
-        list_exists(*lists.optimal_table(frozen_lake(12)), 12)
-    assert list_exists(*lists.optimal_table(frozen_lake(8, 0.5)), 9, seconds=0.001) is None

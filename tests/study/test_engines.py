@@ -30,7 +30,7 @@ from tests.study.studies import contents, small_plan
 
 ROOT = Path(__file__).parents[2]
 needs_dask = pytest.mark.skipif(
-    find_spec("distributed") is None, reason="needs distributed: pip install 'ifthen[cluster]'"
+    find_spec("distributed") is None, reason="needs distributed: pip install '.[cluster]'"
 )
 
 
@@ -76,7 +76,7 @@ def test_options_that_do_not_go_together_are_refused(arguments: tuple[Any, ...],
 
 def test_without_distributed_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(EngineError, match="with its extra 'cluster'"):
+    with pytest.raises(EngineError, match="pip install distributed"):
         engine_by_name("dask", 1, None)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ifthen.systems
 from ifthen.systems.parameters import Parameters
+from ifthen.systems.pittsburgh import PittsburghParameters
 from ifthen.systems.registry import SYSTEMS
 from ifthen.systems.system import System
 
@@ -40,10 +41,16 @@ def stub() -> str:
     shared = {p.name: p.annotation for p in signature if p.kind is p.KEYWORD_ONLY}
     written = inspect.get_annotations(Parameters)
     shared |= {name: written[name] for name in Parameters.model_fields}
-    classes = {"SystemKeywords(TypedDict, total=False)": shared}
+    both = annotations_of(PittsburghParameters)
+    classes = {
+        "SystemKeywords(TypedDict, total=False)": shared,
+        "PittsburghKeywords(SystemKeywords, total=False)": both,
+    }
     for system in SYSTEMS.values():
-        head = f"{system.__name__}Keywords(SystemKeywords, total=False)"
-        classes[head] = annotations_of(system.Parameters)
+        base, own = "System", annotations_of(system.Parameters)
+        if issubclass(system.Parameters, PittsburghParameters):
+            base, own = "Pittsburgh", {name: kind for name, kind in own.items() if name not in both}
+        classes[f"{system.__name__}Keywords({base}Keywords, total=False)"] = own
     parts = [
         "\n".join(
             [f"class {head}:", *(f"    {name}: {kind}".replace("'", '"') for name, kind in fields.items())]

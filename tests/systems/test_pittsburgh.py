@@ -14,7 +14,7 @@ from ifthen import PPLDL, PPLST, Feature, System, evaluate, frozen_lake, load
 from ifthen.environments.from_table import table_task
 from ifthen.errors import ParameterError
 from ifthen.evolve.alleles import alleles_of
-from ifthen.systems.pittsburgh import Population, breed, empty_population, random_rules
+from ifthen.systems.pittsburgh import Population, Variation, breed, empty_population, random_rules
 from ifthen.tables import paper_suite
 from tests import naive_evolve
 from tests.evolve.populations import FEATURES, N_ACTIONS, RANGES, random_population
@@ -107,21 +107,9 @@ def bred(
 ) -> Population:
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2])
+    how = Variation(3, p_cross, 0.5, p_mut, whole_rules, alleles_of(FEATURES), N_ACTIONS)
     for first, last in slices:
-        breed(
-            first,
-            last,
-            np.uint64(key),
-            parents,
-            3,
-            p_cross,
-            0.5,
-            p_mut,
-            whole_rules,
-            alleles_of(FEATURES),
-            N_ACTIONS,
-            children,
-        )
+        breed(first, last, np.uint64(key), parents, how, children)
     return children
 
 

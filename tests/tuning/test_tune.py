@@ -284,7 +284,7 @@ def test_without_optuna_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> N
     import sys
 
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ifthen.errors.EngineError, match="extra 'tune'"):
+    with pytest.raises(ifthen.errors.EngineError, match="pip install optuna"):
         proposing.check_optuna()
 
 

@@ -32,9 +32,9 @@ def check(
     - `ifthen check my_module:MyEnv --task-set feature_names=room,outside`
     """
     from ifthen.runs.check import checked
-    from ifthen.runs.settings import parse_assignment, task_with
+    from ifthen.runs.settings import parse_assignments, task_with
 
-    changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
+    changes = parse_assignments(task_assignments, "--task-set")
     task = located(task)
     reach(task)
     found = checked(lambda: task_with(task, changes) if changes else typed_task(task), threads)

@@ -128,11 +128,11 @@ def distil(
 
 def parameters_of(assignments: list[str] | None, own: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of --set and of options of their own, which win; raise for unknown ones."""
-    from ifthen.runs.settings import parse_assignment
+    from ifthen.runs.settings import parse_assignments
     from ifthen.systems.parameters import checked_parameters
     from ifthen.systems.pplx.pplx_parameters import PPLXParameters
 
-    found = dict(parse_assignment(text) for text in assignments or [])
+    found = parse_assignments(assignments)
     checked_parameters(PPLXParameters, found)  # before any of them could pass for an argument
     return found | {name: value for name, value in own.items() if value is not None}
 
@@ -176,11 +176,11 @@ def read_teacher(name: str, task: str, changes: list[str] | None = None) -> tupl
         task: the task's name.
         changes: what --task-set changes in the task.
     """
-    from ifthen.runs.settings import parse_assignment, task_with
+    from ifthen.runs.settings import parse_assignments, task_with
     from ifthen.systems.pplx.teacher import is_sb3_file
 
     path, environment = Path(name), located(task)
-    new = dict(parse_assignment(text, "--task-set") for text in changes or [])
+    new = parse_assignments(changes, "--task-set")
     reach(environment)
     if path.exists():
         if is_sb3_file(path):

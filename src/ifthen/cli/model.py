@@ -185,11 +185,11 @@ def read_policy(
     from ifthen.environments.rebind import fitted
     from ifthen.explanation.read_ruleset import is_rules_file, read_ruleset
     from ifthen.runs.run_folder import FILES, MODEL, PRUNED_RULESET
-    from ifthen.runs.settings import changed_task, parse_assignment
+    from ifthen.runs.settings import changed_task, parse_assignments
     from ifthen.simulate.simulator import checked_ruleset
     from ifthen.systems.model_file import read
 
-    new = dict(parse_assignment(text, "--task-set") for text in changes or [])
+    new = parse_assignments(changes, "--task-set")
     wanted = wanted_task(task)
     point = None if rules is None and tests is None else front_of(path).at(rules, tests)
     if is_rules_file(path):
@@ -278,6 +278,21 @@ def required(texts: list[str] | None, file: Path | None) -> list[str]:
     if file is not None and not in_file:
         raise ParameterError(f"{file} requires nothing: write one requirement per line, such as complete.")
     return requirements_in(texts) + in_file
+
+
+def all_required(model: Path, texts: list[str] | None, file: Path | None) -> tuple[list[str], Path | None]:
+    """Return what to check, each once, and the file beside the model that some of it is from, if any is.
+
+    Mistakes in what was typed are found before any model is read.
+    """
+    from ifthen.verification.properties import parse
+    from ifthen.verification.requirements import plain_ones, read_requirements
+
+    demands = required(texts, file)
+    parse(plain_ones(demands))
+    beside = requirements_beside(model) if file is None else None
+    demands += [] if beside is None else read_requirements(beside)
+    return list(dict.fromkeys(demands)), beside
 
 
 def requirements_beside(path: Path) -> Path | None:

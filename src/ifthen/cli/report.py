@@ -18,21 +18,18 @@ from ifthen.cli.model import (
     TaskChanges,
     TaskName,
     Threads,
+    all_required,
     read_policy,
-    required,
-    requirements_beside,
 )
 from ifthen.cli.task_names import located, typed_options
-from ifthen.cli.terminal import err, out, write_file
+from ifthen.cli.terminal import UNMET, err, out, write_file
 from ifthen.errors import IfthenError, ParameterError
 
 if TYPE_CHECKING:
     from ifthen.systems.front import Front
 
-UNMET = 1
 MOST_PRINTED = 4_000
 """Settings of a run are printed up to this many bytes."""
-
 
 def report(
     model: Model,
@@ -78,16 +75,10 @@ def report(
     """
     from ifthen.pages.dossier import dossier as collected
     from ifthen.pages.pdf import print_pdf
-    from ifthen.verification.properties import parse
-    from ifthen.verification.requirements import plain_ones, read_requirements
 
     if file is not None and file.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out writes a page and a PDF beside it: give FILE.html, not {file.name}.")
-    demands = required(require, require_file)
-    parse(plain_ones(demands))
-    beside = requirements_beside(model)
-    if beside is not None and require_file is None:
-        demands += read_requirements(beside)
+    demands, _ = all_required(model, require, require_file)
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
     policy.check_played()
     sizes = {"--rules": most_rules, "--tests": most_tests}
@@ -97,7 +88,7 @@ def report(
             policy.ruleset,
             policy.task if policy.played else None,
             purpose,
-            list(dict.fromkeys(demands)),
+            demands,
             quick,
             episodes,
             title=policy.title,

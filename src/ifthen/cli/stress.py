@@ -18,10 +18,8 @@ from ifthen.cli.model import (
     Threads,
     read_policy,
 )
-from ifthen.cli.terminal import err, out, print_table, write_json
+from ifthen.cli.terminal import UNMET, err, out, print_table, write_json
 from ifthen.errors import ParameterError
-
-UNMET = 1
 
 
 def stress(

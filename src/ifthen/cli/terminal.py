@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ifthen.systems.system import System
     from ifthen.tasks.task import Task
 
+UNMET = 1
+"""The exit status where a requirement is not met."""
 MOST_RULES = 40
 """At most this many rules of a voting ruleset are printed, unless all are asked for."""
 

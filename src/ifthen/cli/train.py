@@ -136,7 +136,7 @@ def train(
     Others are name, t_max, floor, noise_seed, player, lanes, leave_out, feature_names and action_names.
     """
     from ifthen.runs.run_folder import RunFolder
-    from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
+    from ifthen.runs.settings import checked_settings, parse_assignments, read_settings
     from ifthen.runs.task_settings import with_settings
     from ifthen.verification.requirements import check_requirements
 
@@ -148,18 +148,16 @@ def train(
     given |= {name: value for name, value in said.items() if value is not None}
     if require is not None or require_file is not None:
         given["require"] = required(require, require_file)
-    task_changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
+    task_changes = parse_assignments(task_assignments, "--task-set")
     task_changes |= {
         name if name == "t_max" else f"disturbances.{name}": strength
-        for name, strength in (
-            parse_assignment(text, "--robust") for text in (robust or "").split(",") if text
-        )
+        for name, strength in parse_assignments(filter(None, (robust or "").split(",")), "--robust").items()
     }
     if task_changes:
         given["task"] = with_settings(given.get("task"), task_changes)
     settings = checked_settings(given)
     reach(settings.task)
-    changes = dict(parse_assignment(text) for text in assignments or [])
+    changes = parse_assignments(assignments)
     own = {"rules": rules, "tests": tests, "given_terms": terms or None}
     changes |= {name: value for name, value in own.items() if value is not None}
     settings = settings.model_copy(update={"parameters": {**settings.parameters, **changes}})

@@ -117,7 +117,7 @@ def tune(
     - `ifthen tune XCSF FrozenLake-8-0.3 --trials 60 --workers 2 --out runs/tuned`
     - `ifthen train --config runs/tuned/best.toml`
     """
-    from ifthen.runs.settings import parse_assignment
+    from ifthen.runs.settings import parse_assignments
     from ifthen.runs.task_settings import with_settings
     from ifthen.study.run_study import engine_by_name
     from ifthen.tuning.propose import check_optuna
@@ -126,7 +126,7 @@ def tune(
     from ifthen.tuning.tuning_plan import checked_tune_plan
 
     check_optuna()
-    changes = dict(parse_assignment(text, "--task-set") for text in task_assignments or [])
+    changes = parse_assignments(task_assignments, "--task-set")
     named = located(task)
     reach(named)
     plan = checked_tune_plan(
@@ -144,7 +144,7 @@ def tune(
             "final": final,
             "search": dict(_range(text) for text in search or []),
             "only": only,
-            "parameters": dict(parse_assignment(text) for text in assignments or []),
+            "parameters": parse_assignments(assignments),
         }
     )
     crew = engine_by_name(engine, workers, address)

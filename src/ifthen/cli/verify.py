@@ -15,13 +15,10 @@ from ifthen.cli.model import (
     RequireFile,
     TaskChanges,
     TaskName,
+    all_required,
     read_policy,
-    required,
-    requirements_beside,
 )
-from ifthen.cli.terminal import out, write_json
-
-UNMET = 1
+from ifthen.cli.terminal import UNMET, out, write_json
 
 
 def verify(
@@ -61,17 +58,12 @@ def verify(
     - `ifthen verify runs/cartpole --require-file requirements.txt`
     """
     from ifthen.verification import verify as verified
-    from ifthen.verification.properties import parse
-    from ifthen.verification.requirements import plain_ones, read_requirements
 
-    demands = required(require, require_file)
-    parse(plain_ones(demands))  # mistakes are found before any model is read
-    beside = requirements_beside(model)
-    if beside is not None and require_file is None:
-        demands += read_requirements(beside)
+    demands, beside = all_required(model, require, require_file)
+    if beside is not None:
         out.print(f"with the requirements in {beside}")
     policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
-    found = verified(policy.ruleset, policy.task, list(dict.fromkeys(demands)), episodes or 100)
+    found = verified(policy.ruleset, policy.task, demands, episodes or 100)
     out.print(found.summary() if quiet else found.to_text(out.width))
     write_json(json_file, found.to_dict())
     if not found.passed:

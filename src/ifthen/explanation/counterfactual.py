@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats
-from ifthen.rules.box import inside
-from ifthen.rules.feature import Feature
+from ifthen.rules.box import inside, pieces_around
+from ifthen.rules.feature import Feature, whole_box
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Number, Scope, choose_at, values_by_name
@@ -156,7 +156,7 @@ def nearest_in_list(
         action: what is chosen there, −1 for none.
         budget: boxes to look at before giving up.
     """
-    whole = np.array([[f.low, f.high] for f in rules.features], dtype=np.float64)
+    whole = whole_box(rules.features).astype(np.float64)
     spans = np.where(whole[:, 0] < whole[:, 1], whole[:, 1] - whole[:, 0], 1.0)
     # No rule matching is as if one more rule, with no action, matched everything.
     parts, _ = rules.unwrapped()
@@ -180,7 +180,7 @@ def nearest_in_list(
         earlier = earlier[((earlier[:, :, 0] <= at) & (at <= earlier[:, :, 1])).all(axis=1)]
         if not len(earlier):
             return list(point), ""
-        for piece in pieces_around(box, hardest_to_leave(earlier, box, at, spans), rules.features):
+        for piece in pieces_around(hardest_to_leave(earlier, box, at, spans), box, rules.features):
             push(piece, r)
     if not heap:
         return None, SAME
@@ -194,23 +194,6 @@ def hardest_to_leave(boxes: Floats, cell: Floats, at: Floats, spans: Floats) -> 
     up = np.where(boxes[:, :, 1] < cell[:, 1], (boxes[:, :, 1] - at) / spans, np.inf)
     hardest: Floats = boxes[np.minimum(down, up).min(axis=1).argmax()]
     return hardest
-
-
-def pieces_around(cell: Floats, box: Floats, features: Sequence[Feature]) -> Iterator[Floats]:
-    """Yield what is left of a cell around a box, as boxes that do not overlap."""
-    rest = cell.copy()
-    for d, feature in enumerate(features):
-        low, high = box[d]
-        if rest[d, 0] < low:
-            below = rest.copy()
-            below[d, 1] = low - 1 if feature.is_integer else np.nextafter(low, -np.inf)
-            yield below
-            rest[d, 0] = low
-        if rest[d, 1] > high:
-            above = rest.copy()
-            above[d, 0] = high + 1 if feature.is_integer else np.nextafter(high, np.inf)
-            yield above
-            rest[d, 1] = high
 
 
 def nearest_alone(ruleset: RuleSet, start: Sequence[float], action: int) -> list[float] | None:

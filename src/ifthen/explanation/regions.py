@@ -19,6 +19,7 @@ from ifthen.environments.make import TaskLike
 from ifthen.notebook import Part, Shown
 from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Mask
+from ifthen.rules.box import is_box, shared
 from ifthen.rules.boxes.list_analysis import first_match
 from ifthen.rules.feature import number_in_words
 from ifthen.rules.ruleset import RuleSet
@@ -161,12 +162,7 @@ def _outside(ruleset: RuleSet, rule: int) -> str:
 def _overlap(ruleset: RuleSet, first: int, second: int) -> bool:
     """Return whether two boxes may have a point in common; sums count as features of their own."""
     parts, origins = ruleset.subset([first, second]).unwrapped()
-    bounds = parts.bounds
-    return any(
-        bool(((a[:, 0] <= b[:, 1]) & (b[:, 0] <= a[:, 1])).all())
-        for a in bounds[origins == 0]
-        for b in bounds[origins == 1]
-    )
+    return bool(is_box(shared(parts.bounds[origins == 0][:, None], parts.bounds[origins == 1])).any())
 
 
 def _deciding(ruleset: RuleSet) -> Mask:

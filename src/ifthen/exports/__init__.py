@@ -8,7 +8,7 @@ ends, as the ruleset takes them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,31 +25,23 @@ from ifthen.rules.text.rules_text import rules_text
 from ifthen.simulate.scope import check_fits, policy_and_task
 from ifthen.tasks.task import Task
 
-__all__ = ["FORMATS", "DeviceExport", "Format", "export", "export_device", "rules_text", "schema"]
+__all__ = ["FORMATS", "DeviceExport", "export", "export_device", "rules_text", "schema"]
 
 
-class Format(NamedTuple):
-    """A format that rulesets can be written in."""
-
-    suffix: str
-    summary: str
-    write: Callable[[RuleSet, Task | None], str]
-
-
-FORMATS: dict[str, Format] = {
-    "text": Format(".txt", "readable rules that can be edited and read back", to_text),
-    "json": Format(".json", "plain data that can be read back, by a published schema", to_json),
-    "python": Format(".py", "a Python module without imports", to_python),
-    "c": Format(".c", "a self-contained C99 function", to_c),
-    "st": Format(".st", "an IEC 61131-3 function in Structured Text (a decision list)", to_st),
-    "sql": Format(".sql", "one CASE expression (a decision list)", to_sql),
-    "csv": Format(".csv", "a table of bounds, one row per rule", to_csv),
-    "markdown": Format(".md", "a table for pages, measures rounded", to_markdown),
-    "latex": Format(".tex", "a table for papers (booktabs), measures rounded", to_latex),
-    "dot": Format(".dot", "the equivalent decision tree for Graphviz", to_dot),
-    "mermaid": Format(".mmd", "the equivalent decision tree for Mermaid", to_mermaid),
-    "dmn": Format(".dmn", "a DMN 1.3 decision table, first match (a decision list)", to_dmn),
-    "dmn-priority": Format(".dmn", "a DMN 1.3 decision table whose rows have no order", to_dmn_priority),
+FORMATS: dict[str, Callable[[RuleSet, Task | None], str]] = {
+    "text": to_text,
+    "json": to_json,
+    "python": to_python,
+    "c": to_c,
+    "st": to_st,
+    "sql": to_sql,
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "dot": to_dot,
+    "mermaid": to_mermaid,
+    "dmn": to_dmn,
+    "dmn-priority": to_dmn_priority,
 }
 
 
@@ -70,6 +62,6 @@ def export(policy: Any, format: str, task: TaskLike | None = None) -> str:
     if scoring is not None and not np.isfinite(scoring.constants).all():
         raise RuleError("cannot write rules whose weights are too large to be multiplied by x0.")
     try:
-        return FORMATS[format].write(ruleset, task)
+        return FORMATS[format](ruleset, task)
     except RuleError as problem:
         raise RuleError(f"cannot write {format!r}: {problem}") from None

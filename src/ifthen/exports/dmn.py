@@ -27,6 +27,8 @@ from ifthen.exports.parts import (
     shown_columns,
     title,
 )
+from ifthen.rules.box import is_box, shared
+from ifthen.rules.boxes.list_analysis import in_order
 from ifthen.rules.boxes.rank_space import Interval
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -69,21 +71,12 @@ def action_order(rules: RuleSet) -> list[int] | None:
 
     A rule that comes before another, meets it and says something else must have the higher action.
     """
-    lows, highs, actions = rules.bounds[:, :, 0], rules.bounds[:, :, 1], rules.actions
+    bounds, actions = rules.bounds, rules.actions
     above = np.zeros((len(rules.action_names),) * 2, dtype=np.bool_)
     for r in range(len(rules)):
-        meets = ((lows[r + 1 :] <= highs[r]) & (highs[r + 1 :] >= lows[r])).all(axis=1)
-        above[actions[r], actions[r + 1 :][meets]] = True
+        above[actions[r], actions[r + 1 :][is_box(shared(bounds[r + 1 :], bounds[r]))]] = True
     np.fill_diagonal(above, False)
-    order: list[int] = []
-    left = set(range(len(above)))
-    while left:
-        free = [a for a in sorted(left) if not any(above[b, a] for b in left)]
-        if not free:
-            return None
-        order.append(free[0])
-        left.remove(free[0])
-    return order
+    return in_order(above)
 
 
 def _rows(rules: RuleSet) -> list[Row]:

@@ -14,6 +14,7 @@ words, so that any number of rules fits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from ifthen.jit import kernel
+from ifthen.jit import inlined_kernel, kernel
 from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.rules.feature import Feature, lows_and_highs
 
 WORD = 64
 ZERO = np.uint64(0)
@@ -45,12 +47,45 @@ def inside(bounds: NDArray[Any], values: NDArray[Any]) -> Mask:
     return found
 
 
-def without_wraps(bounds: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+def shared(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Return the box that boxes `(…, features, 2)` share; see `is_box`. None may wrap, as below."""
+    return np.stack([np.maximum(a[..., 0], b[..., 0]), np.minimum(a[..., 1], b[..., 1])], axis=-1)
+
+
+def is_box(found: NDArray[Any]) -> Mask:
+    """Return where what two boxes share `(…, features, 2)` has a point."""
+    return np.asarray((found[..., 0] <= found[..., 1]).all(axis=-1))
+
+
+def holds(outer: NDArray[Any], inner: NDArray[Any]) -> Mask:
+    """Return which boxes `(…, features, 2)` hold all of others."""
+    both = (outer[..., 0] <= inner[..., 0]) & (outer[..., 1] >= inner[..., 1])
+    return np.asarray(both.all(axis=-1))
+
+
+def pieces_around(hole: Floats, box: Floats, features: Sequence[Feature]) -> list[Floats]:
+    """Return what a hole leaves of a box `(features, 2)`, as boxes without a common point."""
+    if not is_box(shared(box, hole)):
+        return [box]
+    pieces, rest = [], box.copy()
+    for d, feature in enumerate(features):
+        below = hole[d, 0] - 1 if feature.is_integer else np.nextafter(hole[d, 0], -np.inf)
+        above = hole[d, 1] + 1 if feature.is_integer else np.nextafter(hole[d, 1], np.inf)
+        for low, high in ((rest[d, 0], below), (above, rest[d, 1])):
+            if low <= high:
+                piece = rest.copy()
+                piece[d] = low, high
+                pieces.append(piece)
+        rest[d] = max(rest[d, 0], hole[d, 0]), min(rest[d, 1], hole[d, 1])
+    return pieces
+
+
+def without_wraps(bounds: NDArray[Any], features: tuple[Feature, ...]) -> tuple[NDArray[Any], Ints]:
     """Return boxes `(n, features, 2)` cut in two where an interval wraps, and the box that each is a part of.
 
     The parts of a box have no point in common.
     """
-    origins = np.arange(len(bounds))
+    origins, (lows, highs) = np.arange(len(bounds)), lows_and_highs(features)
     for d in np.flatnonzero((bounds[..., 0] > bounds[..., 1]).any(axis=0)).tolist():
         parts = np.repeat(np.arange(len(bounds)), 1 + (bounds[:, d, 0] > bounds[:, d, 1]))
         second = np.append(False, parts[1:] == parts[:-1])
@@ -61,26 +96,40 @@ def without_wraps(bounds: NDArray[Any], lows: NDArray[Any], highs: NDArray[Any])
     return bounds, origins
 
 
+def centres(bounds: NDArray[Any], features: tuple[Feature, ...]) -> Floats:
+    """Return the centres of boxes `(n, features, 2)`; those of intervals that wrap lie on the way round."""
+    middles: Floats = bounds.mean(axis=2)
+    for n, d in np.argwhere(bounds[..., 0] > bounds[..., 1]):
+        own = features[d]
+        way_round = own.high - own.low + own.is_integer
+        middle = middles[n, d] + way_round / 2
+        middles[n, d] = np.clip(middle if middle <= own.high else middle - way_round, own.low, own.high)
+    return middles
+
+
 @kernel
 def words_for(rules: int) -> int:
     """Return how many 64-bit words a mask over `rules` rules has."""
     return (rules + WORD - 1) // WORD
 
 
+@inlined_kernel
+def rule_matches(bounds: NDArray[Any], r: int, points: Floats, s: int) -> bool:
+    """Return whether box r of `(rules, features, 2)`, as `decode` gives them, matches point s."""
+    for d in range(bounds.shape[1]):
+        value, a, b = points[s, d], bounds[r, d, 0], bounds[r, d, 1]
+        below, above = value < a, value > b
+        if (below and above) if a > b else (below or above):
+            return False
+    return True
+
+
 @kernel
-def matches(bounds: NDArray[np.int32], observations: Floats, out: Mask) -> None:
+def matches(bounds: NDArray[Any], points: Floats, out: Mask) -> None:
     """Write which of the boxes `(rules, features, 2)`, as `decode` gives them, match: `(n, rules)`."""
-    for i in range(observations.shape[0]):
+    for s in range(points.shape[0]):
         for r in range(bounds.shape[0]):
-            inside = True
-            for d in range(bounds.shape[1]):
-                value = observations[i, d]
-                a, b = bounds[r, d, 0], bounds[r, d, 1]
-                below, above = value < a, value > b
-                if (below and above) if a > b else (below or above):
-                    inside = False
-                    break
-            out[i, r] = inside
+            out[s, r] = rule_matches(bounds, r, points, s)
 
 
 @kernel

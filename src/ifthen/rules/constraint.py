@@ -20,12 +20,12 @@ import numpy as np
 from ifthen.digits import values_in_words
 from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.rules.box import without_wraps
+from ifthen.rules.box import holds, is_box, shared, without_wraps
 from ifthen.rules.boxes.differences import BUDGET
-from ifthen.rules.boxes.list_analysis import Difference, compare, over
+from ifthen.rules.boxes.list_analysis import Difference, compare, over, over_the_same_terms, with_terms_of
 from ifthen.rules.boxes.rank_space import Point, RankSpace
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, whole_box
 from ifthen.rules.ruleset import RuleSet
 
 MOST_REGIONS = 300
@@ -71,8 +71,8 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
         constraint: over the same observed features and actions.
         budget: looks at cells and rules in them before giving up.
     """
-    own, where = _over_both(rules, constraint.where)
-    whole = np.stack(lows_and_highs(own.features), axis=1)[None]
+    own, where = over_the_same_terms(rules, constraint.where)
+    whole = whole_box(own.features)[None]
     bounds = np.concatenate([own.bounds, whole])
     done = np.append(own.actions == constraint.action, False).astype(np.int32)
     wanted = np.full(len(where), not constraint.never, dtype=np.int32)
@@ -88,21 +88,14 @@ def deciding_rules(rules: RuleSet, constraint: Constraint) -> int:
 
     The last of them matches wherever the constraint speaks, and none of them breaks it.
     """
-    own, _ = _over_both(rules, constraint.where)
+    own, _ = over_the_same_terms(rules, constraint.where)
     boxes = _boxes(constraint, own.features)
     for r, (box, action) in enumerate(zip(own.bounds.astype(np.float64), own.actions.tolist(), strict=True)):
         if (action == constraint.action) is constraint.never:
             return 0
-        if all(_holds(box, each) for each in boxes):
+        if all(holds(box, each) for each in boxes):
             return r + 1
     return 0
-
-
-def _over_both(rules: RuleSet, where: DecisionList) -> tuple[RuleSet, RuleSet]:
-    """Return rules and the boxes of a constraint over the same features: the rules' own, then new terms."""
-    known = {term.of for term in rules.terms}
-    features = (*rules.features, *(term for term in where.terms if term.of not in known))
-    return over(rules, features), over(where, features)
 
 
 class ForbiddenRegion(NamedTuple):
@@ -131,15 +124,14 @@ def regions_of(constraints: Sequence[Constraint], features: Sequence[Feature]) -
     while waiting:
         box = waiting.pop()
         for _, other in own:
-            shared = _shared(box, other)
-            new = shared is not None and shared.tobytes() not in found
-            if shared is not None and new and not _is_empty(shared, features):
-                found[shared.tobytes()] = shared
-                waiting.append(shared)
+            both = shared(box, other)
+            if is_box(both) and both.tobytes() not in found and not _is_empty(both, features):
+                found[both.tobytes()] = both
+                waiting.append(both)
         _check_number(len(found))
     regions = []
     for box in found.values():
-        around = [each for each, other in own if _holds(other, box)]
+        around = [each for each, other in own if holds(other, box)]
         texts = tuple(dict.fromkeys(each.text for each in around))
         regions.append((-len(around), ForbiddenRegion(box, frozenset(each.action for each in around), texts)))
     return [region for _, region in sorted(regions, key=lambda pair: pair[0])]
@@ -164,53 +156,31 @@ def _check_number(boxes: int) -> None:
 def _boxes(constraint: Constraint, features: Sequence[Feature]) -> Floats:
     """Return the boxes of a constraint over all features, `(n, features, 2)`, without wraps."""
     bounds = over(constraint.where, tuple(features)).bounds.astype(np.float64)
-    return without_wraps(bounds, *lows_and_highs(tuple(features)))[0]
-
-
-def _shared(a: Floats, b: Floats) -> Floats | None:
-    """Return the box that two boxes `(features, 2)` share; None where there is none."""
-    shared = np.stack([np.maximum(a[:, 0], b[:, 0]), np.minimum(a[:, 1], b[:, 1])], axis=1)
-    return None if (shared[:, 0] > shared[:, 1]).any() else shared
-
-
-def _holds(outer: Floats, inner: Floats) -> bool:
-    """Return whether a box holds all of another; neither wraps."""
-    return bool((outer[:, 0] <= inner[:, 0]).all() and (outer[:, 1] >= inner[:, 1]).all())
+    return without_wraps(bounds, tuple(features))[0]
 
 
 def check_together(
     constraints: Sequence[Constraint], features: Sequence[Feature], actions: Sequence[str]
 ) -> None:
     """Raise where constraints contradict each other, with a point at which they do."""
-    every = _all_features(constraints, features)
+    every = with_terms_of(features, *(each.where for each in constraints))
     always = _boxes_of(constraints, every, False)
     regions = regions_of(constraints, every)
     for n, (each, box) in enumerate(always):
         for other, second in always[:n]:
             if other.action != each.action:
-                _refuse(_shared(box, second), every, (other.text, each.text))
+                _refuse(shared(box, second), every, (other.text, each.text))
         for region in regions:
             if each.action in region.forbidden:
-                _refuse(_shared(box, region.box), every, (each.text, *region.texts))
+                _refuse(shared(box, region.box), every, (each.text, *region.texts))
     for region in regions:
         if len(region.forbidden) == len(actions):
             _refuse(region.box, every, region.texts)
 
 
-def _all_features(constraints: Sequence[Constraint], features: Sequence[Feature]) -> tuple[Feature, ...]:
-    """Return features with all terms that constraints speak of behind, each once."""
-    known = {feature.of: feature for feature in features if feature.is_term}
-    for each in constraints:
-        for term in each.where.terms:
-            known.setdefault(term.of, term)
-    return (*(feature for feature in features if not feature.is_term), *known.values())
-
-
-def _refuse(box: Floats | None, features: tuple[Feature, ...], texts: Sequence[str]) -> None:
+def _refuse(box: Floats, features: tuple[Feature, ...], texts: Sequence[str]) -> None:
     """Raise that requirements contradict each other in a box, if there is any observation in it."""
-    if box is None:
-        return
-    found = _point_in(box, features)
+    found = _point_in(box, features) if is_box(box) else "empty"
     if found == "empty":
         return
     where = "where sums of features only just meet, as rounding decides there"
@@ -275,7 +245,7 @@ def with_shield(
     given: RuleSet, constraints: Sequence[Constraint], default_action: int | None = None
 ) -> Shielded:
     """Return a list with all rules of a shield on top, also needless ones; see `shielded`."""
-    features = _all_features(constraints, given.features)
+    features = with_terms_of(given.features, *(each.where for each in constraints))
     base = over(given, features)
     preferred = [] if default_action is None else [default_action]
     preferred += [*base.actions[::-1].tolist(), *range(len(base.action_names))]
@@ -292,11 +262,11 @@ def with_shield(
 
 def leading(rules: RuleSet, constraints: Sequence[Constraint]) -> int:
     """Return how many rules at the top of a list speak only of regions of constraints."""
-    features = _all_features(constraints, rules.features)
+    features = with_terms_of(rules.features, *(each.where for each in constraints))
     boxes = [box for each in constraints for box in over(each.where, features).bounds.astype(np.float64)]
     number = 0
     for own in over(rules, features).bounds.astype(np.float64):
-        if not any(_holds(box, own) or (box == own).all() for box in boxes):
+        if not any(holds(box, own) or (box == own).all() for box in boxes):
             break
         number += 1
     return number
@@ -307,18 +277,18 @@ def _next_choices(
 ) -> list[tuple[Floats, int]]:
     """Return rules that say in a region what the list says first of all that is not forbidden there."""
     found: list[tuple[Floats, int]] = []
-    whole = np.stack(lows_and_highs(rules.features), axis=1)
+    whole = whole_box(rules.features)
     free = (region.box == whole).all(axis=1)  # there, an interval that wraps can stay as it is
     for bounds, action in zip(rules.bounds.astype(np.float64), rules.actions.tolist(), strict=True):
         if action in region.forbidden:
             continue
         stays = free & (bounds[:, 0] > bounds[:, 1])
         plain = np.where(stays[:, None], whole, bounds)
-        for part in without_wraps(plain[None], *whole.T)[0]:
-            shared = _shared(part, region.box)
-            if shared is not None:
-                found.append((np.where(stays[:, None], bounds, shared), action))
-                if not stays.any() and _holds(part, region.box):
+        for part in without_wraps(plain[None], rules.features)[0]:
+            both = shared(part, region.box)
+            if is_box(both):
+                found.append((np.where(stays[:, None], bounds, both), action))
+                if not stays.any() and holds(part, region.box):
                     return found
     return [*found, (region.box, next(a for a in preferred if a not in region.forbidden))]
 
@@ -331,10 +301,10 @@ def _needed(rules: DecisionList, added: int, boxes: Sequence[Floats]) -> Ints:
         added: their number.
         boxes: the boxes of all constraints: a rule inside one of them may have become needless.
     """
-    whole = np.stack(lows_and_highs(rules.features), axis=1)
+    whole = whole_box(rules.features)
     wraps = (rules.bounds[..., 0] > rules.bounds[..., 1])[..., None]
     around = np.where(wraps, whole, rules.bounds).astype(np.float64)
-    inside = [r for r in range(added, len(rules)) if any(_holds(box, around[r]) for box in boxes)]
+    inside = [r for r in range(added, len(rules)) if any(holds(box, around[r]) for box in boxes)]
     kept = list(range(len(rules)))
     for r in [*reversed(inside), *reversed(range(added))][:MOST_DROPPED]:
         fewer = [q for q in kept if q != r]

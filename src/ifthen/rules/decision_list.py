@@ -8,7 +8,7 @@ import numpy as np
 
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.comparison import Comparison, Lost
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, whole_box
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
 
@@ -40,5 +40,5 @@ class DecisionList(RuleSet):
 
 def constant_lists(features: Sequence[Feature], action_names: Sequence[str]) -> list[DecisionList]:
     """Return the shortest lists: for each action, one rule that always takes it."""
-    whole = np.stack(lows_and_highs(tuple(features)), axis=1)[None]
+    whole = whole_box(tuple(features))[None]
     return [DecisionList(whole, [action], features, action_names) for action in range(len(action_names))]

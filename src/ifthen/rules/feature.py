@@ -237,6 +237,11 @@ def lows_and_highs(features: tuple[Feature, ...]) -> tuple[NDArray[Any], NDArray
     return lows, highs
 
 
+def whole_box(features: tuple[Feature, ...]) -> NDArray[Any]:
+    """Return the box that holds everything, `(features, 2)`."""
+    return np.stack(lows_and_highs(features), axis=1)
+
+
 def cyclic_ones(features: tuple[Feature, ...]) -> NDArray[np.bool_]:
     """Return which features are cyclic, `(features,)`."""
     return np.array([feature.cyclic for feature in features], dtype=np.bool_)

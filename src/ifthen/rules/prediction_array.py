@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ifthen.errors import RuleError
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
+from ifthen.rules.box import rule_matches, without_wraps
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -173,9 +174,10 @@ class PredictionArrayRules(RuleSet):
 
     def rule_notes(self, rule: int) -> str:
         """Return the least and the largest payoff that rule number `rule` predicts, and its mean error."""
-        ends = self.weights[rule, 1:, None] * self.bounds[rule]
+        parts, _ = without_wraps(self.bounds[[rule]], self.features)
+        ends = self.weights[rule, 1:, None] * parts
         first = self.weights[rule, 0] * self.x0
-        low, high = first + ends.min(axis=1).sum(), first + ends.max(axis=1).sum()
+        low, high = first + ends.min(axis=2).sum(axis=1).min(), first + ends.max(axis=2).sum(axis=1).max()
         return f"{low:.2f}…{high:.2f} ± {self.errors[rule]:.2f}"
 
 
@@ -251,12 +253,7 @@ def best_actions(
         axes = points[s]  # its length is all that a prediction asks for
         sums[:] = 0.0
         for r in range(bounds.shape[0]):
-            inside = True
-            for d in range(bounds.shape[1]):
-                if points[s, d] < bounds[r, d, 0] or points[s, d] > bounds[r, d, 1]:
-                    inside = False
-                    break
-            if inside:
+            if rule_matches(bounds, r, points, s):
                 sums[0, actions[r]] += fitness[r] * prediction(weights, r, x0, points, s, axes)
                 sums[1, actions[r]] += fitness[r]
         out[s], top = NULL_ACTION, -np.inf

@@ -31,7 +31,7 @@ from ifthen.rules.arrays import (
     rules_from,
 )
 from ifthen.rules.comparison import Comparison, Scoring
-from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
+from ifthen.rules.feature import Feature, cyclic_ones, whole_box
 from ifthen.rules.term import coefficients, fitted_to, formula, has_own_name, with_terms
 from ifthen.text_table import TextTable
 
@@ -124,7 +124,7 @@ class RuleSet(Shown, ABC):
         """
         if not (self.bounds[..., 0] > self.bounds[..., 1]).any():
             return self, np.arange(len(self))
-        bounds, origins = box.without_wraps(self.bounds, *lows_and_highs(self.features))
+        bounds, origins = box.without_wraps(self.bounds, self.features)
         return self._made(bounds, origins), origins
 
     @property
@@ -143,7 +143,7 @@ class RuleSet(Shown, ABC):
 
         "x ≤ 3" is one, "x in [1, 3]" two, and "x = 2" one.
         """
-        inside = self.bounds != np.stack(lows_and_highs(self.features), axis=1)
+        inside = self.bounds != whole_box(self.features)
         one_value = inside.all(axis=2) & (self.bounds[..., 0] == self.bounds[..., 1])
         return int(inside.sum() - one_value.sum())
 
@@ -156,7 +156,7 @@ class RuleSet(Shown, ABC):
         names = [feature.name for feature in self.observed_features]
         if "weights" in self.own_columns:
             return tuple(names)
-        speaks = (self.bounds != np.stack(lows_and_highs(self.features), axis=1)).any(axis=(0, 2))
+        speaks = (self.bounds != whole_box(self.features)).any(axis=(0, 2))
         used = speaks[: len(names)] | (self._coefficients[speaks[len(names) :]] != 0).any(axis=0)
         return tuple(name for name, is_used in zip(names, used, strict=True) if is_used)
 
@@ -256,7 +256,7 @@ class RuleSet(Shown, ABC):
 
     def without_unused_terms(self) -> Self:
         """Return the same rules without the terms that none of them restricts."""
-        whole = np.stack(lows_and_highs(self.features), axis=1)
+        whole = whole_box(self.features)
         used = (self.bounds != whole).any(axis=(0, 2)) | [not feature.is_term for feature in self.features]
         if used.all():
             return self

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
+from ifthen.rules.box import centres
 from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
@@ -130,11 +131,11 @@ class StrengthRules(RuleSet):
 
     def rule_weights(self) -> Floats:
         """Return each rule's strength at the centre of its box, `(rules,)`."""
-        return np.diagonal(self.strengths(self.bounds.mean(axis=2)))
+        return np.diagonal(self.strengths(centres(self.bounds, self.features)))
 
     def rule_notes(self, rule: int) -> str:
         """Return the payoff that rule number `rule` (from 0) predicts at its centre, ± its deviation."""
-        centre = self.bounds[rule].mean(axis=1)
+        (centre,) = centres(self.bounds[[rule]], self.features)
         payoff = self.weights[rule, 0] * self.x0 + self.weights[rule, 1:] @ centre
         return f"{payoff:.2f} ± {math.sqrt(float(self.variances[rule])):.2f}"
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ifthen.checks import whole_number
 from ifthen.digits import in_units, interval_in_words, plural
@@ -22,7 +21,7 @@ from ifthen.errors import ParameterError
 from ifthen.explanation.read_ruleset import is_rules_file, read_ruleset
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
-from ifthen.rules.arrays import Ints
+from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.env_simulator import evaluation_of
 from ifthen.simulate.evaluate import environment_simulator
@@ -37,7 +36,6 @@ from ifthen.systems.pplx.teacher import Teacher, Whole
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable
 
-Floats = NDArray[np.float64]
 MOST_EPISODES = 10_000
 """Returns and fidelity are measured on at most this many test seeds."""
 LITTLE = 0.8

@@ -207,6 +207,11 @@ def _explained(error: Any, known: Iterable[str]) -> str:
     return f"{name}: {message[:1].lower()}{message[1:]}, not {shown(error['input'])}."
 
 
+def parse_assignments(texts: Iterable[str] | None, option: str = "--set") -> dict[str, Any]:
+    """Return the values of many `name=value` by name; see `parse_assignment`."""
+    return dict(parse_assignment(text, option) for text in texts or ())
+
+
 def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
     """Return name and value of `name=value`; the value is read as TOML, or as text where it is none."""
     name, equals, value = text.partition("=")

@@ -30,7 +30,7 @@ from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import stacked
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
+from ifthen.rules.feature import Feature, lows_and_highs, number_in_words, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
@@ -74,7 +74,7 @@ def pruned_by_play(
     while size != size_of(rules) and contest.steps > 0:  # a condition less can make a rule needless
         size = size_of(rules)
         for fewer in (a_rule_less, one_condition_less):
-            rules = _down(rules, fewer, contest, progress)
+            *_, rules = rules, *down(rules, fewer, contest, progress)
         rules = _without_needless(rounded_bounds(rules, contest), contest)
         progress(len(rules))
     same_size = type(rules) is type(given) and size_of(rules) == size_of(given)
@@ -96,7 +96,7 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
             f"{given!r} visits states of {contest.task.name} in which no rule matches: its performance is "
             "the floor, and there is nothing to lose. Train it longer, or give other seeds."
         )
-    everything = np.stack(lows_and_highs(given.features), axis=1)
+    everything = whole_box(given.features)
     bounds = np.concatenate([given.bounds, everything[None]])
     names = given.features, given.action_names
     actions = range(len(given.action_names))
@@ -106,16 +106,19 @@ def _completed(given: RuleSet, contest: Contest) -> RuleSet:
     return best
 
 
-def _down(
+def down(
     rules: RuleSet, fewer: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
-) -> RuleSet:
-    """Return the rules after the least costly step was taken again and again, as long as they play well."""
+) -> Iterator[RuleSet]:
+    """Yield the rules after each step of the least cost, as long as they play well enough."""
     points = contest.visited(rules)
-    while contest.steps > 0 and (best := contest.best(fewer(rules), rules, points)) is not None:
+    while contest.steps > 0:
+        best = contest.best(map(with_otherwise, fewer(rules)), rules, points)
+        if best is None:
+            return
         points = contest.visited(best)
         rules = same_at(best, points)
         progress(len(rules))
-    return rules
+        yield rules
 
 
 def same_at(rules: RuleSet, points: Floats) -> RuleSet:
@@ -239,7 +242,7 @@ def with_otherwise(rules: RuleSet) -> RuleSet:
     """
     if not rules.ordered:
         return rules
-    return with_condition(rules, -1, np.stack(lows_and_highs(rules.features), axis=1))
+    return with_condition(rules, -1, whole_box(rules.features))
 
 
 def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:

@@ -22,7 +22,7 @@ from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import inside, without_wraps
 from ifthen.rules.boxes.list_analysis import compare, order_by_score
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.compact import compact_at
 from ifthen.simplify.shortest.shortest_list import Effort, shortest_list
@@ -120,12 +120,12 @@ def hull_of(boxes: Box, features: tuple[Feature, ...]) -> Box:
     hull = np.stack([boxes[..., 0].min(axis=0), boxes[..., 1].max(axis=0)], axis=1)
     wraps = boxes[..., 0] > boxes[..., 1]
     whole = wraps.any(axis=0) & ~(wraps.all(axis=0) & (hull[:, 0] > hull[:, 1]))
-    return np.where(whole[:, None], np.stack(lows_and_highs(features), axis=1), hull)
+    return np.where(whole[:, None], whole_box(features), hull)
 
 
 def widen_intervals(draft: Draft) -> None:
     """Move bounds to the edges of features where that makes no difference: both ends at once, then each."""
-    edges = np.stack(lows_and_highs(draft.ruleset.features), axis=1)
+    edges = whole_box(draft.ruleset.features)
     for r in np.flatnonzero(draft.kept).tolist():
         for ends in (slice(0, 2), 0, 1):
             for d in range(len(edges)):
@@ -193,7 +193,7 @@ class Draft:
         if self.points is None:
             # Only in the smallest box around all boxes that change can anything differ.
             features, both = self.ruleset.features, [self.bounds[list(changes)], bounds[list(changes)]]
-            parts, _ = without_wraps(np.concatenate(both), *lows_and_highs(features))
+            parts, _ = without_wraps(np.concatenate(both), features)
             within = hull_of(parts, features)
             after = self.ruleset.with_bounds(bounds).subset(np.flatnonzero(kept))
             same = compare(self.rules_left(), after, within=within, budget=LOOKS_PER_STEP).equal is True

@@ -261,18 +261,17 @@ def _front(
     if own is None:
         own = shortened(ruleset, task, seeds, polish, checked_threads(threads), progress or (lambda _: None))
     points, exact = [], task.best_method == "exact"
+
+    def scored(rules: RuleSet) -> Point:
+        found = evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
+        return Point(rules, found.performance, found.deviation, found.episodes or None)
+
     for point in own.points:
         kept, changed = keep(point.ruleset)
-        if not exact and not changed:
-            points.append(point)
-            continue
-        found = evaluate(kept, task, task.best_method, threads=threads, seeds=seeds)
-        points.append(Point(kept, found.performance, found.deviation, found.episodes or None))
+        points.append(scored(kept) if exact or changed else point)
     if all(point.rules > 1 for point in points):  # what must be kept has made the shortest list longer
-        for rules in constant_lists(task.features, task.action_names):
-            if not keep(rules)[1]:
-                found = evaluate(rules, task, task.best_method, threads=threads, seeds=seeds)
-                points.append(Point(rules, found.performance, found.deviation, found.episodes or None))
+        constant = constant_lists(task.features, task.action_names)
+        points += [scored(rules) for rules in constant if not keep(rules)[1]]
     return Front.of(points, "exact performance" if exact else own.scored, own.optimum)
 
 

@@ -10,14 +10,14 @@ What is found is scored on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.decision_list import constant_lists
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.by_play import (
     FEW_SEEDS,
@@ -25,9 +25,8 @@ from ifthen.simplify.by_play import (
     MOST_STEPS,
     Contest,
     a_rule_less,
+    down,
     pruned_by_play,
-    same_at,
-    with_otherwise,
 )
 from ifthen.simplify.lossless import with_condition
 from ifthen.simplify.shortening import Progress, one_test_less, shortened_on_table
@@ -112,24 +111,12 @@ def affordable(rules: RuleSet, task: EnvTask, length: float, budget: int) -> int
     return max(FEW_SEEDS, int(budget / (length * (n + rules.tests + 1) * (candidates + 1))))
 
 
-def down(
-    rules: RuleSet, one_less: Callable[[RuleSet], Iterator[RuleSet]], contest: Contest, progress: Progress
-) -> Iterator[RuleSet]:
-    """Yield the rules after each step of the least cost, until none is left to take."""
-    points = contest.visited(rules)
-    while (best := contest.best(map(with_otherwise, one_less(rules)), rules, points)) is not None:
-        points = contest.visited(best)
-        rules = same_at(best, points)
-        progress(len(rules))
-        yield rules
-
-
 def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
     """Return rules with one that matches everything, so that fewer of them still have an answer everywhere.
 
     A decision list has one already. Of other rules, the one is made general that this harms least.
     """
-    whole = np.stack(lows_and_highs(rules.features), axis=1)
+    whole = whole_box(rules.features)
     if rules.ordered or (rules.bounds == whole).all(axis=(1, 2)).any():
         return rules
     general = [with_condition(rules, r, whole) for r in range(len(rules))]
@@ -139,7 +126,7 @@ def with_a_rule_for_the_rest(rules: RuleSet, contest: Contest) -> RuleSet:
 def most_used(rules: RuleSet, points: Floats) -> RuleSet:
     """Return the rules without the quarter that decides least at points; a rule for the rest stays."""
     used = np.bincount(rules.choose(points)[1], minlength=len(rules)).astype(np.float64)
-    used[(rules.bounds == np.stack(lows_and_highs(rules.features), axis=1)).all(axis=(1, 2))] = np.inf
+    used[(rules.bounds == whole_box(rules.features)).all(axis=(1, 2))] = np.inf
     return rules.subset(np.sort(np.argsort(-used, kind="stable")[: int(APART * len(rules))]))
 
 

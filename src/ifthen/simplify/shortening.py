@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.rules.decision_list import DecisionList, constant_lists
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import Rules, as_list, decision_list_of, hull_of, lossless, with_condition
 from ifthen.simulate.table_simulator import policy_table
@@ -113,7 +113,7 @@ def one_rule_less(rules: Rules) -> Iterator[Rules]:
 
     Where the last rule of a list is dropped and it matched everything, the one before it comes to do so.
     """
-    n, whole = len(rules), np.stack(lows_and_highs(rules.features), axis=1)
+    n, whole = len(rules), whole_box(rules.features)
     catch_all = rules.ordered and bool((rules.bounds[-1] == whole).all())
     for r in range(n):
         fewer = rules.subset(np.delete(np.arange(n), r))

@@ -73,7 +73,7 @@ def found() -> Device | str:
     if settings.DISABLE_JIT:
         return "NUMBA_DISABLE_JIT is set, so nothing is compiled"
     if importlib.util.find_spec("numba_cuda") is None:
-        return "the package numba-cuda is not installed (pip install 'ifthen[cuda]')"
+        return "the package numba-cuda is not installed (pip install 'numba-cuda[cu13]')"
     try:
         cuda = _cuda()
         if not cuda.is_available():

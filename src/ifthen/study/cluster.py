@@ -213,7 +213,6 @@ def _distributed() -> Any:
         import distributed
     except ImportError:
         raise EngineError(
-            "the engine 'dask' needs the package distributed: pip install distributed, "
-            "or install ifthen with its extra 'cluster'."
+            "the engine 'dask' needs the package distributed: pip install distributed."
         ) from None
     return distributed

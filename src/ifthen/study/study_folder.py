@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from ifthen.errors import OutputError, ParameterError, shown
 from ifthen.jit import sources_hash
 from ifthen.provenance import versions
@@ -43,35 +45,43 @@ def claim(folder: Path, plan: StudyPlan) -> None:
     Settings on which no trial depends may change: the new plan then replaces the old one.
     """
     path = folder / PLAN
-    with errors_of_files(f"work in {folder}"):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
-    with errors_of_files(f"work in {folder}"), alone(folder):
+    with claimed(folder, PLAN, "study: give another folder"):
         if not path.exists():
-            if any(folder.iterdir()):
-                raise OutputError(f"{folder} holds other files and no study: give another folder.")
             write_text(path, plan.to_json())
         if (folder / PACK).exists():
             raise OutputError(f"{folder} holds a packed study, which cannot be run: give another folder.")
         before = plan_of(folder, plan.texts_of_tasks())
-        _check_same(folder, before, plan)
+        for name, theirs, ours in changed_settings(before, plan, FREE):
+            raise ParameterError(
+                f"{folder} holds a study with {name} = {theirs}, but this plan says {ours}. "
+                "Results must not mix: give the plan it was begun with, or another folder, to which "
+                f"--reuse {folder} takes over the trials that are the same."
+            )
         sign(folder)
         if before.to_json() != plan.to_json():
             write_text(path, plan.to_json())
 
 
-def _check_same(folder: Path, before: StudyPlan, plan: StudyPlan) -> None:
-    """Raise unless two plans have the same trials, naming the first difference."""
-    for name, ours in plan.model_dump(exclude=FREE).items():
-        theirs = before.model_dump()[name]
-        if theirs != ours:
-            raise ParameterError(
-                f"{folder} holds a study with {name} = {shown(theirs)}, but this plan says {shown(ours)}. "
-                "Results must not mix: give the plan it was begun with, or another folder, to which "
-                f"--reuse {folder} takes over the trials that are the same."
-            )
+@contextmanager
+def claimed(folder: Path, plan: str, otherwise: str) -> Iterator[None]:
+    """While entered, work alone in a folder, made if need be; raise if it holds other files and no plan."""
+    with errors_of_files(f"work in {folder}"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+        with alone(folder):
+            if not (folder / plan).exists() and any(folder.iterdir()):
+                raise OutputError(f"{folder} holds other files and no {otherwise}.")
+            yield
+
+
+def changed_settings(before: BaseModel, now: BaseModel, free: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the settings in which two plans differ, but for free ones: name, former value and new one."""
+    known = before.model_dump()
+    for name, ours in now.model_dump(exclude=free).items():
+        if known[name] != ours:
+            yield name, shown(known[name]), shown(ours)
 
 
 def plan_of(folder: Path, typed: Collection[str] = ()) -> StudyPlan:

@@ -140,7 +140,7 @@ class StopAt:
 class TensorBoard:
     """Writes every number of the history for TensorBoard, and the parameters as text.
 
-    It needs tensorboardX: `pip install 'ifthen[track]'`. `tensorboard --logdir FOLDER` draws the curves. The
+    It needs tensorboardX: `pip install tensorboardX`. `tensorboard --logdir FOLDER` draws the curves. The
     first call also writes the rows of the past, and tells TensorBoard to forget the rows in the folder,
     so that the curve of a resumed run is whole and drawn once.
 
@@ -192,7 +192,7 @@ def _summary_writer() -> Any:
         return import_module("tensorboardX").SummaryWriter
     except ImportError:
         raise ParameterError(
-            "curves for TensorBoard need the package tensorboardX: pip install 'ifthen[track]'."
+            "curves for TensorBoard need the package tensorboardX: pip install tensorboardX."
         ) from None
 
 

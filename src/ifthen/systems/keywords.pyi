@@ -17,6 +17,23 @@ class SystemKeywords(TypedDict, total=False):
     verbose: int
     noise: Noise
 
+class PittsburghKeywords(SystemKeywords, total=False):
+    idv_size: int | None
+    pop_size: int | None
+    tourn_size: int
+    p_cross: float
+    p_swap: float
+    p_mut: float
+    p_any: float
+    sigma: float
+    elites: int
+    windows: int
+    first_episodes: int | None
+    double_every: int
+    racing: bool
+    fitness: Literal["sampled", "exact"]
+    backend: Backend
+
 class PPLXKeywords(SystemKeywords, total=False):
     collect: int
     model: Literal["learnt", "given"]
@@ -30,40 +47,10 @@ class PPLXKeywords(SystemKeywords, total=False):
     given_terms: list[str]
     imitate: bool
 
-class PPLDLKeywords(SystemKeywords, total=False):
-    idv_size: int | None
-    pop_size: int | None
-    tourn_size: int
-    p_cross: float
-    p_swap: float
-    p_mut: float
-    p_any: float
-    sigma: float
-    elites: int
-    windows: int
-    first_episodes: int | None
-    double_every: int
-    racing: bool
-    fitness: Literal["sampled", "exact"]
-    backend: Backend
+class PPLDLKeywords(PittsburghKeywords, total=False):
     otherwise: bool
 
-class PPLSTKeywords(SystemKeywords, total=False):
-    idv_size: int | None
-    pop_size: int | None
-    tourn_size: int
-    p_cross: float
-    p_swap: float
-    p_mut: float
-    p_any: float
-    sigma: float
-    elites: int
-    windows: int
-    first_episodes: int | None
-    double_every: int
-    racing: bool
-    fitness: Literal["sampled", "exact"]
-    backend: Backend
+class PPLSTKeywords(PittsburghKeywords, total=False):
     num_reinf_rollouts: int
     eta: float
     x0: float

@@ -21,6 +21,8 @@ MOST_TOLD = 10
 """An error names at most this many wrong parameters."""
 OF_TASKS = frozenset(signature(env_task).parameters)
 """Settings of tasks that users often give to a system by mistake."""
+SIZES = ("rules", "tests")
+"""Parameters of PPL-X that cap the size of a list; lists of other systems are shortened after training."""
 
 
 @dataclass(frozen=True)
@@ -110,16 +112,27 @@ def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Para
         for error in problem.errors(include_url=False)[:MOST_TOLD]:
             name = ".".join(map(str, error["loc"])) or "parameters"
             if error["type"] == "extra_forbidden":
-                hint = nearest(name, kind.model_fields)
-                if name in OF_TASKS:
-                    hint = f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
-                if name in kind.removed:
-                    hint = " Earlier versions had it: leave it out."
-                lines.append(f"unknown parameter {shown(name)}.{hint}")
+                lines.append(f"unknown parameter {shown(name)}.{_hint(kind, name, error['input'])}")
             else:
                 message = error["msg"].removeprefix("Value error, ")
                 lines.append(f"{name}: {message}, not {shown(error['input'])}.")
         raise ParameterError(" ".join(lines)) from None
+
+
+def _hint(kind: type[Parameters], name: str, value: Any) -> str:
+    """Return what a user may have meant by a parameter that a system does not have."""
+    if name in kind.removed:
+        return " Earlier versions had it: leave it out."
+    if name in SIZES:
+        return (
+            f" Only PPL-X takes it (--{name} of ifthen train). Rules of other systems are shortened after "
+            f"training: ifthen prune RUN --{name} {shown(value)}."
+        )
+    if name == "given_terms":
+        return " Only PPL-X takes terms (--term of ifthen train)."
+    if name in OF_TASKS:
+        return f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
+    return nearest(name, kind.model_fields)
 
 
 def without_removed(

@@ -95,7 +95,7 @@ class PittsburghParameters(Parameters):
     )
     backend: Backend = setting(
         "cpu",
-        "What plays populations: the CPU, a GPU of NVIDIA, or the GPU where there is one (docs/gpu.md).",
+        "What plays populations: cpu, cuda (a GPU of NVIDIA), or auto (the GPU where there is one).",
     )
 
     @property
@@ -135,6 +135,19 @@ class Population(NamedTuple):
         best = int(self.fitness.argmax())
         rules = slice(0, int(self.lengths[best]))
         return self.bounds[best, rules], self.actions[best, rules], self.learnt[best, rules]
+
+
+class Variation(NamedTuple):
+    """How children are made of their parents; rates are those of `PittsburghParameters`."""
+
+    tourn_size: int
+    p_cross: float
+    p_swap: float
+    p_mut: float
+    whole_rules: bool
+    """Whether crossover swaps whole rules rather than single alleles."""
+    alleles: Alleles
+    n_actions: int
 
 
 def first_population(parameters: PittsburghParameters, task: Task, seed: int, learns: int) -> Population:
@@ -197,14 +210,12 @@ def next_generation(
     """
     n, rules, features, _ = parents.bounds.shape
     children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
-    alleles = alleles_of(task.features, parameters.sigma, parameters.p_any)
-    key = stream(seed, "breed", epoch)
-
-    p = parameters
+    p, key = parameters, stream(seed, "breed", epoch)
     rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
+    how = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
 
     def work(first: int, last: int) -> None:
-        breed(first, last, key, parents, *rates, whole_rules, alleles, task.n_actions, children)
+        breed(first, last, key, parents, how, children)
 
     for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
     elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
@@ -233,63 +244,28 @@ def random_rules(key: np.uint64, alleles: Alleles, n_actions: int, out: Populati
 
 @kernel
 def breed(
-    first: int,
-    last: int,
-    key: np.uint64,
-    parents: Population,
-    tourn_size: int,
-    p_cross: float,
-    p_swap: float,
-    p_mut: float,
-    whole_rules: bool,
-    alleles: Alleles,
-    n_actions: int,
-    children: Population,
+    first: int, last: int, key: np.uint64, parents: Population, how: Variation, children: Population
 ) -> None:
     """Do breeding rounds `first` to `last − 1`: round j gives children 2j and 2j + 1."""
     for round_ in range(first, last):
-        breed_two(
-            round_,
-            key,
-            parents,
-            tourn_size,
-            p_cross,
-            p_swap,
-            p_mut,
-            whole_rules,
-            alleles,
-            n_actions,
-            children,
-        )
+        breed_two(round_, key, parents, how, children)
 
 
 @kernel
-def breed_two(
-    round_: int,
-    key: np.uint64,
-    parents: Population,
-    tourn_size: int,
-    p_cross: float,
-    p_swap: float,
-    p_mut: float,
-    whole_rules: bool,
-    alleles: Alleles,
-    n_actions: int,
-    children: Population,
-) -> None:
+def breed_two(round_: int, key: np.uint64, parents: Population, how: Variation, children: Population) -> None:
     """Do breeding round j, which gives children 2j and 2j + 1."""
     own = fold(key, round_)
     i, j = 2 * round_, 2 * round_ + 1
     for child in range(i, j + 1):
-        parent = tournament(fold(own, child - i), parents.fitness, tourn_size)
+        parent = tournament(fold(own, child - i), parents.fitness, how.tourn_size)
         copy_ruleset(parents, parent, children, child)
-    if uniform(fold(own, 2), 0) < p_cross:
-        if whole_rules:
-            swap_rules(fold(own, 3), p_swap, children, i, j)
+    if uniform(fold(own, 2), 0) < how.p_cross:
+        if how.whole_rules:
+            swap_rules(fold(own, 3), how.p_swap, children, i, j)
         else:
-            swap_alleles(fold(own, 3), p_swap, children, i, j)
+            swap_alleles(fold(own, 3), how.p_swap, children, i, j)
     for child in range(i, j + 1):
-        mutate(fold(own, 4 + child - i), p_mut, children, child, alleles, n_actions)
+        mutate(fold(own, 4 + child - i), how.p_mut, children, child, how.alleles, how.n_actions)
 
 
 @kernel

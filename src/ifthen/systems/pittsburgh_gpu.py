@@ -24,7 +24,7 @@ from numba import cuda as _cuda
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
-from ifthen.evolve.alleles import WIDE, Alleles, alleles_of
+from ifthen.evolve.alleles import WIDE, alleles_of
 from ifthen.randomness import fold, stream
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH, RuleBatch
@@ -48,7 +48,7 @@ from ifthen.simulate.simulator import Reinforcement
 from ifthen.simulate.table_play import Played, plan, walk
 from ifthen.simulate.table_rules import Workspace, fill_policy_table, new_workspace, reinforce_ruleset
 from ifthen.systems.learning import Moment
-from ifthen.systems.pittsburgh import Population, breed_two, first_population
+from ifthen.systems.pittsburgh import Population, Variation, breed_two, first_population
 from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.records import Records
@@ -83,13 +83,7 @@ class Breeding(NamedTuple):
     populations: Populations
     keys: NDArray[np.uint64]
     """`(T,)`: the streams of the trials."""
-    tourn_size: int
-    p_cross: float
-    p_swap: float
-    p_mut: float
-    whole_rules: bool
-    alleles: Alleles
-    n_actions: int
+    how: Variation
 
 
 class Learning(NamedTuple):
@@ -151,13 +145,7 @@ def breed(work: Breeding, epoch: int, before: int) -> None:
             round_,
             np.uint64(fold(work.keys[t], epoch)),
             population_of(work.populations, before, t),
-            work.tourn_size,
-            work.p_cross,
-            work.p_swap,
-            work.p_mut,
-            work.whole_rules,
-            work.alleles,
-            work.n_actions,
+            work.how,
             population_of(work.populations, 1 - before, t),
         )
 
@@ -281,13 +269,11 @@ class Trials:
         self._breeding = Breeding(
             on_gpu,
             room.put("breed keys", keys[0]),
-            p.tourn_size,
-            p.p_cross,
-            p.p_swap,
-            p.p_mut,
-            learns,
-            room.put("alleles", alleles_of(task.features, p.sigma, p.p_any)),
-            task.n_actions,
+            Variation(
+                *(p.tourn_size, p.p_cross, p.p_swap, p.p_mut, learns),
+                room.put("alleles", alleles_of(task.features, p.sigma, p.p_any)),
+                task.n_actions,
+            ),
         )
         x0, eta = (one.parameters.x0, one.parameters.eta) if isinstance(one, PPLST) else (1.0, 0.1)
         usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)

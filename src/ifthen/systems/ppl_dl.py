@@ -16,7 +16,7 @@ import numpy as np
 from ifthen.errors import ParameterError
 from ifthen.rules.batch import LIST
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.systems.learning import Goal
 from ifthen.systems.parameters import either, setting
@@ -113,7 +113,7 @@ class PPLDL(PittsburghSystem):
         """Return the population with a last rule in every list that matches everywhere, if that is asked."""
         if self.parameters.otherwise:
             last = np.arange(len(population.lengths)), population.lengths - 1
-            population.bounds[last] = np.stack(lows_and_highs(self.task.features), axis=1)
+            population.bounds[last] = whole_box(self.task.features)
         return population
 
     def measured(self, population: Population, before: Record | None) -> tuple[Population, Record]:
@@ -134,7 +134,7 @@ class PPLDL(PittsburghSystem):
         """Return the fittest list of a population; a default action is its last rule."""
         bounds, actions, _ = population.fittest()
         if self.task.default_action is not None:
-            everything = np.stack(lows_and_highs(self.task.features), axis=1)[None]
+            everything = whole_box(self.task.features)[None]
             bounds = np.concatenate([bounds, everything])
             actions = np.append(actions, np.int32(self.task.default_action))
         return DecisionList(bounds, actions, self.task.features, self.task.action_names)

@@ -18,7 +18,7 @@ def cannot_make(environment: str, problem: BaseException) -> str:
     """Return what to say where an environment cannot be made, and what to do about it."""
     module, colon, name = environment.rpartition(":")
     if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
-        return f'the environment {environment!r} needs a package: pip install "ifthen[box2d]".'
+        return f"the environment {environment!r} needs a package: pip install 'gymnasium[box2d]'."
     if isinstance(problem, ModuleNotFoundError) and colon:
         needed = problem.name or module
         return (

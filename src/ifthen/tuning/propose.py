@@ -130,8 +130,6 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise EngineError(
-            "tuning needs the package optuna: pip install optuna, or install ifthen with its extra 'tune'."
-        ) from None
+        raise EngineError("tuning needs the package optuna: pip install optuna.") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

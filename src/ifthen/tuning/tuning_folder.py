@@ -12,16 +12,14 @@ report.html       the report
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ifthen.errors import OutputError, ParameterError, shown
+from ifthen.errors import OutputError, ParameterError
 from ifthen.runs.settings import read_settings
-from ifthen.store import alone, parse_json, read_text, write_text
-from ifthen.study.study_folder import errors_of_files, sign
+from ifthen.store import parse_json, read_text, write_text
+from ifthen.study.study_folder import changed_settings, claimed, sign
 from ifthen.study.study_plan import Trial
 from ifthen.study.trial import TrialFiles
 from ifthen.tuning.early_stopping import Mark
@@ -51,29 +49,20 @@ class TuneFolder:
 
     def claim(self, plan: TunePlan) -> None:
         """Take the folder for a tuning, or raise if it holds anything else; a longer budget may go on."""
-        with errors_of_files(f"work in {self.path}"):
-            try:
-                self.path.mkdir(parents=True, exist_ok=True)
-            except FileExistsError:
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(self.path)) from None
-        with errors_of_files(f"work in {self.path}"), alone(self.path):
-            if not (self / PLAN).exists():
-                if any(self.path.iterdir()):
-                    raise OutputError(f"{self.path} holds other files and no tuning: give another --out.")
-            else:
+        with claimed(self.path, PLAN, "tuning: give another --out"):
+            if (self / PLAN).exists():
                 self._check_same(plan)
             sign(self.path, "tuning")
             write_text(self / PLAN, plan.to_toml())
 
     def _check_same(self, plan: TunePlan) -> None:
         """Raise unless the folder's tuning asks for the same, naming the first difference."""
-        before = checked_tune_plan(read_settings(self / PLAN)).model_dump()
-        for name, ours in plan.model_dump().items():
-            if name not in FREE and before[name] != ours:
-                raise ParameterError(
-                    f"{self.path} holds a tuning with {name} = {shown(before[name])}, and this one asks for "
-                    f"{shown(ours)}. Give the same to go on with it, or another --out."
-                )
+        before = checked_tune_plan(read_settings(self / PLAN))
+        for name, theirs, ours in changed_settings(before, plan, FREE):
+            raise ParameterError(
+                f"{self.path} holds a tuning with {name} = {theirs}, and this one asks for {ours}. "
+                "Give the same to go on with it, or another --out."
+            )
 
     def trial(self, phase: Phase, task: str, number: int, seed: int) -> Trial:
         """Return a training as the engines know it; trainings of a search are told apart by their seeds."""

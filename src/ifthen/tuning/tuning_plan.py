@@ -22,7 +22,7 @@ BLOCK = 1_000_000
 """Every phase of every seed has this many training seeds of its own."""
 TRIALS = 50
 """How many settings are tried, where neither trials nor minutes are given."""
-FREE = ("trials", "minutes", "finalists", "repeats", "final")
+FREE = {"trials", "minutes", "finalists", "repeats", "final"}
 """What may change when a tuning goes on: no training depends on it."""
 Pruner = Literal["median", "halving", "none"]
 

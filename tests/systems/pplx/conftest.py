@@ -12,10 +12,18 @@ from ifthen.systems.pplx import value_learning as values
 
 @pytest.fixture(scope="module")
 def few_updates() -> Iterator[None]:
-    """Learn with fewer updates of the network, which take most of the time."""
+    """Learn with fewer updates of the networks, which take most of the time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "MOST_PER_STEP", 4.0)
         patch.setattr(values, "FEW_UPDATES", 200)
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_networks() -> Iterator[None]:
+    """Learn with at most two networks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(env_plan, "MOST_NETWORKS", 2)
         yield
 
 

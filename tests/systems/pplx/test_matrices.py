@@ -19,10 +19,12 @@ OLD = {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_
 """An old processor, as far as variables of OpenBLAS and NumPy can play it."""
 TRAINING = """
 import hashlib, ifthen
-system = ifthen.PPLX("CartPole-v1", seed=0, steps=4_000, threads=1).learn()
+from ifthen.systems.pplx import distil_values, env_plan, value_learning
+env_plan.MOST_NETWORKS, value_learning.FEW_UPDATES, distil_values.CHANGES = 2, 200, 1000
+system = ifthen.PPLX("CartPole-v1", seed=0, steps=3_000, threads=1).learn()
 longer = ifthen.env_task("CartPole-v1", options={"max_episode_steps": 2000})
 found = [system.history.write_csv(), str(system.front.to_dict())]
-found += [str(ifthen.worst_starts(system.ruleset, longer, episodes=20))]
+found += [str(ifthen.worst_starts(system.ruleset, longer, episodes=10))]
 print(hashlib.sha256("".join(found).encode()).hexdigest())
 """
 

@@ -289,7 +289,7 @@ def test_a_model_of_stable_baselines3_says_what_to_install(
 
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     file = sb3_archive(tmp_path / "ppo.zip", clip_range=0.2)
-    with pytest.raises(ParameterError, match=r'not installed: pip install "ifthen\[sb3\]"'):
+    with pytest.raises(ParameterError, match="not installed: pip install stable-baselines3"):
         as_teacher(file, walks())
     unknown = sb3_archive(tmp_path / "sac.zip", target_entropy=1)
     with pytest.raises(ParameterError, match="an algorithm that is not known here"):

@@ -45,15 +45,20 @@ def test_a_trained_systems_ruleset_predicts_what_the_plain_one_does() -> None:
             np.testing.assert_allclose(found[a], plain.predicted(a, matching, s), rtol=1e-9, atol=1e-12)
 
 
-@given(st.integers(1, 12).flatmap(bounds_of), st.integers(0, 10**6), st.booleans())
+@given(
+    st.integers(1, 12).flatmap(bounds_of),
+    st.integers(0, 10**6),
+    st.booleans(),
+    st.tuples(st.booleans(), st.booleans()),
+)
 def test_the_best_actions_are_those_of_the_largest_predictions(
-    bounds: list[list[list[int]]], seed: int, real: bool
+    bounds: list[list[list[int]]], seed: int, real: bool, cyclic: tuple[bool, bool]
 ) -> None:
     rng, n = np.random.default_rng(seed), len(bounds)
     lows, highs = STATES.min(axis=0).astype(int), STATES.max(axis=0).astype(int)
     features = [
-        Feature(f"f{d}", float(low), float(high), "real") if real else Feature(f"f{d}", int(low), int(high))
-        for d, (low, high) in enumerate(zip(lows, highs, strict=True))
+        Feature(f"f{d}", low, high, "real" if real else "integer", cyclic=cyclic[d])
+        for d, (low, high) in enumerate(zip(lows.tolist(), highs.tolist(), strict=True))
     ]
     rules = PredictionArrayRules(
         bounds,
@@ -67,7 +72,9 @@ def test_the_best_actions_are_those_of_the_largest_predictions(
         np.zeros(n),
     )
     carried = rules.actions.tolist(), rules.fitness.tolist(), rules.weights.tolist()
-    arrays = [naive.prediction_array(bounds, *carried, rules.x0, state, 3) for state in STATES.tolist()]
+    arrays = [
+        naive.prediction_array(bounds, *carried, rules.x0, state, 3, cyclic) for state in STATES.tolist()
+    ]
     assert rules.best_actions(STATES).tolist() == [naive.best_predicted(array) for array in arrays]
     assert rules.best_actions(STATES).tolist() == rules.predict(STATES).tolist()
     assert rules.best_actions(STATES[:0]).tolist() == []

@@ -24,6 +24,7 @@ from ifthen.simulate.scope import tabular
 from ifthen.store import atomic_file
 from ifthen.tasks.disturbance import commanded, first_memory, sense
 from ifthen.tasks.task import Task
+from ifthen.text_table import wrapped
 
 MOST_FRAMES = 500
 """A film has at most this many frames. Of a longer episode, steps are left out evenly."""
@@ -187,24 +188,12 @@ def _captioned(frame: Frame) -> Image.Image:
     width = min(max(picture.width, NARROWEST), WIDEST)
     picture = picture.resize((width, max(1, round(picture.height * width / picture.width))))
     font = ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"), LETTERS)
-    lines = _lines(frame.caption, lambda text: font.getlength(text) <= width - 2 * EDGE)
+    lines = wrapped(frame.caption, lambda text: font.getlength(text) <= width - 2 * EDGE)
+    if len(lines) > LINES:
+        lines = [*lines[: LINES - 1], f"{lines[LINES - 1]} …"]
     whole = Image.new("RGB", (width, picture.height + 2 * EDGE + LINES * (LETTERS + 4)), "white")
     whole.paste(picture, (0, 0))
     pen = ImageDraw.Draw(whole)
     for i, line in enumerate(lines):
         pen.text((EDGE, picture.height + EDGE + i * (LETTERS + 4)), line, font=font, fill=INK)
     return whole
-
-
-def _lines(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return a text in as many lines as there are; what has no room is cut off."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if fits(longer) or not lines[-1]:
-            lines[-1] = longer
-        elif len(lines) < LINES:
-            lines.append(word)
-        else:
-            return [*lines[:-1], f"{lines[-1]} …"]
-    return lines

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ifthen.errors import ParameterError, nearest
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import inside
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, lows_and_highs, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import coefficients
 from ifthen.simulate.scope import Scope, choose_at, median_point
@@ -88,7 +88,7 @@ def checked_axes(ruleset: RuleSet, axes: Sequence[str]) -> tuple[int, ...]:
 def chosen_pairs(ruleset: RuleSet, scope: Scope | None, features: int) -> list[tuple[int, ...]]:
     """Return all pairs of the `features` features that matter most; one number where there is one feature."""
     if scope is None:
-        restricted = (ruleset.bounds != np.stack(lows_and_highs(ruleset.features), axis=1)).any(axis=2)
+        restricted = (ruleset.bounds != whole_box(ruleset.features)).any(axis=2)
         order = np.argsort(-by_feature(ruleset, restricted).sum(axis=0), kind="stable").tolist()
     else:
         order = ranked(ruleset, scope)

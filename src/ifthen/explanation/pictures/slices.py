@@ -39,6 +39,7 @@ from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.scope import Scope, recorded_episodes, scope_of
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.tasks.task import Task
+from ifthen.text_table import wrapped
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#777777")
 """The colours of actions, by number (Okabe and Ito). They repeat after eight."""
@@ -136,7 +137,8 @@ def _panels(
     columns = min(3, len(pairs))
     side, rows = SIDES[columns], -(-len(pairs) // columns)
     width, high = columns * (LEFT + side) + GAP, side if len(pairs[0]) == 2 else 0.4
-    heading = _wrapped(_fixed_in_words(ruleset, fixed, pairs), width - LEFT - GAP)
+    room, told = width - LEFT - GAP, _fixed_in_words(ruleset, fixed, pairs)
+    heading = wrapped(told, lambda line: text_width(line, MEDIUM) <= room)
     top = 0.15 * len(heading) + 0.12
     height = top + rows * (high + UNDER + GAP) + key_height(width, labels)
     figure = Figure(figsize=(width, height))
@@ -231,15 +233,3 @@ def _fixed_in_words(ruleset: RuleSet, fixed: Floats, pairs: Sequence[tuple[int, 
     }
     words = values_in_words(values, ruleset.tested)
     return ("the others at " if len(pairs) > 1 else "at ") + words if words else ""
-
-
-def _wrapped(text: str, width: float) -> list[str]:
-    """Return a text in lines of at most a width in inches, as far as its words allow."""
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, MEDIUM) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines

@@ -16,7 +16,7 @@ from ifthen.jit import kernel
 from ifthen.rules.box import decode, without_wraps
 from ifthen.rules.boxes.differences import BUDGET, uncovered
 from ifthen.rules.boxes.rank_space import Ranks, RankSpace, Region
-from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
+from ifthen.rules.feature import Feature, cyclic_ones
 
 SPARE = 4
 """The number of pieces kept for each hole wanted, because several can lie in the same hole."""
@@ -66,7 +66,7 @@ def coverage(
     """
     own = tuple(features)
     ordered = decode(np.asarray(bounds, dtype=np.float64), cyclic_ones(own))
-    boxes, _ = without_wraps(ordered, *lows_and_highs(own))
+    boxes, _ = without_wraps(ordered, own)
     space = RankSpace(features, boxes, within)
     rules = space.ranks(boxes)
     found = uncovered(space, rules, budget, limit=SPARE * limit)

@@ -8,16 +8,18 @@ answer holds for every point.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.rules.box import is_box, shared
 from ifthen.rules.boxes.differences import BUDGET, differences, uncovered
 from ifthen.rules.boxes.rank_space import Point, Ranks, RankSpace, Region, overlap
 from ifthen.rules.comparison import Scoring
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import term
 
@@ -119,10 +121,8 @@ def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
     space = RankSpace(ruleset.features, bounds)
     boxes, found = space.ranks(bounds), dict[tuple[int, int], Region]()
     for first, box in enumerate(boxes[:-1]):
-        later = boxes[first + 1 :]
-        common = np.stack([np.maximum(box, later)[..., 0], np.minimum(box, later)[..., 1]], axis=-1)
-        meets = (common[..., 0] <= common[..., 1]).all(axis=1)
-        for i in np.flatnonzero(meets & (parts.actions[first + 1 :] != parts.actions[first])).tolist():
+        common, others = shared(box, boxes[first + 1 :]), parts.actions[first + 1 :]
+        for i in np.flatnonzero(is_box(common) & (others != parts.actions[first])).tolist():
             if not isinstance(space.observation(common[i]) if ruleset.terms else None, str):
                 pair, region = (int(origins[first]), int(origins[first + 1 + i])), space.region(common[i])
                 found[pair] = max(found.get(pair, region), region, key=lambda each: each.share)
@@ -190,9 +190,17 @@ def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
     return over(a, features), over(b, features)
 
 
+def with_terms_of(features: Sequence[Feature], *rulesets: RuleSet) -> tuple[Feature, ...]:
+    """Return features with all terms of rulesets behind, each sum once and by its first name."""
+    known = {feature.of: feature for feature in features if feature.is_term}
+    for each in (own for ruleset in rulesets for own in ruleset.terms):
+        known.setdefault(each.of, each)
+    return (*(feature for feature in features if not feature.is_term), *known.values())
+
+
 def over(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
     """Return a decision list over other features: the same observed ones, and at least the same terms."""
-    bounds = np.tile(np.stack(lows_and_highs(features), axis=1).astype(np.float64), (len(ruleset), 1, 1))
+    bounds = np.tile(whole_box(features).astype(np.float64), (len(ruleset), 1, 1))
     places = {each.of: d for d, each in enumerate(features) if each.is_term}
     for d, feature in enumerate(ruleset.features):
         bounds[:, places[feature.of] if feature.is_term else d] = ruleset.bounds[:, d]
@@ -220,10 +228,13 @@ def order_by_score(ruleset: RuleSet) -> list[int] | None:
     Of two rules that overlap and propose different actions, one must be stronger wherever both match.
     """
     before = _precedence(ruleset)
-    if before is None:
-        return None
+    return None if before is None else in_order(before)
+
+
+def in_order(before: Mask) -> list[int] | None:
+    """Return numbers in an order that keeps which must come before which `(n, n)`; None where none does."""
     order: list[int] = []
-    left = list(range(len(ruleset)))
+    left = list(range(len(before)))
     while left:
         free = [r for r in left if not before[left, r].any()]
         if not free:
@@ -242,11 +253,10 @@ def _precedence(ruleset: RuleSet) -> Mask | None:
     before = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
     for i, j in itertools.combinations(range(len(parts)), 2):
         r, q = origins[i], origins[j]
-        low, high = np.maximum(bounds[i, :, 0], bounds[j, :, 0]), np.minimum(*bounds[[i, j], :, 1])
-        if ruleset.actions[r] == ruleset.actions[q] or (low > high).any():
+        both = shared(bounds[i], bounds[j])
+        if ruleset.actions[r] == ruleset.actions[q] or not is_box(both):
             continue
-        shared = np.stack([low, high], axis=1)
-        first, second = always_above(scoring, r, q, shared), always_above(scoring, q, r, shared)
+        first, second = always_above(scoring, r, q, both), always_above(scoring, q, r, both)
         if not first and not second:
             return None
         before[r, q] |= first

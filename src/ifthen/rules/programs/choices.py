@@ -15,8 +15,9 @@ import numpy as np
 
 from ifthen.errors import RuleError
 from ifthen.rules.arrays import check_size
+from ifthen.rules.box import holds, is_box
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import lows_and_highs
+from ifthen.rules.feature import whole_box
 from ifthen.rules.programs.axes import Axes
 from ifthen.rules.programs.condition import FALSE, TRUE, Box, Boxes, Condition, common, joined, negated
 
@@ -80,14 +81,14 @@ def decision_list(node: Node, axes: Axes, action_names: tuple[str, ...]) -> Deci
     _write(node, {}, Boxes(), rows)
     features = axes.features()
     check_size(len(rows), len(features))
-    lows, highs = (ends.astype(np.float64) for ends in lows_and_highs(features))
-    bounds = np.tile(np.stack([lows, highs], axis=1), (len(rows), 1, 1))
+    whole = whole_box(features).astype(np.float64)
+    bounds = np.tile(whole, (len(rows), 1, 1))
     for r, (box, _) in enumerate(rows):
         for axis, (low, high) in box.items():
-            bounds[r, axis] = max(low, lows[axis]), min(high, highs[axis])
+            bounds[r, axis] = max(low, whole[axis, 0]), min(high, whole[axis, 1])
     actions = np.array([action for _, action in rows], dtype=np.int64)
-    kept = np.flatnonzero((bounds[..., 0] <= bounds[..., 1]).all(axis=1))
-    kept = _needed(bounds, actions, _not_inside(bounds, kept), np.stack([lows, highs], axis=1))
+    kept = np.flatnonzero(is_box(bounds))
+    kept = _needed(bounds, actions, _not_inside(bounds, kept), whole)
     if not len(kept):
         raise RuleError("this never returns an action.")
     return DecisionList(bounds[kept], actions[kept], features, action_names).without_unused_terms()
@@ -99,9 +100,7 @@ def _not_inside(bounds: Any, kept: Any) -> Any:
         return kept
     found: list[int] = []
     for r in kept.tolist():
-        earlier = bounds[found]
-        inside = (earlier[..., 0] <= bounds[r, :, 0]) & (bounds[r, :, 1] <= earlier[..., 1])
-        if not inside.all(axis=1).any():
+        if not holds(bounds[found], bounds[r]).any():
             found.append(r)
     return np.array(found, dtype=np.int64)
 

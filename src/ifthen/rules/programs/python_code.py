@@ -7,7 +7,7 @@ The code is parsed, never run. What it compares are numbers, features and their 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,6 @@ def rules_of_function(
     function: Function,
     features: Sequence[Feature],
     action_names: Sequence[str],
-    terms: Mapping[int, str] | None = None,
 ) -> tuple[DecisionList, list[str]]:
     """Return the decision list of a function, and notes on what differs between the two.
 
@@ -76,10 +75,9 @@ def rules_of_function(
         function: the policy, of an observation or of one argument for each feature.
         features: the features that are observed.
         action_names: one name per action; the function returns their numbers or names.
-        terms: what to call the sum that is given a name in a line; after their variables where None.
     """
     axes = Axes(features)
-    reader = _Reader(Expressions(axes), tuple(action_names), terms)
+    reader = _Reader(Expressions(axes), tuple(action_names))
     try:
         names = {**reader.constants(module), **reader.arguments(function)}
         node = reader.block(tuple(function.body), None, names)
@@ -99,10 +97,8 @@ class Rest:
 class _Reader:
     """Follows the paths through a function."""
 
-    def __init__(
-        self, expressions: Expressions, action_names: tuple[str, ...], terms: Mapping[int, str] | None
-    ) -> None:
-        self.expressions, self.action_names, self.terms = expressions, action_names, terms
+    def __init__(self, expressions: Expressions, action_names: tuple[str, ...]) -> None:
+        self.expressions, self.action_names = expressions, action_names
         self._known: dict[Any, Node] = {}
         self._rests: dict[Any, Rest] = {}
 
@@ -273,9 +269,7 @@ class _Reader:
     def _call_sum(self, target: ast.Name, found: Node) -> None:
         """Remember what a sum is called, for the term that it may become."""
         if isinstance(found, Sum) and len(found.parts) > 1:
-            name = (
-                target.id.replace("_", " ").strip() if self.terms is None else self.terms.get(target.lineno)
-            )
+            name = target.id.replace("_", " ").strip()
             if name:
                 self.expressions.axes.names.setdefault(found.parts, set()).add(name)
 

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, listed, nearest, shown
-from ifthen.rules.arrays import Floats
-from ifthen.rules.box import without_wraps
-from ifthen.rules.boxes.list_analysis import over
+from ifthen.rules.box import pieces_around, without_wraps
+from ifthen.rules.boxes.list_analysis import over, with_terms_of
 from ifthen.rules.constraint import Constraint, check_together
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import Feature, lows_and_highs
+from ifthen.rules.feature import Feature
 from ifthen.rules.text.rule import RuleReader
 from ifthen.rules.text.scan import NUMBER, Scanner
 
@@ -191,36 +190,16 @@ def region_of(
 
 def _without(region: DecisionList, taken: DecisionList) -> DecisionList:
     """Return what is left of a region without another one; raises where nothing is left."""
-    terms = {term.of: term for term in (*region.terms, *taken.terms)}
-    features = (*region.observed_features, *terms.values())
-    ends = lows_and_highs(features)
+    features = with_terms_of(region.features, taken)
     left, holes = (
-        without_wraps(over(each, features).bounds.astype(np.float64), *ends)[0] for each in (region, taken)
+        without_wraps(over(each, features).bounds.astype(np.float64), features)[0] for each in (region, taken)
     )
-    whole = np.array([feature.is_integer for feature in features])
     pieces = list(left)
     for hole in holes:
-        pieces = [piece for box in pieces for piece in _cut(box, hole, whole)]
+        pieces = [piece for box in pieces for piece in pieces_around(hole, box, features)]
         if len(pieces) > MOST_BOXES:
             raise RuleError(f"it takes more than {MOST_BOXES} boxes to say so: make it simpler.")
     if not pieces:
         raise RuleError("the second condition holds wherever the first does: there is nothing to require.")
     actions = [int(region.actions[0])] * len(pieces)
     return DecisionList(pieces, actions, features, region.action_names).without_unused_terms()
-
-
-def _cut(box: Floats, hole: Floats, whole: Any) -> list[Floats]:
-    """Return boxes without a common point that hold what of a box `(features, 2)` is not in a hole."""
-    if (np.maximum(box[:, 0], hole[:, 0]) > np.minimum(box[:, 1], hole[:, 1])).any():
-        return [box]
-    pieces, rest = [], box.copy()
-    for d in range(len(box)):
-        below = hole[d, 0] - 1 if whole[d] else np.nextafter(hole[d, 0], -np.inf)
-        above = hole[d, 1] + 1 if whole[d] else np.nextafter(hole[d, 1], np.inf)
-        for low, high in ((rest[d, 0], below), (above, rest[d, 1])):
-            if low <= high:
-                piece = rest.copy()
-                piece[d] = low, high
-                pieces.append(piece)
-        rest[d] = max(rest[d, 0], hole[d, 0]), min(rest[d, 1], hole[d, 1])
-    return pieces

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ifthen.rules.feature import Feature, lows_and_highs, number_in_words
+from ifthen.rules.feature import Feature, number_in_words, whole_box
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.term import formula, has_own_name
 from ifthen.rules.text.rule import SIGNS
@@ -75,7 +75,7 @@ def _told_before(ruleset: RuleSet) -> list[Feature]:
     A term that is called by its formula is simply written out where rules speak of it, unless it would be
     lost there: it has a unit, or reading would find the terms in another order.
     """
-    whole = np.stack(lows_and_highs(ruleset.features), axis=1)
+    whole = whole_box(ruleset.features)
     speaks = (ruleset.bounds != whole).any(axis=2)
     met = [ruleset.features[d] for d in dict.fromkeys(np.argwhere(speaks)[:, 1].tolist())]
     before = [term for term in ruleset.terms if has_own_name(term) or term.unit]

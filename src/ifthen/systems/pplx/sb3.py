@@ -21,7 +21,7 @@ from ifthen.rules.arrays import Floats
 from ifthen.systems.pplx.teacher import Teacher
 from ifthen.tasks.gym_task import EnvTask
 
-NEEDED = 'pip install "ifthen[sb3]"'
+NEEDED = "pip install stable-baselines3"
 LARGEST_HEAD = 100_000_000
 """Archives with more bytes of settings than this are refused."""
 PACKAGE = "stable_baselines3"

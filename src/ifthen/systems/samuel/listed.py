@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats
 from ifthen.rules.decision_list import DecisionList
-from ifthen.rules.feature import bounds_type, lows_and_highs
+from ifthen.rules.feature import bounds_type, whole_box
 from ifthen.systems.samuel.plans import Plan
 from ifthen.tasks.task import Task
 
@@ -32,7 +32,7 @@ def list_of(plan: Plan, task: Task) -> DecisionList:
     """Return the list that acts as a plan does where the highest bid wins, of equals the lowest action."""
     n, features = plan.bounds.shape[:2]
     order = np.lexsort((np.arange(n), plan.actions, -plan.strengths))
-    whole = np.stack(lows_and_highs(task.features), axis=1).astype(np.float64)
+    whole = whole_box(task.features).astype(np.float64)
     bounds, actions = plan.bounds[order], plan.actions[order]
     found = shown_rules(bounds, actions, whole)
     for left_out in range(1, features + 1):

@@ -48,6 +48,6 @@ class ZCSParameters(Parameters):
         0.0,
         -1e12,
         0,
-        "A lower bound of all rewards, for environments whose least reward is not known; see docs/family.md.",
+        "A lower bound of all rewards, for environments whose least reward is not known.",
     )
     problems_per_epoch: int = between(50, 1, 1_000_000, "Problems (episodes) that make an epoch.")

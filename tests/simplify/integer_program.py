@@ -8,8 +8,8 @@ unless it was decided before or its box is taken now; and a rule may not decide 
     u[p, s] ≥ u[p−1, s] − Σ x[p, b ∋ s, ·]
     Σ x[p, b ∋ s, a not allowed] + u[p−1, s] ≤ 1
 
-with u = 1 at first and u = 0 at last. It shares nothing with the search in `proof`, which it checks, is far
-slower, and is meant for small tables.
+with u = 1 at first and u = 0 at last. It shares nothing with the search that it checks, is far slower, and is
+meant for small tables.
 """
 
 from __future__ import annotations
@@ -20,26 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.checks import real_number
-from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Mask
 from ifthen.simplify.shortest.bits import merged
 
-MOST_VARIABLES = 200_000
-INFEASIBLE = 2  # scipy's status
+SOLVED, INFEASIBLE = 0, 2  # scipy's status
 
 
-def list_exists(states: NDArray[Any], allowed: Mask, rules: int, seconds: float = 60.0) -> bool | None:
+def list_exists(states: NDArray[Any], allowed: Mask, rules: int) -> bool:
     """Return whether some decision list of `rules` rules gives an allowed action in every state.
 
     Args:
         states: the feature vectors, `(D, features)`.
         allowed: which actions may be taken in each state, `(D, A)`; where none may, no rule may match.
         rules: k, the number of rules.
-        seconds: time to give up after.
-
-    Returns:
-        True, False where it is proven that there is none, None where time ran out.
     """
     from scipy.optimize import (  # type: ignore[import-untyped]  # SciPy ships no types
         Bounds,
@@ -47,25 +40,16 @@ def list_exists(states: NDArray[Any], allowed: Mask, rules: int, seconds: float 
         milp,
     )
 
-    limit = real_number("seconds", seconds, 0, 1e9)
     points, table, _ = merged(states, allowed)
-    inside = distinct_boxes(points)
-    if rules * inside.shape[0] * table.shape[1] > MOST_VARIABLES:
-        raise ParameterError(
-            f"{len(points)} states are too many for an integer program of {rules} rules: leave it out, the "
-            "search proves a lower bound too."
-        )
-    matrix, least, most, highest = _program(inside, table, rules)
+    matrix, least, most, highest = _program(distinct_boxes(points), table, rules)
     found = milp(
         np.zeros(matrix.shape[1]),
         constraints=LinearConstraint(matrix, least, most),
         bounds=Bounds(0, highest),
         integrality=np.ones(matrix.shape[1]),
-        options={"time_limit": limit},
     )
-    if found.status == INFEASIBLE:
-        return False
-    return True if found.x is not None else None
+    assert found.status in (SOLVED, INFEASIBLE)
+    return bool(found.status == SOLVED)
 
 
 def distinct_boxes(points: Floats) -> Mask:
