@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 NOTHING = "–"
 """Stands for a number that does not exist."""
+ALL_EQUAL = "all equal"
+"""Stands for the interval of a mean of returns of which no two differ."""
 HUGE = 1e7
 
 
@@ -59,8 +61,13 @@ def mean_and_sd(mean: float | None, sd: float | None = None, beside: int | None 
 
 
 def interval_in_words(ends: tuple[float, float] | None, beside: float) -> str:
-    """Return an interval of a mean, such as 491.3 to 500, with as many digits as the mean; "" for none."""
-    return "" if ends is None else " to ".join(in_units(end, beside) for end in ends)
+    """Return an interval of a mean, such as 491.3 to 500, with as many digits as the mean; "" for none.
+
+    Where no two returns differ, an interval without width would claim certainty: then it is "all equal".
+    """
+    if ends is None:
+        return ""
+    return ALL_EQUAL if ends[0] == ends[1] else " to ".join(in_units(end, beside) for end in ends)
 
 
 def mean_in_words(mean: float, ends: tuple[float, float] | None) -> str:
@@ -83,6 +90,11 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return ">99%"
     return f"{share:.0%}"
+
+
+def counted_steps(mean: float) -> str:
+    """Return a mean number of steps with four digits that count, such as 3.5, 198.4 or 20,000."""
+    return f"{mean:,.4g}" if mean < 9_999.5 else f"{mean:,.0f}"
 
 
 def counted(number: float) -> str:

@@ -89,10 +89,11 @@ def scores_by_size(
     """
     figure = Figure(figsize=(1.5 * COLUMN_WIDTH, COLUMN_WIDTH), layout="constrained")
     axes = figure.subplots()
-    axes.plot(sizes, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2)
+    axes.plot(sizes, scores, color=BLUE, marker="o", markersize=3.5, linewidth=1.2, drawstyle="steps-post")
     axes.set_xlabel(size, fontsize=MEDIUM)
     axes.set_ylabel(score, fontsize=MEDIUM)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}".replace("-", "−"))
     if len(set(sizes)) == 1:
         axes.set_xticks([sizes[0]])
     axes.margins(y=0.12)

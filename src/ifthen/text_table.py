@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from ifthen.digits import ALL_EQUAL
+
 if TYPE_CHECKING:
     import polars
 
 GAP = "  "
 PROSE = 24
 """Columns of words that are wider than this may be folded."""
-NUMBER = re.compile(r"[-−+<>=~( ]*[\d–]|[<>=]$")
+NUMBER = re.compile(rf"[-−+<>=~( ]*[\d–]|[<>=]$|{ALL_EQUAL}$")
 TERMS = re.compile(r" (?=AND |THEN )|(?<=,) (?![^\[]*\])")  # a comma inside an interval ends no term
 LATEX = {
     "\\": r"\textbackslash{}",

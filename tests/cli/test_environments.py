@@ -63,7 +63,7 @@ def test_the_report_tells_unseen_seeds_ranges_and_the_command(run: Path) -> None
     assert "2,000,000 to 2,000,099" in page
     assert "probed: visited by random play" in page
     assert "Rules see a value beyond a range as its edge" in page
-    assert "ifthen train --config run.toml" in page
+    assert "--task-set episodes=3" in page
     assert "<svg" in page
     for nonsense in ("optimum", "exact", "nan"):
         assert nonsense not in page.split("</style>")[1].split("<svg")[0].lower()

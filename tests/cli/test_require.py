@@ -26,7 +26,7 @@ def test_a_run_keeps_its_requirements_beside_its_policy(
     assert (folder / "requirements.txt").read_text().splitlines()[1:] == [text, "return >= 2"]
     page = html.unescape((folder / "report.html").read_text())
     assert f"--require '{text}'" in page
-    assert "your requirement: " + text in page
+    assert "the requirement given to training: " + text in page
     assert ifthen("verify", "run", "--quiet").code == 1
     (folder / "requirements.txt").write_text(f"# only this\n{text}\n")
     met = ifthen("verify", "run", "--quiet")

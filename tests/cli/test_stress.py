@@ -31,7 +31,7 @@ def test_stress_prints_a_table_writes_a_folder_and_fails_where_a_requirement_doe
     ]
     done = ifthen(*given, "--require", "performance>=450", "--out", out, "--json", tmp_path / "found.json")
     assert done.code == 1
-    assert "It first breaks with noise at 0.5." in done.out
+    assert "noise: holds at 0.01, broken at 0.5" in done.out
     assert (out / "stress.html").exists()
     assert json.loads((tmp_path / "found.json").read_text())["sweeps"][0]["name"] == "noise"
     assert ifthen(*given).code == 0

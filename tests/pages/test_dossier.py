@@ -8,18 +8,30 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ifthen import PPLDL, DecisionList, Feature, dossier, env_task, frozen_lake, verify
+from ifthen import (
+    PPLDL,
+    DecisionList,
+    Feature,
+    dossier,
+    env_task,
+    frozen_lake,
+    parse_rules,
+    verify,
+    worst_starts,
+)
 from ifthen.pages import pdf
 from ifthen.pages.answers import answers
 from ifthen.pages.dossier import Dossier, least_return
+from ifthen.pages.in_print import neat, printed_exactly
 from tests.browser import needs_browser, opened
 from tests.explanation.test_env_policies import GOOD, rules_of
 
 PARTS = (
     *("Purpose and task", "The rules", "The front", "Requirements", "Performance", "How it behaves"),
-    *("Robustness", "Worst starts", "Where it comes from"),
+    *("Robustness", "Worst starts", "How it was found", "Words"),
 )
 NEVER = "never push left when pole angle >= 0.1"
 
@@ -68,10 +80,10 @@ def test_the_page_says_what_the_commands_say() -> None:
     seen = text_of(found.to_html())
     assert found.stress is not None
     for required in verify(found.ruleset, found.task, [NEVER]).requirements:
-        assert required.why in seen
+        assert neat(required.why) in seen
     for sweep in found.stress.sweeps:
         for level in sweep.levels:
-            assert f"{sweep.name} {level.strength:g}" in seen
+            assert f"{sweep.title} {level.shown}" in seen
     assert "ifthen verify runs/pole --require" in seen
     assert "ifthen stress runs/pole --episodes 20 --require 'performance>=50'" in seen
     assert "Keeps <it> up." in seen
@@ -98,7 +110,7 @@ def test_without_a_task_nothing_is_played_and_that_is_said() -> None:
     found = dossier(rules, require="never a when x >= 4")
     seen = text_of(found.to_html())
     assert seen.count("No task was given, so nothing was played.") == 4
-    assert f"✓ never a when x >= 4: {found.verification.requirements[0].why}" in seen
+    assert neat(f"✓ never a when x >= 4: {found.verification.requirements[0].why}") in seen
     assert found.answers[2].said == ("Nothing was played, so this is not known.",)
 
 
@@ -130,15 +142,73 @@ def test_rules_that_come_from_requirements_are_marked() -> None:
     rules = system.ruleset
     shield = system.shield_of(rules)
     found = answers("", rules.subset(range(5)), None, verify(rules), {}, None, None, shield)
-    marked = [said for said in found[0].said if said.endswith("(from your requirements)")]
+    marked = [said for said in found[0].said if said.endswith("(from the requirements given to training)")]
     assert 0 < shield <= 5
     assert len(marked) == shield
     page = dossier(rules, None, learner=system)
-    assert system.shield_in_words(rules) in text_of(page.to_html())
+    assert neat(system.shield_in_words(rules)) in text_of(page.to_html())
 
 
 def test_what_was_not_required_says_where_it_comes_from() -> None:
     asked = on_cart_pole()
-    plain = replace(asked, verification=verify(asked.ruleset))
+    assert asked.stress is not None
+    plain = replace(asked, stress=replace(asked.stress, asked=False))
     told = [" ".join(each.answers[-1].said) for each in (plain, asked)]
     assert ["halfway between random actions" in each for each in told] == [True, False]
+
+
+def test_numbers_are_said_to_be_printed_in_full_only_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, task = rules_of(GOOD), env_task("CartPole-v1", t_max=60)
+    assert printed_exactly(rules, task)
+    assert "The numbers are printed in full" in text_of(on_cart_pole().to_html())
+    monkeypatch.setattr(DecisionList, "rule_in_words", lambda *_: "OTHERWISE push left")
+    assert not printed_exactly(rules, task)
+    assert not printed_exactly(rules, None)
+
+
+def test_signs_are_those_of_print() -> None:
+    assert neat("x >= -0.5 or y<=-3, 2-3, a -b, -7 to -1") == "x ≥ −0.5 or y≤−3, 2-3, a -b, −7 to −1"
+
+
+def test_a_rule_that_decided_in_no_test_step_is_called_untested() -> None:
+    task = env_task("CartPole-v1", t_max=60)
+    far = parse_rules(
+        "IF cart position >= 2.3 THEN push left\nIF pole angle >= 0 THEN push right\nOTHERWISE push left",
+        task=task,
+    )
+    found = dossier(far, task, quick=True)
+    told = "Rule 1 decided in no test step: its action is untested."
+    assert told in found.answers[3].said
+    assert text_of(found.to_html()).count(told) == 3
+    assert (
+        "over all inputs, every one of the 3 rules decides somewhere" in found.verification.reasons.values()
+    )
+
+
+def test_equal_returns_bound_the_share_that_gets_less_with_all_episodes_that_were_played() -> None:
+    asked, pole = on_cart_pole(), env_task("CartPole-v1", t_max=60)
+    steady = dict(asked.measured)
+    name, one = next(iter(steady.items()))
+    steady[name] = replace(one, returns=np.full(20, 60.0), performance=60.0, least=60.0, most=60.0)
+    worst = worst_starts(asked.ruleset, pole, 1000)
+    alike = replace(worst, played=(1000, 60.0, 60.0))
+    told = [" ".join(replace(asked, measured=steady, worst=own).answers[3].said) for own in (None, alike)]
+    assert "All 20 got 60: with 95 % confidence at most 14 % of episodes get less." in told[0]
+    assert "and so did 1,000 further ones from other seeds (section 8): with 95 %" in told[1]
+    assert "at most 0.3 % of episodes" in told[1]
+    other = replace(worst, played=(1000, 59.0, 60.0))
+    assert "further ones" not in " ".join(replace(asked, measured=steady, worst=other).answers[3].said)
+
+
+def test_a_dossier_says_how_the_policy_was_found() -> None:
+    learner = PPLDL(env_task("CartPole-v1", t_max=60, episodes=5), seed=3, pop_size=6).learn(epochs=1)
+    settings = 'system = "PPL-DL"\n'
+    seen = text_of(dossier(learner, quick=True, settings=settings).to_html())
+    assert "PPL-DL: evolves decision lists" in seen
+    assert "This is one run, with seed 3: 1 epoch, " in seen
+    assert "Reset seeds: training 0 to 4, pruning 0 to 4 and from 5,000,000 on" in seen
+    assert "pop_size = 6 : " in seen
+    defaults = {f"{name} = {default}" for name, default, _ in learner.list_parameters()}
+    assert not [own for own in defaults if f" {own} :" in seen]
+    assert settings.strip() in seen
+    assert "No purpose" not in seen

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from ifthen.pages.report_page import task_in_words
 from ifthen.pages.stress_page import stress_to
 from ifthen.robustness.requirement import Demands, ReturnScale, parse, required
 from ifthen.robustness.strengths import assignments, numbers
-from ifthen.robustness.stress import Level, Stress, Sweep
+from ifthen.robustness.stress import Stress
+from ifthen.robustness.sweep import Level, Sweep
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate import disturbed_table
 from ifthen.simulate.evaluate import evaluations
@@ -62,10 +64,47 @@ def test_longer_episodes_are_measured_against_what_would_be_got_if_all_went_on(f
 
 
 def test_the_text_says_what_was_required_and_where_it_breaks(found: Stress) -> None:
-    text = str(found)
+    text = " ".join(str(found).split())
     assert "Required: a mean return of at least 450." in text
-    assert "noise at 0.3, delay at 6" in text
+    assert "noise: holds at 0.01, broken at 0.3, first failed episodes at 0.3 (100%)." in " ".join(
+        text.split()
+    )
     assert "10 test seeds" in text
+    assert "in 10 episodes, from the same test seeds 2,000,000 to 2,000,009." in text
+
+
+def test_an_interval_around_the_required_return_leaves_the_requirement_undecided(found: Stress) -> None:
+    def level(mean: float, ends: tuple[float, float] | None, few: bool = True) -> Level:
+        return Level(0.1, mean, ends, 0.2, 1.0, 50.0, few and mean >= 50, None, few_failed=few)
+
+    assert level(60, (40, 80)).verdict == level(40, (20, 60)).verdict == "undecided"
+    assert level(60, (50, 70)).verdict == level(60, None).verdict == level(50, (50, 50)).verdict == "holds"
+    assert level(40, (30, 50)).verdict == level(60, (40, 80), few=False).verdict == "broken"
+    unsure = replace(found, sweeps=(Sweep("noise", (level(60, (40, 80)), level(40, (30, 45)))),))
+    assert unsure.sweeps[0].breaks == (0.1,)
+    assert unsure.sweeps[0].found == "undecided at 0.1, broken at 0.1, first failed episodes at 0.1 (20%)"
+    assert not unsure.sweeps[0].withstood
+    verdicts = [each["verdict"] for each in unsure.to_dict()["sweeps"][0]["levels"]]
+    assert verdicts == ["undecided", "broken"]
+    assert "undecided" in str(unsure)
+    assert unsure.figure() is not None
+
+
+def test_what_is_undecided_counts_by_its_mean(found: Stress) -> None:
+    def with_mean(mean: float) -> Stress:
+        own = Level(0.1, mean, (40, 80), 0.2, 1.0, 50.0, mean >= 50, None)
+        return replace(found, sweeps=(Sweep("noise", (own,)),))
+
+    assert with_mean(60).holds
+    assert not with_mean(45).holds
+
+
+def test_what_nobody_required_is_called_a_threshold(found: Stress) -> None:
+    plain = ifthen.stress(upright(POLE), POLE, {"delay": [1]}, episodes=3)
+    told = "(halfway between random actions and the undisturbed policy), as no return was required."
+    assert told in " ".join(str(plain).split())
+    assert "Required" not in str(plain)
+    assert "Threshold" not in str(found)
 
 
 def test_the_folder_has_a_page_a_heat_map_and_the_numbers(found: Stress, tmp_path: Path) -> None:
@@ -91,7 +130,7 @@ def test_disturbances_of_training_are_left_out() -> None:
     trained = POLE.disturbed("noise", 0.3)
     there = ifthen.stress(upright(POLE), trained, {"delay": [0]}, episodes=3)
     assert there.undisturbed.performance == 500
-    assert "It was trained with noise 0.3" in str(there)
+    assert "without the noise 0.3 of training" in str(there)
 
 
 def test_on_a_table_all_strengths_are_exact() -> None:
@@ -197,10 +236,10 @@ def test_a_longer_limit_that_no_episode_reaches_is_not_tried(ends: bool, why: st
     assert [level.holds for level in found.sweeps[1].levels] == [True, None, None]
     assert not found.sweeps[1].breaks
     text = str(found)
-    assert f"Not tried: t_max 200, 1000: {why}." in " ".join(text.split())
-    assert [line.split()[-2:] for line in text.splitlines() if " 1000 " in line] == [["not", "tried"]]
+    assert f"Not tried: longer episodes 200, 1,000: {why}." in " ".join(text.split())
+    assert [line.split()[-2:] for line in text.splitlines() if " 1,000 " in line] == [["not", "tried"]]
     only = ifthen.stress(worker(task), task, {"t_max": [200]}, episodes=4)
-    assert "every strength tried of" not in str(only)
+    assert "holds at" not in str(only)
     assert not only.sweeps[0].withstood
     page = stress_to(tmp_path, only, "One rule", worker(task)).read_text()
     assert why in page
@@ -208,7 +247,8 @@ def test_a_longer_limit_that_no_episode_reaches_is_not_tried(ends: bool, why: st
     assert plain["untried"] == why
     assert "holds" not in plain
     breaks = answers("", worker(task), task, verify(worker(task), task), {}, only, None)[-1].said
-    assert breaks == (f"Not tried: t_max 200: {why}.", "Nothing else was tried.")
+    assert breaks[0] == f"Not tried: longer episodes 200: {why}."
+    assert "several disturbances at once; other parameters of the environment" in breaks[1]
 
 
 def test_the_longest_episode_is_told_where_it_is_shorter_than_the_limit() -> None:

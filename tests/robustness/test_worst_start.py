@@ -30,8 +30,19 @@ def test_a_search_among_states_finds_worse_starts_than_its_seeds() -> None:
     # Starts lie in the box around those of the seeds.
     starts = np.array([list(state.episode.start.values()) for state in states])
     assert (np.abs(starts) <= 0.05).all()
-    assert "CMA-ES tried 3,840 states" in str(found).replace("\n", " ")
+    assert "an evolution strategy) tried 3,840 states in this box" in " ".join(str(found).split())
     assert found.to_dict()["starts"][0]["return"] == seeds[0].total
+
+
+def test_the_box_of_the_starts_is_told_in_numbers() -> None:
+    found = ifthen.worst_starts(upright(POLE), POLE, 20)
+    rows = np.array([POLE.make().reset(seed=int(seed))[0] for seed in POLE.searching(20)])
+    ends = f"pole angle {rows[:, 2].min():.3g} to {rows[:, 2].max():.3g} rad"
+    assert ends in found.box
+    assert f"The starts lie in the box {found.box}." in " ".join(str(found).split())
+    assert found.played == (20, 500.0, 500.0)
+    assert found.all_alike
+    assert len(found.text_table().rows) == 1
 
 
 def test_without_a_twin_only_seeds_are_searched() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ifthen.errors import ParameterError
-from ifthen.runs.settings import checked_settings, read_settings
+from ifthen.runs.run_report import command_of
+from ifthen.runs.settings import checked_settings, parse_assignment, read_settings
 from ifthen.runs.task_settings import with_settings
 from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.study.study_plan import checked_plan
@@ -113,3 +115,19 @@ def test_tasks_of_a_study_are_named_once_and_given_in_any_way() -> None:
         checked_plan(
             {"name": "x", "systems": systems, "tasks": [{"environment": "CartPole-v1", "epsodes": 3}]}
         )
+
+
+@pytest.mark.parametrize(
+    "task", [CART, {"environment": "CartPole-v1", "t_max": 2000, "disturbances": {"noise": 0.02}}]
+)
+def test_the_command_of_a_run_names_every_setting_of_its_environment(task: dict[str, Any]) -> None:
+    settings = checked_settings(
+        {"system": "PPL-X", "task": task, "epochs": 3, "seed": 4, "require": ["rules<=5"]}
+    )
+    words = shlex.split(command_of(settings))
+    assert words[:4] == ["ifthen", "train", "PPL-X", "CartPole-v1"]
+    options = list(zip(words[4::2], words[5::2], strict=True))
+    changes = dict(parse_assignment(text, "--task-set") for name, text in options if name == "--task-set")
+    again = with_settings(words[3], changes)
+    assert checked_settings({"system": "PPL-X", "task": again}).task == settings.task
+    assert {("--epochs", "3"), ("--seed", "4"), ("--require", "rules<=5")} <= set(options)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import DecisionList, Feature, PredictionArrayRules, RuleSet, StrengthRules, TabularTask
 from ifthen.errors import ParameterError, RuleError
-from ifthen.simplify.lossless import BOX_BY_BOX, Draft, Intervals
+from ifthen.simplify.lossless import BY_REASONING, Draft, Intervals
 from ifthen.simplify.prune import prune
 from ifthen.simulate.scope import all_vectors, where_in_words
 from ifthen.simulate.table_simulator import policy_table
@@ -98,7 +98,7 @@ def test_lists_over_real_features_choose_the_same_in_every_cell(
 ) -> None:
     found = prune(ruleset, intervals=intervals)
     assert chosen(found.ruleset, real_points()) == chosen(ruleset, real_points())
-    assert found.proof == BOX_BY_BOX
+    assert found.proof == BY_REASONING
     assert chosen(prune(ruleset, to="list").ruleset, real_points()) == chosen(ruleset, real_points())
 
 
@@ -138,7 +138,7 @@ def test_long_lists_over_large_spaces_are_reasoned_about_box_by_box() -> None:
     halves = [[[0, 499], [0, 999]], [[500, 999], [0, 999]], [[3, 7], [2, 900]]]
     found = prune(DecisionList(halves, [1, 1, 0], wide, ACTIONS))
     assert str(found.ruleset) == "1. ALWAYS Down"
-    assert found.proof == BOX_BY_BOX
+    assert found.proof == BY_REASONING
     weights = [[0.0, 0.0, 0.0]] * 30
     many = StrengthRules([halves[0]] * 30, [0] * 30, wide, ACTIONS, weights, [0.0] * 30)
     with pytest.raises(RuleError, match="too many to look at"):

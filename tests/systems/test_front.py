@@ -165,3 +165,29 @@ def test_a_policy_that_has_no_rule_somewhere_says_so_in_place_of_a_floor() -> No
     lost = Evaluation(-1e12, "sampled", 20, 10, 0.0, True, failed_share=0.1, returns=np.zeros(20))
     front = Front((replace(point(1, 0.0), measured=lost),), "return")
     assert "no rule in 10%" in str(front)
+
+
+def test_a_knee_that_is_longer_than_one_as_good_says_what_it_was_chosen_by() -> None:
+    def played(own: Point, value: float) -> Point:
+        seen = Evaluation(value, "sampled", 2, 10, 0.0, False, returns=np.array([value, value]))
+        return replace(own, deviation=0.3 if own.rules == 2 else 0.0, episodes=9 * own.rules, measured=seen)
+
+    first, second, third = (
+        played(own, value) for own, value in zip(FRONT.points[:3], (1, 8, 8), strict=True)
+    )
+    front = Front((first, second, third), "return on the seeds for choosing", marked=third)
+    assert front.choice == (
+        "Policies were chosen by the return on the seeds for choosing: there 3 rules got 0.9000 in each of "
+        "27 episodes, and 2 rules got 0.8950 on average of 18 episodes. That the shorter one gets as much on "
+        "test seeds was not known then."
+    )
+    assert front.text_table().notes == (front.choice,)
+    assert replace(front, marked=second).choice == ""
+    assert FRONT.choice == ""
+    rows = front.text_table(policy=second.ruleset).rows
+    assert [row[-1] for row in rows] == ["", "this policy", "knee"]
+
+
+def test_a_front_is_drawn_in_steps() -> None:
+    line = FRONT.figure().axes[0].lines[0]
+    assert line.get_drawstyle() == "steps-post"

@@ -38,7 +38,7 @@ def test_a_list_that_breaks_a_requirement_is_never_handed_out(name: str, tmp_pat
     assert again.require == NEVER
     assert again.ruleset == system.ruleset
     told = system.shield_in_words(system.ruleset)
-    assert ("from your requirements" in told) is (system.shield_of(system.ruleset) > 0)
+    assert ("from the requirements given to training" in told) is (system.shield_of(system.ruleset) > 0)
 
 
 def test_a_model_with_requirements_is_read_without_its_environment(tmp_path: Path) -> None:

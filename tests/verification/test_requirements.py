@@ -241,3 +241,28 @@ def test_a_file_has_a_requirement_per_line_and_comments(tmp_path: Path) -> None:
     assert read_requirements(file) == texts
     with pytest.raises(ParameterError, match="cannot read"):
         read_requirements(tmp_path / "none.txt")
+
+
+def test_what_a_rule_at_the_top_keeps_is_proved_by_its_place() -> None:
+    task = env_task("CartPole-v1")
+    text = (
+        "IF pole angle >= 0.1 THEN push right\nIF cart position >= 1 THEN push right\nOTHERWISE push left\n"
+    )
+    rules = parse_rules(text, task=task)
+
+    def why(require: str, own: Any = task) -> str:
+        (found,) = verify(rules, own, require).requirements
+        assert found.passed
+        return found.why
+
+    assert why("never push left when pole angle >= 0.1").startswith(
+        "proved, as rule 1 comes first and says push right: no observation with pole angle ≥ 0.1 rad"
+    )
+    assert why("always push right when cart position >= 1.5").startswith("proved, as rules 1 to 2 come first")
+    assert why("never push right when pole angle <= 0 and cart position <= 0").startswith(
+        "proved by exact reasoning over all inputs"
+    )
+    noisy = task.disturbed("noise", 0.02)
+    told = why("never push left when pole angle >= 0.1", noisy)
+    assert "no reading with" in told
+    assert told.endswith("; with noise 0.02, readings differ from the true state")

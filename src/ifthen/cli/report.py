@@ -19,7 +19,6 @@ from ifthen.cli.model import (
     TaskName,
     Threads,
     all_required,
-    load_model,
     read_policy,
 )
 from ifthen.cli.task_names import located, typed_options
@@ -29,6 +28,8 @@ from ifthen.errors import IfthenError, ParameterError
 if TYPE_CHECKING:
     from ifthen.systems.front import Front
 
+MOST_PRINTED = 4_000
+"""Settings of a run are printed up to this many bytes."""
 
 def report(
     model: Model,
@@ -90,18 +91,21 @@ def report(
             demands,
             quick,
             episodes,
-            title=policy.title.rstrip(","),
+            title=policy.title,
             model=shlex.quote(str(model)) + typed_options(task, task_assignments),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
             origin=_origin(model, [located(each) for each in task or []]),
             learner=policy.learner,
+            settings=_settings(model),
             noise=policy.noise,
             threads=threads,
             progress=lambda stage: status.update(f"looking at {stage}"),
         )
     out.print(found.to_text(out.width), soft_wrap=True)
     if dossier:
+        if not purpose.strip():
+            err.print('note: the dossier does not say what the policy is for: --purpose "…" says it')
         page = file or (model / "dossier.html" if model.is_dir() else Path("dossier.html"))
         out.print()
         write_file(page, found.to_html())
@@ -138,13 +142,8 @@ def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
 
     if is_rules_file(model):
         return [("rules", str(model)), ("SHA-256 of the file", sha256_of(rules_file(model)))]
-    learner, rows = load_model(model), []
+    rows = list[tuple[str, str]]()
     own = model / MODEL if model.is_dir() else model
-    last = learner.now.records[-1]
-    told = (
-        f"{learner.name}, seed {learner.seed}, {last['epoch']:,} epochs, {last['steps']:,} steps of training"
-    )
-    rows.append(("learnt by", told))
     if model.is_dir():
         try:
             folder = RunFolder(model)
@@ -154,5 +153,15 @@ def _origin(model: Path, typed: list[str]) -> list[tuple[str, str]]:
     rows += [("model", str(own)), ("SHA-256 of the model", sha256_of(own))]
     if model.is_dir() and (model / PRUNED_RULESET).exists():
         rows.append((f"SHA-256 of {PRUNED_RULESET}", sha256_of(model / PRUNED_RULESET)))
-    rows.append(("parameters", ", ".join(f"{n} = {v}" for n, v in learner.parameters.model_dump().items())))
     return rows
+
+
+def _settings(model: Path) -> str:
+    """Return the settings of a run as its file says them; "" where there are none, or too many to print."""
+    from ifthen.runs.run_folder import SETTINGS
+    from ifthen.store import read_text
+
+    path = model / SETTINGS
+    if not model.is_dir() or not path.exists() or path.stat().st_size > MOST_PRINTED:
+        return ""
+    return read_text(path, MOST_PRINTED)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.digits import in_units, interval_in_words, percent, plural
+from ifthen.digits import counted_steps, in_units, interval_in_words, percent, plural
 from ifthen.explanation.measures import transitions, usage, visits
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
@@ -78,6 +78,7 @@ class Behaviour(Shown):
         change: the mean size of a change of action in a step, where they are numbers; None elsewhere.
         outside: the share of steps in which a feature lies beyond all its values in training episodes; None
             on a table.
+        untested: the rules that decided in no step, by number from 0; where rules vote, none.
     """
 
     task: str
@@ -90,10 +91,24 @@ class Behaviour(Shown):
     effort: float | None = None
     change: float | None = None
     outside: float | None = None
+    untested: tuple[int, ...] = ()
+
+    @property
+    def untested_in_words(self) -> str:
+        """Which rules decided in no step; "" where all did."""
+        if not self.untested:
+            return ""
+        numbers = [str(rule + 1) for rule in self.untested]
+        one = len(numbers) == 1
+        which = f"Rule {numbers[0]}" if one else f"Rules {', '.join(numbers[:-1])} and {numbers[-1]}"
+        if self.longest is None:
+            return f"{which} {'decides' if one else 'decide'} in no step of any episode."
+        said = "its action is" if one else "their actions are"
+        return f"{which} decided in no test step: {said} untested."
 
     def _said(self) -> Iterator[tuple[str, str]]:
         """Yield names and numbers of what applies."""
-        yield "steps of an episode", f"{self.steps:,.4g}"
+        yield "steps of an episode", counted_steps(self.steps)
         yield "changes of action in 100 steps", f"{self.switches:.1f}"
         longest = "" if self.longest is None else f", {self.longest:,} at most"
         yield "steps with the same action", f"{self.dwell:.1f} on average{longest}"
@@ -109,7 +124,8 @@ class Behaviour(Shown):
             (str(own.rule + 1), own.words, percent(round(own.share, 9)), *_worth(own)) for own in self.rules
         )
         headings = "#", "rule", "of the steps", "return lost without it", "95 % interval"
-        return whole, TextTable("What each rule does", headings, rows).without_empty([""])
+        notes = (self.untested_in_words,) if self.untested else ()
+        return whole, TextTable("What each rule does", headings, rows, notes).without_empty([""])
 
     def __str__(self) -> str:
         return self.to_text()
@@ -181,6 +197,7 @@ def _in_play(ruleset: RuleSet, simulator: EnvSimulator, episodes: int) -> Behavi
         effort=effort,
         change=change,
         outside=float(beyond.mean()),
+        untested=() if ruleset.votes else tuple(np.flatnonzero(shares == 0).tolist()),
     )
 
 
@@ -259,7 +276,8 @@ def _on_table(ruleset: RuleSet, task: TabularTask) -> Behaviour:
         rules.append(RuleWorth(rule, ruleset.rule_in_words(rule), float(shares[rule]), lost, None, stuck))
     rate = 100 * switches / steps if steps else 0.0
     where = f"in {task.name}, exactly, in episodes of at most {task.t_max:,} steps"
-    return Behaviour(task.name, where, steps, tuple(rules), rate, steps / (switches + 1))
+    unused = () if ruleset.votes else tuple(np.flatnonzero(shares == 0).tolist())
+    return Behaviour(task.name, where, steps, tuple(rules), rate, steps / (switches + 1), untested=unused)
 
 
 def _switches(task: TabularTask, table: NDArray[np.integer]) -> float:

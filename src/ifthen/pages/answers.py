@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ifthen.digits import at_most, in_units, interval_in_words, listed, plural
+from ifthen.explanation.behaviour import Behaviour
 from ifthen.pages.report_page import lead_of
 from ifthen.robustness.stress import Stress
 from ifthen.robustness.worst_start import ALIKE, WorstStarts
@@ -17,6 +18,11 @@ from ifthen.verification.verification import Verification
 
 FEW_RULES = 8
 """So many rules or fewer are themselves the answer to what a policy does."""
+READINGS = (
+    "Requirements about actions speak of readings, which is what the rules see, not of the true state: "
+    "noise, bias and delay lie between the two."
+)
+CLIPPED = " All readings count: one beyond a feature's range (section 1) is taken as the end of the range."
 OF_A_TABLE = {
     "safe": ("It never meets a bad ending", "It can meet a bad ending"),
     "goal-certain": ("It always reaches the goal", "It does not always reach the goal"),
@@ -40,15 +46,15 @@ def answers(
     stress: Stress | None,
     worst: WorstStarts | None,
     shield: int = 0,
-    required: bool = False,
+    behaviour: Behaviour | None = None,
 ) -> list[Answer]:
     """Return the five questions with their answers; see `Dossier` for the arguments."""
     return [
         Answer("What does it do?", tuple(_does(purpose, ruleset, task, shield))),
-        Answer("What can it never do?", tuple(_never(verification))),
+        Answer("What can it never do?", tuple(_never(task, verification))),
         Answer("How good is it?", tuple(_good(task, measured, stress))),
-        Answer("How sure is that?", tuple(_sure(verification, measured))),
-        Answer("What breaks it?", tuple(_breaks(stress, worst, required))),
+        Answer("How sure is that?", tuple(_sure(verification, measured, worst, behaviour))),
+        Answer("What breaks it?", tuple(_breaks(stress, worst))),
     ]
 
 
@@ -65,15 +71,17 @@ def _does(purpose: str, ruleset: RuleSet, task: Task | None, shield: int) -> Ite
     if few:
         yield from ruleset.terms_in_words()
         for r in range(len(ruleset)):
-            whence = " (from your requirements)" if r < shield else ""
+            whence = " (from the requirements given to training)" if r < shield else ""
             yield f"{r + 1}. {ruleset.rule_in_words(r)}{whence}"
 
 
-def _never(verification: Verification) -> Iterator[str]:
+def _never(task: Task | None, verification: Verification) -> Iterator[str]:
     for required in verification.requirements:
         yield f"{'✓' if required.passed else '✗ NOT MET:'} {required.text}: {required.why}."
     if not verification.requirements:
         yield "Nothing was required of it, so there is no list of what it must never do."
+    elif task is not None and _about_rules(verification):
+        yield READINGS + (CLIPPED if any(feature.clips for feature in task.features) else "")
     if "complete" in verification.reasons:
         does = "It always has an action" if verification.properties["complete"] else "It may have no action"
         yield f"{does}: {verification.reasons['complete']}."
@@ -91,24 +99,33 @@ def _good(task: Task | None, measured: Mapping[str, Evaluation], stress: Stress 
     if one.least is not None and one.least != one.most:
         least, most = in_units(one.least), in_units(one.most)
         yield f"Of {one.episodes:,} episodes the worst got {least}, the best {most}."
+    if one.truncated_share == 1 and one.longest is not None:
+        yield f"Every episode reached the limit of {one.longest:,} steps."
     if one.fraction is not None:
         yield f"That is {one.fraction:.1%} of what is possible."
     if stress is not None:
-        yield f"Random actions get {in_units(stress.random, one.performance)}."
+        played = f" on average, in {plural(stress.episodes, 'episode')}" if stress.episodes else ", exactly"
+        yield f"Random actions get {in_units(stress.random, one.performance)}{played}."
 
 
-def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Iterator[str]:
+def _about_rules(verification: Verification) -> bool:
+    """Return whether any requirement is about what rules do."""
+    return any(is_about_rules(each.text) for each in verification.requirements)
+
+
+def _sure(
+    verification: Verification,
+    measured: Mapping[str, Evaluation],
+    worst: WorstStarts | None,
+    behaviour: Behaviour | None,
+) -> Iterator[str]:
     for one in list(measured.values())[:1]:
         if one.seeds is None:
             yield "The performance is exact, by all transition probabilities. Nothing was sampled."
             continue
         told = ""
-        if one.interval is not None and one.least == one.most:
-            share = at_most(unseen_share(one.episodes, LEVEL))
-            told = (
-                f" All {one.episodes:,} got {in_units(one.performance)}: with 95 % confidence at most "
-                f"{share} of episodes get less."
-            )
+        if one.unseen:
+            told = f" {_alike(one, worst)}"
         elif one.interval is not None:
             ends = interval_in_words(one.interval, one.performance)
             told = f" The mean over all episodes lies in {ends} with 95 % confidence."
@@ -116,38 +133,52 @@ def _sure(verification: Verification, measured: Mapping[str, Evaluation]) -> Ite
             f"It was measured in {plural(one.episodes, 'episode')} from reset seeds {one.seeds.min():,} to "
             f"{one.seeds.max():,}, which training does not use.{told}"
         )
-    if any(is_about_rules(each.text) for each in verification.requirements):
+    if behaviour is not None and behaviour.untested:
+        yield behaviour.untested_in_words
+    if _about_rules(verification):
         yield f"Requirements about actions are decided by reasoning, not by trying: for {verification.scope}."
     if any(is_about_behaviour(each.text) for each in verification.requirements):
         yield "Requirements about behaviour are met as surely as their lines say: by the model, or by play."
 
 
-def _breaks(stress: Stress | None, worst: WorstStarts | None, required: bool) -> Iterator[str]:
+def _alike(one: Evaluation, worst: WorstStarts | None) -> str:
+    """Return what equal returns show, with the episodes that were played to look for the worst start."""
+    got, episodes = in_units(one.performance), one.episodes
+    said = f"All {episodes:,} got {got}"
+    more, *returns = (0,) if worst is None or worst.played is None else worst.played
+    if set(returns) == {one.performance}:
+        episodes += more
+        said += f", and so did {more:,} further ones from other seeds (section 8)"
+    share = at_most(unseen_share(episodes, LEVEL))
+    return f"{said}: with 95 % confidence at most {share} of episodes get less."
+
+
+def _breaks(stress: Stress | None, worst: WorstStarts | None) -> Iterator[str]:
     if stress is None:
         yield "Nothing was played, so this is not known."
         return
-    whence = (
-        ""
-        if required
-        else ", halfway between random actions and the undisturbed policy, as no return was required"
-    )
     if not stress.undisturbed.holds:
         yield f"It does not reach what is required even undisturbed: {stress.requirement}."
-    broken = [sweep for sweep in stress.sweeps if sweep.breaks]
-    if broken:
-        yield f"Required while disturbed: {stress.requirement}{whence}. It first breaks with:"
-        for sweep in broken:
-            values = " and ".join(f"{value:g}" for value in sweep.breaks)
-            yield f"– {sweep.name} from {values} on ({sweep.words})"
-    whole = [sweep for sweep in stress.sweeps if sweep.withstood]
-    if whole:
-        yield "It withstands every strength that was tried of:"
-        for sweep in whole:
-            tried = [level.strength for level in sweep.levels if not level.untried]
-            yield f"– {sweep.name}: {min(tried):g} to {max(tried):g} ({sweep.words})"
+    found = [sweep for sweep in stress.sweeps if sweep.found]
+    if found:
+        alone = f", without the {stress.trained_with} of training" if stress.trained_with else ""
+        yield f"{stress.threshold} Each disturbance was tried alone{alone}, in a few strengths:"
+        yield from (f"– {sweep.title}: {sweep.found} ({sweep.words})" for sweep in found)
     if worst is not None and worst.all_alike:
-        yield ALIKE
+        yield f"{ALIKE}{f' They lie in {worst.box}.' if worst.box else ''}"
     elif worst is not None:
         yield f"The worst start that was found, {worst.worst.name}, gets {in_units(worst.worst.total)}."
     yield from (f"Not tried: {sweep.not_tried}." for sweep in stress.sweeps if sweep.not_tried)
-    yield "Nothing else was tried."
+    yield f"Not tried either: {'; '.join(_missing(stress, worst))}."
+
+
+def _missing(stress: Stress, worst: WorstStarts | None) -> Iterator[str]:
+    """Yield what a reviewer would miss, in words."""
+    yield "strengths between these"
+    yield "several disturbances at once"
+    if not any("." in sweep.name for sweep in stress.sweeps):
+        yield "other parameters of the environment ('ifthen stress --vary' tries them)"
+    if worst is None:
+        yield "a search for the worst start"
+    elif worst.box:
+        yield "starts outside of this box"

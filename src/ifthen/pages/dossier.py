@@ -23,6 +23,8 @@ from ifthen.exports.data import to_json
 from ifthen.exports.parts import rendered
 from ifthen.notebook import Shown
 from ifthen.pages.answers import Answer, answers
+from ifthen.pages.how_found import how_found, own_parameters
+from ifthen.pages.in_print import neat, printed_exactly, strength_in_units
 from ifthen.pages.report_page import (
     SOURCES,
     front_drawn,
@@ -48,6 +50,8 @@ from ifthen.verification.verification import LEGEND, MOST_EPISODES, Verification
 
 EPISODES, QUICK_EPISODES = 100, 20
 INDENTED: dict[str, Any] = {"initial_indent": "  ", "subsequent_indent": "    ", "break_long_words": False}
+PRINTED_FRONT = (4.6, 1.7)
+"""Width and height of the drawing of a front, in inches: it stays with its table on a printed page."""
 PLAYED = ("Performance", "Behaviour", "Robustness", "Worst starts")
 """The parts that need a task."""
 
@@ -74,6 +78,8 @@ class Dossier(Shown):
         origin: where the policy comes from: rows of a name and a text.
         shield: how many rules at the top come from requirements given to training.
         shield_words: the same in words; "" where training was given none.
+        learner: the system that has learnt the rules; None where it is not known.
+        settings: the settings of the run, as its file says them; "" where there are none.
     """
 
     title: str
@@ -93,6 +99,8 @@ class Dossier(Shown):
     origin: Sequence[tuple[str, str]] = field(default=())
     shield: int = 0
     shield_words: str = ""
+    learner: System | None = None
+    settings: str = ""
 
     @property
     def answers(self) -> list[Answer]:
@@ -106,8 +114,16 @@ class Dossier(Shown):
             self.stress,
             self.worst,
             self.shield,
-            bool(least_return([each.text for each in self.verification.requirements], self.ruleset)),
+            self.behaviour,
         )
+
+    @property
+    def _pruned_from(self) -> int:
+        """The length of the list of the front that the policy was pruned from; 0 where it is on the front."""
+        if self.front is None or self.learner is None or self.learner.front is None:
+            return 0
+        listed = any(point.ruleset == self.ruleset for point in self.front.points)
+        return 0 if listed else len(self.learner.ruleset)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -141,9 +157,15 @@ class Dossier(Shown):
             headings=list(self.measured),
             measured=measured_rows(self.measured) if self.measured else [],
             heat_map=None if self.stress is None else inline_svg(self.stress.figure()),
-            front_drawn=front_drawn(self.front),
+            front_drawn=front_drawn(self.front, PRINTED_FRONT),
             rules_hash=sha256_of_text(to_json(self.ruleset, task)),
             versions=versions(),
+            neat=neat,
+            strengths=strength_in_units(self.stress, task),
+            printed=printed_exactly(self.ruleset, task),
+            pruned_from=self._pruned_from,
+            how=[] if self.learner is None else list(how_found(self.learner, self.ruleset)),
+            parameters=[] if self.learner is None else own_parameters(self.learner),
             written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, on {platform.platform()}",
         )
 
@@ -162,6 +184,7 @@ def dossier(
     front: Front | None = None,
     origin: Sequence[tuple[str, str]] = (),
     learner: System | None = None,
+    settings: str = "",
     noise: Noise = "aligned",
     threads: int | None = None,
     progress: Callable[[str], None] | None = None,
@@ -183,6 +206,7 @@ def dossier(
         origin: where the policy comes from, in rows of a name and a text.
         learner: the system that has learnt the rules, which knows what comes from requirements; the policy
             itself where it is one.
+        settings: the settings of the run, as its file says them.
         noise: how training used the random numbers of a table.
         threads: how many threads to use, all cores where None; results do not depend on it.
         progress: is told what is done next.
@@ -226,7 +250,7 @@ def dossier(
     sampled = any(one.seeds is not None for one in measured.values())
     name = title or plural(len(ruleset), "rule")
     return Dossier(
-        title=name if own is None else f"{name} on {own.name}",
+        title=name.rstrip(",") if own is None else f"{name} on {own.name}",
         purpose=purpose.strip(),
         ruleset=ruleset,
         task=own,
@@ -243,6 +267,8 @@ def dossier(
         origin=origin,
         shield=0 if learner is None else learner.shield_of(ruleset),
         shield_words="" if learner is None else learner.shield_in_words(ruleset),
+        learner=learner,
+        settings=settings,
     )
 
 

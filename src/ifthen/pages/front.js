@@ -58,7 +58,7 @@ function makeFront({ valued, optimum, points }, announce) {
       if (best.length && points[i][size] === points[best.at(-1)][size]) best.pop();
       best.push(i);
     }
-    const line = drawing("path", { class: "line", d: `M${best.map(i => `${place.across(points[i][size])} ${place.up(points[i].value)}`).join("L")}` });
+    const line = drawing("path", { class: "line", d: `M${best.map(i => `${place.across(points[i][size])}${i === best[0] ? " " : "V"}${place.up(points[i].value)}`).join("H")}` });
     const dashed = optimum === null ? [] : [drawing("path", { class: "optimum", d: `M${EDGE.left} ${place.up(optimum)}H${WIDE - EDGE.right}` }), drawing("text", { x: WIDE - EDGE.right, y: place.up(optimum) - 4, "text-anchor": "end" }, "optimum")];
     const list = drawing("g", { role: "listbox", "aria-label": "Policies from short to long" }, ...order.map(i => mark(i, place)));
     drawn.replaceChildren(drawing("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "front-picture" }, ...axes(place), ...dashed, line, list));

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ifthen.digits import in_units, interval_in_words, mean_in_words, worth_showing
+from ifthen.digits import ALL_EQUAL, in_units, interval_in_words, mean_in_words, worth_showing
 from ifthen.explanation.reading import read_rules, readable
 from ifthen.exports.parts import rendered
 from ifthen.pages.explain_tables import limit_in_words
@@ -128,6 +128,8 @@ def tiles_of(found: Mapping[str, Evaluation]) -> list[tuple[str, str, str]]:
         else:
             ends = interval_in_words(one.interval, one.performance)
             words = "mean return and its 95 % interval" if ends else "mean return"
+            if ends == ALL_EQUAL:
+                ends, words = "", "mean return, the same in every episode,"
             mean = one.performance if one.returns is None else float(one.returns.mean())
             tiles.append((in_units(mean), ends, f"{words} {name}"))
     return tiles
@@ -166,13 +168,23 @@ def task_in_words(task: Task, found: Mapping[str, Evaluation]) -> str:
         f"{task.name}{environment}: {len(task.features)} features, {task.n_actions} actions, "
         f"γ = {task.gamma:g}, {task.n_episodes:,} training episodes of "
         f"{limit_in_words(task.t_max, longest)}, "
-        f"performance {task.floor:g} where a state with no rule is reached{made}"
+        f"and a policy that reaches a state with no rule counts as {task.floor:g}{made}"
     )
 
 
-def front_drawn(front: Front | None) -> Markup | None:
-    """Return the drawing of a front; None where there is none, or where it has a single policy."""
-    return None if front is None or len(front) == 1 else inline_svg(front.figure())
+def front_drawn(front: Front | None, size: tuple[float, float] | None = None) -> Markup | None:
+    """Return the drawing of a front; None where there is none, or where it has a single policy.
+
+    Args:
+        front: the front.
+        size: width and height in inches; the usual ones where None.
+    """
+    if front is None or len(front) == 1:
+        return None
+    figure = front.figure()
+    if size is not None:
+        figure.set_size_inches(*size)
+    return inline_svg(figure)
 
 
 def inline_svg(figure: Figure) -> Markup:

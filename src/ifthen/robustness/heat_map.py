@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -15,10 +15,11 @@ from matplotlib.patches import Patch, Rectangle
 
 from ifthen.digits import in_units
 from ifthen.explanation.pictures.board import ink_on, text_width
-from ifthen.figure_style import BLUE, MEDIUM, ORANGE, REPEATABLE, SMALL
+from ifthen.figure_style import MEDIUM, ORANGE, REPEATABLE, SMALL
 
 if TYPE_CHECKING:
-    from ifthen.robustness.stress import Level, Stress
+    from ifthen.robustness.stress import Stress
+    from ifthen.robustness.sweep import Level
 
 CELL_WIDTH, CELL_HEIGHT = 0.86, 0.46
 """The size of a cell, in inches."""
@@ -32,17 +33,20 @@ MARGIN = 0.15
 """The width of the margins, in inches."""
 GAP = 0.04
 """The gap between cells, in units of a cell."""
-BROKEN = 1.8
-"""The width of the frame of a broken requirement, in points."""
+FRAMES: dict[str, dict[str, Any]] = {
+    "broken": {"edgecolor": ORANGE, "linewidth": 1.8},
+    "undecided": {"edgecolor": ORANGE, "linewidth": 1.4, "linestyle": (0, (2.5, 1.5))},
+}
+"""The frames of verdicts that are not "holds"."""
 PALE, SOFT = "#F4F4F4", "#555555"
-KEPT = LinearSegmentedColormap.from_list("kept", ["#FFFFFF", "#BBD8EA", BLUE])
-"""The colours of the share kept, from 0 to 1."""
+KEPT = LinearSegmentedColormap.from_list("kept", ["#FFFFFF", "#D3E6F2", "#7DB8DC"])
+"""The colours of the share kept, from 0 to 1: light enough for black numbers."""
 
 
 def heat_map(stress: Stress) -> Figure:
-    """Draw the share kept as colour, strengths and mean returns as numbers, broken requirements as frames."""
+    """Draw the share kept as colour, strengths and mean returns as numbers, and verdicts as frames."""
     rows, columns = len(stress.sweeps), max((len(sweep.levels) for sweep in stress.sweeps), default=1)
-    names = [sweep.name for sweep in stress.sweeps]
+    names = [sweep.title for sweep in stress.sweeps]
     beside = max((text_width(name, MEDIUM) for name in names), default=0.5) + 2 * MARGIN
     wide, high = CELL_WIDTH * max(columns, 5), CELL_HEIGHT * rows
     width, height = beside + wide + MARGIN, TITLE + high + BELOW
@@ -56,7 +60,7 @@ def heat_map(stress: Stress) -> Figure:
         axes.text(
             -0.5 - MARGIN / CELL_WIDTH,
             r,
-            sweep.name,
+            sweep.title,
             ha="right",
             va="center",
             fontsize=MEDIUM,
@@ -77,13 +81,13 @@ def _draw_cell(axes: Axes, c: int, r: int, level: Level, like: float) -> None:
     """Draw one strength in column c and row r."""
     face = PALE if level.untried or math.isnan(level.kept) else KEPT(min(1.0, max(0.0, level.kept)))
     side = 1 - 2 * GAP
-    frame, thick = ("#DDDDDD", 0.5) if level.holds is not False else (ORANGE, BROKEN)
     corner = (c - side / 2, r - side / 2)
-    axes.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=frame, linewidth=thick))
+    frame = FRAMES.get(level.verdict, {"edgecolor": "#DDDDDD", "linewidth": 0.5})
+    axes.add_patch(Rectangle(corner, side, side, facecolor=face, **frame))
     ink = ink_on(face) if isinstance(face, tuple) else "black"
-    axes.text(c, r - 0.2, f"{level.strength:g}", ha="center", va="center", color=ink, fontsize=SMALL - 1)
+    axes.text(c, r - 0.21, level.shown, ha="center", va="center", color=ink, fontsize=SMALL)
     told, look = mean_in_cell(level, like), "bold"
-    axes.text(c, r + 0.16, told, ha="center", va="center", color=ink, fontsize=SMALL, weight=look)
+    axes.text(c, r + 0.19, told, ha="center", va="center", color=ink, fontsize=SMALL, weight=look)
 
 
 def _draw_key(figure: Figure, stress: Stress, beside: float, wide: float) -> None:
@@ -94,10 +98,11 @@ def _draw_key(figure: Figure, stress: Stress, beside: float, wide: float) -> Non
     drawn.set_ticks([0, 0.5, 1], labels=[f"random: {in_units(stress.random, 100)}", "halfway", "undisturbed"])
     drawn.outline.set_linewidth(0.5)
     bar.tick_params(labelsize=SMALL, length=2, width=0.5, pad=2)
-    key = Patch(facecolor="none", edgecolor=ORANGE, linewidth=BROKEN, label="requirement broken")
-    at = ((beside + 0.68 * wide) / width, 0.33 / height)
-    figure.legend(handles=[key], loc="lower left", bbox_to_anchor=at, frameon=False, fontsize=SMALL)
-    told = f"Required: {stress.requirement}."
+    seen = {level.verdict for sweep in stress.sweeps for level in sweep.levels}
+    keys = [Patch(facecolor="none", label=name, **own) for name, own in FRAMES.items() if name in seen]
+    at = ((beside + 0.68 * wide) / width, 0.28 / height)
+    figure.legend(handles=keys, loc="lower left", bbox_to_anchor=at, frameon=False, fontsize=SMALL)
+    told = f"{'Required' if stress.asked else 'Threshold'}: {stress.requirement}."
     figure.text(MARGIN / width, 0.1 / height, told, va="center", fontsize=SMALL, color=SOFT, parse_math=False)
 
 

@@ -15,6 +15,7 @@ from ifthen.simulate.simulator import Evaluation
 
 HALFWAY = 0.5
 """By default an episode fails below this point between random actions (0) and the undisturbed policy (1)."""
+HALFWAY_IN_WORDS = "halfway between random actions and the undisturbed policy"
 DEMAND = re.compile(r"(performance|failed)\s*(>=|<=)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*(%?)")
 
 

@@ -17,15 +17,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ifthen.digits import NOTHING, in_units, interval_in_words, percent
+from ifthen.digits import NOTHING, in_units, interval_in_words, percent, plural
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
-from ifthen.robustness.requirement import Limits, ReturnScale, lengthened, parse, required
+from ifthen.robustness.requirement import (
+    HALFWAY_IN_WORDS,
+    Demands,
+    Limits,
+    ReturnScale,
+    lengthened,
+    parse,
+    required,
+)
 from ifthen.robustness.strengths import Strengths, planned
+from ifthen.robustness.sweep import Level, Sweep
 from ifthen.simulate.disturbed_table import TooLargeError
 from ifthen.simulate.evaluate import policy_tester, simulator_of, with_task
 from ifthen.simulate.simulator import Evaluation, checked_ruleset
-from ifthen.tasks.disturbance import DISTURBANCES, in_words
+from ifthen.tasks.disturbance import in_words
 from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
@@ -33,78 +42,6 @@ if TYPE_CHECKING:
 
 EQUAL = 1e-9
 """Numbers that differ by less than this share count as equal, because floats are rounded."""
-
-
-@dataclass(frozen=True)
-class Level:
-    """One strength of a disturbance, and how the policy does.
-
-    Args:
-        strength: the strength, or the value of a parameter.
-        performance: the mean return; None where a state without a rule was reached.
-        interval: its 95 % interval; None where there is none.
-        failed: the share of failed episodes; None where returns of episodes are not known.
-        kept: the share kept, from 0 (random actions) to 1 (undisturbed); NaN where that says nothing.
-        required: the least mean return that is required.
-        holds: whether the requirement holds; None where the strength was not tried.
-        mean_steps: the mean number of steps of an episode.
-        untried: why the strength was not tried, in words; "" where it was.
-    """
-
-    strength: float
-    performance: float | None
-    interval: tuple[float, float] | None
-    failed: float | None
-    kept: float
-    required: float
-    holds: bool | None
-    mean_steps: float | None
-    untried: str = ""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One disturbance in several strengths.
-
-    Args:
-        name: of the disturbance.
-        levels: in the order of strength.
-        nominal: the value of a parameter as it is; None for a disturbance.
-    """
-
-    name: str
-    levels: tuple[Level, ...]
-    nominal: float | None = None
-
-    @property
-    def breaks(self) -> tuple[float, ...]:
-        """The first values at which the requirement does not hold, on either side of a nominal value."""
-        broken = [level.strength for level in self.levels if level.holds is False]
-        if self.nominal is None:
-            return tuple(broken[:1])
-        below = [value for value in broken if value <= self.nominal]
-        above = [value for value in broken if value > self.nominal]
-        return (*below[-1:], *above[:1])
-
-    @property
-    def withstood(self) -> bool:
-        """Whether the requirement holds in every strength, of which at least one was tried."""
-        return not self.breaks and any(level.holds for level in self.levels)
-
-    @property
-    def not_tried(self) -> str:
-        """The strengths that were not tried, and why, in words; "" where all were."""
-        untried = [level for level in self.levels if level.untried]
-        strengths = ", ".join(f"{level.strength:g}" for level in untried)
-        return f"{self.name} {strengths}: {untried[0].untried}" if untried else ""
-
-    @property
-    def words(self) -> str:
-        """What the strength of the disturbance is."""
-        if self.name in DISTURBANCES:
-            return DISTURBANCES[self.name].words
-        now = "" if self.nominal is None else f"; as it is, {self.nominal:g}"
-        return "the most steps of an episode" if self.name == "t_max" else f"a parameter of the task{now}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,6 +57,8 @@ class Stress(Shown):
         fail_below: the return below which an episode fails.
         sweeps: one per disturbance.
         trained_with: the disturbances that the policy was trained with, in words.
+        asked: whether the requirement was asked for; otherwise it is the usual threshold.
+        seeds: the first and the last test seed that was played; None on a table.
     """
 
     task: str
@@ -130,19 +69,32 @@ class Stress(Shown):
     fail_below: float
     sweeps: tuple[Sweep, ...]
     trained_with: str = ""
+    asked: bool = False
+    seeds: tuple[int, int] | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether the requirement holds in every strength that was tried, and undisturbed."""
-        return not any(sweep.breaks for sweep in self.sweeps) and self.undisturbed.holds is True
+        """Whether the requirement holds as measured in every strength that was tried, and undisturbed.
+
+        What is undecided counts by its mean.
+        """
+        every = (level for sweep in self.sweeps for level in sweep.levels)
+        return self.undisturbed.holds is True and all(level.holds is not False for level in every)
+
+    @property
+    def threshold(self) -> str:
+        """What must hold, in words, and where that comes from."""
+        if self.asked:
+            return f"Required: {self.requirement}."
+        return f"Threshold: {self.requirement} ({HALFWAY_IN_WORDS}), as no return was required."
 
     def text_table(self) -> TextTable:
         """Return one row per strength, and what was required and found below."""
         like = self.undisturbed.performance
         rows = [_row("none", "", self.undisturbed, like)]
         for sweep in self.sweeps:
-            rows += [_row(sweep.name, f"{level.strength:g}", level, like) for level in sweep.levels]
-        headings = "disturbance", "strength", "mean return", "95 % interval", "failed", "kept", "requirement"
+            rows += [_row(sweep.title, level.shown, level, like) for level in sweep.levels]
+        headings = "disturbance", "strength", "mean return", "95 % interval", "failed", "kept", "verdict"
         title = f"{self.task} under disturbances, each alone" + (
             f", {self.episodes:,} test seeds" if self.episodes else ", exact"
         )
@@ -150,29 +102,36 @@ class Stress(Shown):
         return table.without_empty(["", NOTHING])
 
     def notes(self) -> Iterator[str]:
-        """Yield what was required, where it breaks, and what strengths are."""
+        """Yield what was played and required, what was found for each disturbance, and what numbers mean."""
+        yield from self.conditions()
+        yield from (f"{sweep.title}: {sweep.found}." for sweep in self.sweeps if sweep.found)
+        yield from self.remarks()
+
+    def conditions(self) -> Iterator[str]:
+        """Yield what was played, and what was required."""
+        if self.seeds is not None:
+            first, last = self.seeds
+            episodes = plural(self.episodes, "episode")
+            yield f"Every strength was played in {episodes}, from the same test seeds {first:,} to {last:,}."
+        if self.trained_with:
+            yield f"Each disturbance is alone, without the {self.trained_with} of training."
         failing = f" An episode fails below {in_units(self.fail_below)}."
-        yield f"Required: {self.requirement}." + (failing if self.undisturbed.failed is not None else "")
-        first = [
-            f"{sweep.name} at {' and '.join(f'{value:g}' for value in sweep.breaks)}"
-            for sweep in self.sweeps
-            if sweep.breaks
-        ]
-        whole = [sweep.name for sweep in self.sweeps if sweep.withstood]
-        if first:
-            yield f"It first breaks with {', '.join(first)}."
+        yield self.threshold + (failing if self.undisturbed.failed is not None else "")
         if not self.undisturbed.holds:
-            yield "It does not hold undisturbed either."
+            yield "It does not hold undisturbed."
         if math.isnan(self.undisturbed.kept) and self.undisturbed.performance is not None:
             yield "Undisturbed, the policy is no better than random actions."
-        if whole:
-            yield f"It holds in every strength tried of {', '.join(whole)}."
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what the numbers mean, and what was not tried."""
+        levels = (self.undisturbed, *(level for sweep in self.sweeps for level in sweep.levels))
+        if any(level.verdict == "undecided" for level in levels):
+            yield "Undecided: the 95 % interval contains the least mean return. More episodes would tell."
         yield from (f"Not tried: {sweep.not_tried}." for sweep in self.sweeps if sweep.not_tried)
         yield (
             f"Kept: 0% is random actions ({in_units(self.random, 100)}), 100% the undisturbed policy. For "
             "longer episodes what is required grows with what the policy would get if it went on as before."
         )
-        levels = (self.undisturbed, *(level for sweep in self.sweeps for level in sweep.levels))
         if any(level.failed is None and level.performance is not None for level in levels):
             yield (
                 "Where no share of failed episodes is given, it could not be worked out: a requirement of it "
@@ -197,8 +156,6 @@ class Stress(Shown):
                 "delay and action_delay are the same to these rules: without memory, a late reading and a "
                 "late action have the same effect."
             )
-        if self.trained_with:
-            yield f"It was trained with {self.trained_with}; here every disturbance is alone."
 
     def __str__(self) -> str:
         return self.text_table().to_text()
@@ -224,8 +181,11 @@ class Stress(Shown):
         plain["holds"] = self.holds
         for own, sweep in zip(plain["sweeps"], self.sweeps, strict=True):
             own |= {"breaks": list(sweep.breaks), "words": sweep.words}
-        found: dict[str, Any] = _without_nothing(plain)
-        return found
+            for level, found in zip(own["levels"], sweep.levels, strict=True):
+                level["verdict"] = found.verdict
+        plain["undisturbed"]["verdict"] = self.undisturbed.verdict
+        known: dict[str, Any] = _without_nothing(plain)
+        return known
 
 
 def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[str, ...]:
@@ -239,7 +199,7 @@ def _row(name: str, strength: str, level: Level, like: float | None) -> tuple[st
         ends = interval_in_words(level.interval, level.performance if like is None else like)
     failed = NOTHING if level.failed is None else percent(level.failed)
     kept = NOTHING if math.isnan(level.kept) else percent(max(0.0, level.kept))
-    return name, strength, mean, ends, failed, kept, "holds" if level.holds else "broken"
+    return name, strength, mean, ends, failed, kept, level.verdict
 
 
 def _without_nothing(value: Any) -> Any:
@@ -313,7 +273,19 @@ def stress(
     trained = in_words(own.disturbances)
     count = 0 if plain.method == "exact" else episodes
     level = _level(0.0, plain, scale, must)
-    return Stress(base.name, count, level, scale.zero, str(must), must.fail_below, tuple(sweeps), trained)
+    seeds = None if plain.seeds is None else (int(plain.seeds.min()), int(plain.seeds.max()))
+    return Stress(
+        base.name,
+        count,
+        level,
+        scale.zero,
+        str(must),
+        must.fail_below,
+        tuple(sweeps),
+        trained,
+        demands != Demands(),
+        seeds,
+    )
 
 
 def _untried(plain: Evaluation, found: Evaluation) -> str:
@@ -355,4 +327,5 @@ def _level(strength: float, found: Evaluation, scale: ReturnScale, must: Limits,
         holds=None if untried else enough and few,
         mean_steps=found.mean_steps,
         untried=untried,
+        few_failed=few,
     )

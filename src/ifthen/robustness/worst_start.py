@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.checks import whole_number
-from ifthen.digits import in_units, plural
+from ifthen.digits import in_units, plural, worth_showing
 from ifthen.explanation.trace import Trace, trace, trace_of
 from ifthen.explanation.trace_text import in_words
 from ifthen.notebook import Part, Shown
@@ -45,7 +45,7 @@ GENERATIONS = 40
 """CMA-ES goes on for this many generations."""
 WIDTH = 0.5
 """The first standard deviation of CMA-ES, in units of half the box."""
-ALIKE = "All starts that were tried got the same: none is worse than another."
+ALIKE = "All starts that were tried got the same: of these, none is worse than another."
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class WorstStart:
         """The start in words."""
         own = self.episode
         if self.found == "reset seed":
-            return f"reset seed {own.seed}"
+            return f"reset seed {own.seed:,}"
         return f"{self.found} with {in_words(own.start, own.tested, own.named)}"
 
 
@@ -79,11 +79,16 @@ class WorstStarts(Shown):
         task: the task's name.
         starts: the worst of each kind, the worst first.
         notes: what was looked at, in sentences.
+        played: the episodes from reset seeds: how many there were, and their least and their largest return;
+            None on a table.
+        box: the box of all starts that were tried, in words; "" where states cannot be set.
     """
 
     task: str
     starts: tuple[WorstStart, ...]
     notes: tuple[str, ...]
+    played: tuple[int, float, float] | None = None
+    box: str = ""
 
     @property
     def worst(self) -> WorstStart:
@@ -97,9 +102,10 @@ class WorstStarts(Shown):
 
     def text_table(self) -> TextTable:
         """Return one row per start."""
+        shown = self.starts[:1] if self.all_alike else self.starts
         rows = tuple(
             (start.name, in_units(start.total), f"{len(own.steps):,}", own.ending)
-            for start in self.starts
+            for start in shown
             for own in [start.episode]
         )
         headings = "start", "return", "steps", "ending"
@@ -159,20 +165,38 @@ def worst_starts(
     told = disturbances_in_words(simulator.task.disturbances)
     if told:
         notes.append(f"All with {told}.")
-    twin = simulator.from_states
+    twin, box = simulator.from_states, ""
     if twin is not None:
         states = twin.real_states(seeds)
+        box = _box_in_words(twin, ruleset, states)
+        notes.append(f"The starts lie in the box {box}. No episode started outside of it.")
         searched = [_searched(twin, ruleset, states, int(first), seed) for first in order]
         found += [_from_state(twin, ruleset, own, *each) for each in sorted(searched, key=lambda s: s[0])]
         tried = plural(SHOWN * CANDIDATES * GENERATIONS, "state")
-        notes.append(f"CMA-ES tried {tried} in the box around these starts; perhaps no seed gives them.")
+        notes.append(
+            f"A search (CMA-ES, an evolution strategy) tried {tried} in this box; perhaps no seed gives them."
+        )
     else:
         notes.append(
             f"{own.name} starts where a reset seed says: states cannot be set, so none were searched."
         )
-    if min(start.total for start in found) == played.returns.max():
+    least, most = float(played.returns.min()), float(played.returns.max())
+    if min(start.total for start in found) == most:
         notes.append(ALIKE)
-    return WorstStarts(own.name, tuple(found), tuple(notes))
+    return WorstStarts(own.name, tuple(found), tuple(notes), (episodes, least, most), box)
+
+
+def _box_in_words(simulator: TwinSimulator, ruleset: RuleSet, states: Floats) -> str:
+    """Return the box around the observations in some states, of those features that are worth showing."""
+    rows = simulator.seen_in(states)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    shown = worth_showing((feature.name for feature in ruleset.observed_features), ruleset.tested)
+    ends = [
+        f"{feature.name} {a:.3g} to {b:.3g}{f' {feature.unit}' if feature.unit else ''}"
+        for feature, a, b in zip(ruleset.observed_features, low, high, strict=True)
+        if feature.name in shown
+    ]
+    return ", ".join(ends)
 
 
 def _searched(

@@ -83,6 +83,21 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
     return compare(as_is, as_wanted, budget=budget)
 
 
+def deciding_rules(rules: RuleSet, constraint: Constraint) -> int:
+    """Return how many rules at the top keep a constraint by themselves, as a reader sees at once; 0 for none.
+
+    The last of them matches wherever the constraint speaks, and none of them breaks it.
+    """
+    own, _ = over_the_same_terms(rules, constraint.where)
+    boxes = _boxes(constraint, own.features)
+    for r, (box, action) in enumerate(zip(own.bounds.astype(np.float64), own.actions.tolist(), strict=True)):
+        if (action == constraint.action) is constraint.never:
+            return 0
+        if all(holds(box, each) for each in boxes):
+            return r + 1
+    return 0
+
+
 class ForbiddenRegion(NamedTuple):
     """A box with what constraints forbid or require there."""
 

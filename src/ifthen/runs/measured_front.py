@@ -61,7 +61,10 @@ def front(
         found = shortened(ruleset, own, own.pruning_seeds(), polish, checked_threads(threads), tell)
     choose = getattr(policy, "chosen", None)
     marked = choose(found) if callable(choose) else found.knee(KNEE, within_error=True)
-    return measured(replace(found, marked=marked), own, episodes, threads)
+    asked = getattr(getattr(policy, "learner", policy), "parameters", None)
+    sized = any(getattr(asked, size, None) is not None for size in ("rules", "tests"))
+    mark = "chosen" if sized and callable(choose) else "knee"
+    return measured(replace(found, marked=marked, mark=mark), own, episodes, threads)
 
 
 def measured(found: Front, task: Task, episodes: int = EPISODES, threads: int | None = None) -> Front:

@@ -19,6 +19,7 @@ from ifthen.runs.measured_front import EPISODES
 from ifthen.runs.measured_front import front as measured_front
 from ifthen.runs.run_folder import RunFolder
 from ifthen.runs.settings import RunSettings, toml_value
+from ifthen.runs.task_settings import FrozenLakeSettings, assignments_of
 from ifthen.simplify.prune import PruneResult
 from ifthen.simulate.evaluate import evaluations, shared_simulator
 from ifthen.simulate.simulator import Evaluation
@@ -169,8 +170,11 @@ def affordable(training: int, length: float) -> int:
 def command_of(settings: RunSettings, started: bool = False) -> str:
     """Return the command that repeats a run, which may have started with given rules."""
     start = f" --start {files.START}" if started else ""
-    if not isinstance(settings.task, str):
+    if isinstance(settings.task, FrozenLakeSettings):
         return f"ifthen train --config {files.SETTINGS}{start}"
+    task = settings.task if isinstance(settings.task, str) else settings.task.environment
+    changes = {} if isinstance(settings.task, str) else assignments_of(settings.task)
+    start += "".join(f" --task-set {shlex.quote(f'{key}={value}')}" for key, value in changes.items())
     parameters = "".join(
         f" --set {shlex.quote(f'{key}={toml_value(value)}')}" for key, value in settings.parameters.items()
     )
@@ -179,5 +183,5 @@ def command_of(settings: RunSettings, started: bool = False) -> str:
     length += "" if settings.stop_at is None else f" --stop-at {settings.stop_at:g}"
     start += "" if settings.prune else " --no-prune"
     start += "".join(f" --require {shlex.quote(text)}" for text in settings.require)
-    name = shlex.quote(settings.task)
+    name = shlex.quote(task)
     return f"ifthen train {settings.system} {name} {length} --seed {settings.seed}{parameters}{start}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
@@ -108,6 +109,16 @@ class EnvironmentSettings(BaseModel):
         finally:
             env.close()
         return env_task(self.environment, options=options, **given)
+
+
+def assignments_of(given: EnvironmentSettings) -> dict[str, str]:
+    """Return the settings of an environment by name, as `--task-set` takes them; see `with_settings`."""
+    found: dict[str, str] = {}
+    for name, value in given.model_dump(exclude_none=True, exclude={"environment"}).items():
+        inner = {f"{name}.{key}": own for key, own in value.items()} if isinstance(value, dict) else {}
+        for key, own in (inner or {name: value}).items():
+            found[key] = json.dumps(own, ensure_ascii=False)
+    return found
 
 
 def _kind_of_task(given: Any) -> str:

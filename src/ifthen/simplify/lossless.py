@@ -31,7 +31,7 @@ from ifthen.tasks.task import Task
 
 Intervals = Literal["short", "tight", "keep"]
 Rules = TypeVar("Rules", bound=RuleSet)
-BOX_BY_BOX, AT_EVERY_POINT = "proved box by box", "checked at every one"
+BY_REASONING, AT_EVERY_POINT = "proved by exact reasoning over all inputs", "checked at every one"
 
 
 class Lossless(NamedTuple):
@@ -64,7 +64,7 @@ def lossless(ruleset: RuleSet, task: Task | None = None, intervals: Intervals = 
     removed, merged = shorten(draft, widen=intervals == "short")
     if intervals != "keep":
         trim_intervals(draft, edges=intervals == "tight")
-    proof = BOX_BY_BOX if draft.points is None else AT_EVERY_POINT
+    proof = BY_REASONING if draft.points is None else AT_EVERY_POINT
     left = draft.rules_left().without_unused_terms()
     return Lossless(left, len(given) - len(ruleset) + removed, merged, proof)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ifthen.digits import in_units, interval_in_words, listed
+from ifthen.digits import at_most, counted_steps, in_units, interval_in_words, listed
 from ifthen.errors import TaskError
 from ifthen.notebook import Part, Shown
 from ifthen.rules.arrays import Floats, Ints, Mask
@@ -178,6 +178,7 @@ class Evaluation(Shown):
         return [
             ("performance", in_units(self.performance) + (" (the floor)" if self.failed else "")),
             ("95 % interval", interval_in_words(self.interval, self.performance)),
+            ("episodes that get less", self.unseen and f"at most {self.unseen}, with 95 % confidence"),
             ("optimal policy", _units(self.optimum)),
             ("fraction of the optimum", _share(self.fraction)),
             ("standard deviation", _units(self.deviation)),
@@ -186,7 +187,7 @@ class Evaluation(Shown):
             ("episodes", f"{self.episodes:,}" if self.episodes else None),
             ("reset seeds", None if seeds is None else f"{seeds.min():,} to {seeds.max():,}"),
             ("steps", f"{self.steps:,}" if self.steps else None),
-            ("steps per episode", None if self.mean_steps is None else f"{self.mean_steps:.4g}"),
+            ("steps per episode", None if self.mean_steps is None else counted_steps(self.mean_steps)),
             ("truncated episodes", _share(self.truncated_share) if self.episodes else None),
             ("reached a state with no rule", _share(self.failed_share)),
             ("states with no rule", None if uncovered is None else f"{len(uncovered):,}"),
@@ -208,6 +209,15 @@ class Evaluation(Shown):
         None where none was played, and in a table where a state without a rule was reached.
         """
         return self.steps / self.episodes if self.episodes and self.steps else None
+
+    @property
+    def unseen(self) -> str:
+        """The most episodes that may get less where all got the same, such as "3 %"; "" where they did not.
+
+        It is the upper bound of a share of which none was seen (Clopper and Pearson 1934).
+        """
+        alike = self.interval is not None and self.interval[0] == self.interval[1]
+        return at_most(unseen_share(self.episodes, LEVEL)) if alike else ""
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:

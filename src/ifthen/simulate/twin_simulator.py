@@ -78,6 +78,11 @@ class TwinSimulator(EnvSimulator):
         """Return the states of the environment after reset with k seeds, `(k, state_size)`."""
         return self.starts(seeds).states[:, -self._inner.state_size :]
 
+    def seen_in(self, states: Floats) -> Floats:
+        """Return the observations in states of the environment, `(k, features)`, undisturbed."""
+        assert self._inner.observe is not None
+        return np.array([self._inner.observe(state) for state in states])
+
     def starts_in(self, states: Floats) -> Starts:
         """Return starts in states of the environment `(k, state_size)`, all with the same disturbances."""
         assert self._inner.observe is not None

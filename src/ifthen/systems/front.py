@@ -93,6 +93,14 @@ class Point:
             return "no rule somewhere" if share is None else f"no rule in {percent(share)}"
         return in_units(self.value, like)
 
+    @property
+    def scored_in_words(self) -> str:
+        """Its length and its score, with the episodes behind it."""
+        told = f"{plural(self.rules, 'rule')} got {in_units(self.score)}"
+        if self.episodes is None:
+            return told
+        return f"{told} {'in each' if self.steady else 'on average'} of {plural(self.episodes, 'episode')}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, with its rules in words."""
         low, high = self.interval or (None, None)
@@ -110,7 +118,8 @@ class Front(Shown):
     Args:
         points: sorted by rules, then by tests.
         scored: what the scores are, in words.
-        marked: the one to take where nobody chooses: the knee.
+        marked: the one that was chosen: where nobody chooses, the knee.
+        mark: what it is called: "knee", or "chosen" where a size was asked for.
         optimum: the performance of an optimal policy, where it is known.
     """
 
@@ -118,6 +127,7 @@ class Front(Shown):
     scored: str
     marked: Point | None = None
     optimum: float | None = None
+    mark: str = "knee"
 
     @classmethod
     def of(cls, points: Iterable[Point], scored: str, optimum: float | None = None) -> Front:
@@ -216,8 +226,30 @@ class Front(Shown):
         """Return a row per policy."""
         return [self.text_table()]
 
-    def text_table(self, title: str = "") -> TextTable:
-        """Return one row per policy: its sizes, its value with its interval, and its share of the best."""
+    @property
+    def choice(self) -> str:
+        """Why the knee is longer than a policy with as high a measure, in words; "" where none is shorter."""
+        knee = self.marked
+        if knee is None or knee.measured is None:
+            return ""
+        shorter = [own for own in self.points[: self.points.index(knee)] if own.value >= knee.value]
+        if not shorter:
+            return ""
+        rival = max(shorter, key=lambda point: point.score)
+        told = "gets as much" if rival.value == knee.value else "gets more"
+        where = "here" if knee.measured.method == "exact" else "on test seeds"
+        return (
+            f"Policies were chosen by the {self.scored}: there {knee.scored_in_words}, and "
+            f"{rival.scored_in_words}. That the shorter one {told} {where} was not known then."
+        )
+
+    def text_table(self, title: str = "", policy: RuleSet | None = None) -> TextTable:
+        """Return one row per policy: its sizes, its value with its interval, and its share of the best.
+
+        Args:
+            title: what stands above.
+            policy: the row of these rules is marked, too.
+        """
         best, rows = max(point.value for point in self.points), []
         whole, of = (best, "best") if self.optimum is None else (self.optimum, "optimum")
         shares = whole > 0 and self.points[0].value >= 0
@@ -226,14 +258,16 @@ class Front(Shown):
             told = interval_in_words(point.interval, best) if point.measured is not None else spread
             sizes = str(point.rules), str(point.tests), "" if point.nodes is None else str(point.nodes)
             share = f"{point.value / whole:.1%}" if shares else ""
-            knee = "knee" if point is self.marked else ""
-            rows.append((*sizes, point.value_in_words(best), told, share, knee))
+            marks = {self.mark: point is self.marked, "this policy": point.ruleset == policy}
+            mark = ", ".join(name for name, is_so in marks.items() if is_so)
+            rows.append((*sizes, point.value_in_words(best), told, share, mark))
         spread = "standard deviation" if self.points[0].measured is None else "95 % interval"
         headings = "rules", "tests", "tree nodes", self.valued, spread, f"of the {of}", ""
-        return TextTable(title, headings, tuple(rows)).without_empty([""])
+        notes = (self.choice,) if self.choice else ()
+        return TextTable(title, headings, tuple(rows), notes).without_empty([""])
 
     def figure(self, by: Size = "rules", title: str = "") -> Figure:
-        """Draw values against sizes, with their intervals; the line joins the best of at most each size.
+        """Draw values against sizes, with their intervals; steps show the best of at most each size.
 
         Args:
             by: what sizes are: rules, tests, or nodes of the equivalent tree.
@@ -261,6 +295,6 @@ class Front(Shown):
             line_at(axes, self.optimum, "optimum")
         if (at := next((size for size, own in sized if own is self.marked), None)) is not None:
             assert self.marked is not None
-            mark_policy(axes, at, self.marked.value, f"knee: {plural(self.marked.rules, 'rule')}")
+            mark_policy(axes, at, self.marked.value, f"{self.mark}: {plural(self.marked.rules, 'rule')}")
         axes.set_title(title, loc="left", fontsize=MEDIUM, parse_math=False)
         return figure

@@ -63,6 +63,7 @@ class PPLDL(PittsburghSystem):
     """
 
     name = "PPL-DL"
+    learns_from = ("training",)
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
     starts_from = (DecisionList.kind,)

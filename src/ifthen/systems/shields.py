@@ -63,6 +63,6 @@ class Shields:
         told = "; ".join(self.require)
         which = "requirement" if len(self.require) == 1 else "requirements"
         if not added:
-            return f"The rules keep your {which}: {told}."
+            return f"The rules keep the {which} given to training: {told}."
         first = "The first rule comes" if added == 1 else f"The first {plural(added, 'rule')} come"
-        return f"{first} from your {which}: {told}."
+        return f"{first} from the {which} given to training: {told}."

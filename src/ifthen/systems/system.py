@@ -72,6 +72,8 @@ class System(Shown, ABC):
     """The kinds of rulesets that learning can begin with."""
     has_order: ClassVar[bool] = False
     """Whether the rules are a list, whose last one can be a task's default action."""
+    learns_from: ClassVar[tuple[str, ...]] = ("training", "pool")
+    """The blocks of an environment's reset seeds that learning plays: see `EnvTask`."""
     gives_lists: ClassVar[bool] = False
     """Whether it hands out decision lists, which rules that keep requirements can be put on top of."""
 

@@ -6,7 +6,7 @@ purposes share a reset seed: nothing was learnt or selected on the test seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, Self, get_args
@@ -319,6 +319,20 @@ class EnvTask(Task):
     def comparing_seeds(self, n: int = 100) -> Ints:
         """Return seeds on which tuning compares the best settings it found, `(n,)`: from 9,000,000."""
         return self._seeds(9, n)
+
+    def seeds_in_words(self, learnt_from: Sequence[str]) -> str:
+        """Return which reset seeds are used for what, where learning plays these blocks of seeds."""
+        own = {
+            "training": f"training {self.z[0]:,} to {self.z[-1]:,}",
+            "pool": f"learning from {self.pool[0]:,} on",
+            "learning": f"learning from {self.learning(1)[0]:,} on",
+            "choosing": f"choosing among lists from {self.choosing(1)[0]:,} on",
+        }
+        used = [own[name] for name in learnt_from]
+        used += [f"pruning {self.z[0]:,} to {self.z[-1]:,} and from {self.pruning(1)[0]:,} on"]
+        used += [f"validation curves from {self.validation[0]:,} on"]
+        told = f"{', '.join(used)}, tests from {self.first_test_seed:,} on"
+        return f"Reset seeds: {told}. Nothing was learnt, chosen or pruned on test seeds."
 
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.

@@ -8,7 +8,7 @@ which kind they have. How a task is played is a simulator's business (`ifthen.si
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -136,6 +136,10 @@ class Task(Shown, ABC):
     @abstractmethod
     def is_stochastic(self) -> bool:
         """Whether an action may have more than one outcome."""
+
+    def seeds_in_words(self, learnt_from: Sequence[str]) -> str:
+        """Return which reset seeds are used for what; "" where there are none."""
+        return ""
 
     @property
     @abstractmethod

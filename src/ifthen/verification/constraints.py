@@ -8,10 +8,11 @@ import numpy as np
 
 from ifthen.rules.boxes.feasible import by_rounding
 from ifthen.rules.boxes.rank_space import Point
-from ifthen.rules.constraint import Constraint, asks_for_nothing, breach
+from ifthen.rules.constraint import Constraint, asks_for_nothing, breach, deciding_rules
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simplify.lossless import list_by_score
 from ifthen.simulate.scope import Scope, values_by_name
+from ifthen.tasks.disturbance import in_words
 from ifthen.verification.case import Case
 from ifthen.verification.findings import Decided, decided, not_met, part, vector_in_words
 
@@ -34,12 +35,25 @@ def constraint_kept(constraint: Constraint, case: Case) -> Decided:
         rest = by_rounding(found.unsure) or "the search gave up"
         return decided(constraint.text, None, f"not known: no breach was found, but {rest}", "")
     if found.equal:
-        why = f"proved box by box: {_kept(constraint, 'observation')}"
+        disturbed = in_words(getattr(case.task, "disturbances", {}))
+        kept = _kept(constraint, "reading" if disturbed else "observation")
+        why = f"proved{_proof(ruleset, constraint)}: {kept}"
+        why += f"; with {disturbed}, readings differ from the true state" if disturbed else ""
         if asks_for_nothing(constraint):
             why = "proved: no observation meets the condition, so that nothing is asked for"
         return decided(constraint.text, True, why, PROVED)
     assert found.witness is not None
     return _broken(constraint, case.ruleset, found.witness, "", {})
+
+
+def _proof(ruleset: RuleSet, constraint: Constraint) -> str:
+    """Return the proof in words, where rules at the top are enough, or how else it was proved."""
+    top = deciding_rules(ruleset, constraint)
+    if not top:
+        return " by exact reasoning over all inputs"
+    if top > 1:
+        return f", as rules 1 to {top} come first, and none of them does otherwise"
+    return f", as rule 1 comes first and says {ruleset.action_of(0)}"
 
 
 def _at_points(constraint: Constraint, scope: Scope) -> Decided:

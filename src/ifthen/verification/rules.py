@@ -49,7 +49,13 @@ def no_dead_rules(case: Case) -> Result:
         some = part(int(alive.sum()), len(ruleset), "rule")
         return Result(None, f"{some} {'decides' if alive.sum() == 1 else 'decide'} somewhere{rest}")
     does = "matches" if ruleset.votes else "decides"
-    return Result(True, f"{all_of(len(ruleset), 'rule', 'every one of the')} {does} somewhere", findings)
+    told = f"{everywhere(scope)}{all_of(len(ruleset), 'rule', 'every one of the')} {does} somewhere"
+    return Result(True, told, findings)
+
+
+def everywhere(scope: Scope | None) -> str:
+    """Return the words that say that all inputs count, visited or not; "" where points are listed."""
+    return "over all inputs, " if scope is None else ""
 
 
 def never_decide(ruleset: RuleSet, rules: int) -> str:
@@ -109,7 +115,7 @@ def no_redundant_rules(case: Case) -> Result:
     if not rules and undecided:
         return Result(None, f"whether {plural(undecided, 'rule')} could be left out is not decided")
     if not rules:
-        return Result(True, "leaving out any rule changes some action")
+        return Result(True, f"{everywhere(scope)}leaving out any rule changes some action")
     numbers = some_of([str(r + 1) for r in rules], joint=", ")
     each = ", one at a time," if len(rules) > 1 else ""
     why = f"{part(len(rules), len(ruleset), 'rule')} could be left out{each} with no action changed"

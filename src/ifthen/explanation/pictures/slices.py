@@ -185,7 +185,7 @@ def _label_axes(axes: Axes, features: Sequence[Feature]) -> None:
         axes.set_yticks([])
     elif features[1].name in DOWNWARDS and features[1].is_integer:  # a real y is a height
         axes.invert_yaxis()
-    axes.tick_params(labelsize=SMALL - 1, width=0.6, length=2.5, pad=2)
+    axes.tick_params(labelsize=SMALL, width=0.6, length=2.5, pad=2)
     axes.xaxis.labelpad = axes.yaxis.labelpad = 2
     for spine in axes.spines.values():
         spine.set_linewidth(0.6)

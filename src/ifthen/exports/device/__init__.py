@@ -91,7 +91,7 @@ def _kept_in_words(texts: Sequence[str], outward: int, added: int) -> Iterator[s
     """Yield lines on requirements that the device keeps."""
     if not texts:
         return
-    yield "Kept for every reading that is not refused, also after rounding, proved box by box:"
+    yield "Kept for every reading that is not refused, also after rounding, proved by exact reasoning:"
     yield from (f"  {text}" for text in dict.fromkeys(texts))
     if outward:
         first = "The first rule is" if outward == 1 else f"The first {outward} rules are"

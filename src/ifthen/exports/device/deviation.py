@@ -95,9 +95,10 @@ class Deviation:
         if self.share is None:
             return "Proved by bounds on rounding. The share of such readings was not worked out."
         if not self.share:
-            return "Proved box by box: of all readings in the ranges none gets another action."
+            return "Proved by exact reasoning: of all readings in the ranges none gets another action."
         size = upward(Fraction(self.share))
-        return f"Proved box by box: of all readings in the ranges a share of {size} gets another action."
+        told = f"of all readings in the ranges a share of {size} gets another action"
+        return f"Proved by exact reasoning: {told}."
 
     def to_table(self) -> TextTable:
         """Return the bands, for a terminal."""

@@ -52,6 +52,7 @@ class PPLX(System):
     Parameters = PPLXParameters
     starts_from = (DecisionList.kind,)
     has_order = gives_lists = True
+    learns_from = ("learning", "choosing")
     parameters: PPLXParameters
 
     def __init__(self, task: Any, *, teacher: Any = None, **keywords: Unpack[PPLXKeywords]) -> None:
