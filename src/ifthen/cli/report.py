@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_PRINTED = 4_000
 """Settings of a run are printed up to this many bytes."""
 
+
 def report(
     model: Model,
     dossier: Annotated[
