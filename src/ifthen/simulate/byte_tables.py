@@ -7,8 +7,9 @@ an episode gains is known from its length and from the kind of its end. So an en
 - from D on, an end: D + kind · block + j, where step j = 0, 1, … of the block ends the episode. The last kind
   is that of a state without a rule.
 
-Noise has a few bits for each outcome. A word holds the outcomes of a group of steps and of the group after
-it, so that one word has those of any block that begins in the group.
+Noise has two bits for each outcome. A word holds the outcomes of a group of steps and of the group after it.
+So it has those of any block that begins in the group, and of the block after that: the next word can be on
+its way from memory while this one is used.
 
 Results have the bits of `ifthen.simulate.table_play`, whatever `block` is here: gains are looked up in a
 table that is worked out as its episodes are.
@@ -28,8 +29,12 @@ from ifthen.tasks.tabular_task import TabularTask
 
 BYTES_EACH = 2048
 """The most bytes of a policy's table. Larger tables take fewer look-ups, but fewer policies fit at a time."""
-LONGEST = 8
-WORD_BITS = 32
+OUTCOME_BITS = 2
+GROUP_SHIFT = 3
+"""A group has 2**3 steps: two groups fill a word of 32 bits."""
+GROUP = 2**GROUP_SHIFT
+LONGEST, LONGEST_OF_ONE = GROUP // 2, GROUP
+"""The most steps of a look-up, in general and where every step has but one outcome."""
 Short = Any
 """A whole number of 32 bits: a GPU takes two instructions for one of 64."""
 
@@ -38,13 +43,11 @@ class ByteGame(NamedTuple):
     """What all policies of a task share that are played as tables of bytes."""
 
     steps: NDArray[np.uint8]
-    """`(D, A, 2**bits)`: the entry of one step. Outcomes that there are not have 0."""
+    """`(D, A, width)`: the entry of one step. Outcomes that there are not have 0."""
     noise: NDArray[np.uint32]
     """`(groups,)`: the outcomes of z, the earliest the lowest bits."""
     bits: int
-    """Bits of an outcome."""
-    shift: int
-    """A group has 2**shift steps."""
+    """Bits of an outcome in entries: 2, or 0 where there is but one outcome."""
     block: int
     """Steps of a look-up."""
     mask: int
@@ -89,26 +92,24 @@ def byte_game(task: TabularTask, streamed: bool) -> ByteGame | None:
     n_states, n_actions, outcomes = model.next_state.shape
     ends = model.next_state < 0
     rewards = np.unique(np.append(model.reward[ends], 0.0))
-    bits = (outcomes - 1).bit_length()
-    shift = (WORD_BITS // 2 // max(bits, 2)).bit_length() - 1
-    block = byte_block(n_states, bits, len(rewards) + 1, min(z.t_max, 2**shift))
-    if not z.sparse or z.row < z.t_max or block == 0:
+    bits = 0 if outcomes == 1 else OUTCOME_BITS
+    block = byte_block(n_states, bits, len(rewards) + 1, z.t_max)
+    if not z.sparse or z.row < z.t_max or outcomes > 2**OUTCOME_BITS or block == 0:
         return None
     steps = np.zeros((n_states, n_actions, 2**bits), dtype=np.uint8)
     kinds = np.searchsorted(rewards, model.reward)
     steps[:, :, :outcomes] = np.where(ends, n_states + kinds * block, model.next_state)
-    noise = np.empty((len(z.memo) + block >> shift) + 2, dtype=np.uint32)
-    pack_outcomes(z.key, z.cuts, bits, 2**shift, noise)
-    gains = gains_of(z, rewards)
-    mask = 2 ** (bits * block) - 1
-    return ByteGame(steps, noise, bits, shift, block, mask, z.t_max, gains, z.starts, streamed)
+    noise = np.empty((len(z.memo) + block) // GROUP + 2, dtype=np.uint32)
+    pack_outcomes(z.key, z.cuts, noise)
+    gains, mask = gains_of(z, rewards), 2 ** (bits * block) - 1
+    return ByteGame(steps, noise, bits, block, mask, z.t_max, gains, z.starts, streamed)
 
 
-def byte_block(n_states: int, bits: int, kinds: int, most: int) -> int:
+def byte_block(n_states: int, bits: int, kinds: int, t_max: int) -> int:
     """Return how many steps a look-up in a table of bytes has; 0 where there can be no such table."""
-    block = 0
+    block, most = 0, min(t_max, LONGEST if bits else LONGEST_OF_ONE)
     while (
-        block < min(LONGEST, most)
+        block < most
         and n_states << bits * (block + 1) <= BYTES_EACH
         and n_states + kinds * (block + 1) <= 256
     ):
@@ -126,20 +127,19 @@ def gains_of(z: Plan, rewards: Floats) -> Floats:
 
 
 @kernel
-def pack_outcomes(key: np.uint64, cuts: Floats, bits: int, group: int, out: NDArray[np.uint32]) -> None:
-    """Write the outcomes of z as words of two groups each."""
+def pack_outcomes(key: np.uint64, cuts: Floats, out: NDArray[np.uint32]) -> None:
+    """Write the outcomes of z as words of two groups each, the earliest the lowest bits."""
     for word in range(len(out)):
         packed = 0
-        for j in range(2 * group):
-            packed |= outcome(key, cuts, word * group + j) << bits * j
+        for j in range(2 * GROUP):
+            packed |= outcome(key, cuts, word * GROUP + j) << OUTCOME_BITS * j
         out[word] = packed
 
 
 @inlined_kernel
-def outcomes_at(position: Short, game: ByteGame) -> Short:
-    """Return the outcomes of the block of steps that begins at a position of the noise."""
-    word: Any = game.noise[np.uint32(position >> game.shift)]
-    return np.int32((word >> np.uint32(game.bits * (position & (1 << game.shift) - 1))) & game.mask)
+def outcomes_in(word: Any, at: Short, game: ByteGame) -> Short:
+    """Return the outcomes of the block that begins with step number `at` of a word of noise."""
+    return np.int32(word >> np.uint32(OUTCOME_BITS * at & 31)) & np.int32(game.mask)
 
 
 @inlined_kernel
@@ -184,40 +184,48 @@ def play_on(
         n_states: D.
         game: what all policies share.
     """
+    # All numbers have 32 bits, and shifts are known when this is compiled: a GPU is slow at others.
     s, position, end, episode, steps, truncated, total, last = lane
-    width, kinds, n_episodes = game.bits * game.block, game.gains.shape[0], len(game.starts)
-    code = outcomes_at(position, game)
-    for _ in range(look_ups):
-        entry = np.int32(tables[np.uint32(at + ((s << width) | code))])
-        position = np.int32(position + game.block)
-        code = outcomes_at(position, game)  # for the next look-up, which need not wait for this one
-        if entry < n_states and position < end:
-            s = entry
-            continue
-        kind, t = kinds, game.t_max
-        if entry >= n_states:
-            t = position - game.block + 1 - (end - game.t_max) + (entry - n_states)
-            kind = 0
-            while t > position - (end - game.t_max):
-                t -= game.block
-                kind += 1
-        total += last
-        last = 0.0
-        if entry < n_states or t > game.t_max:
-            t = game.t_max
-            truncated = np.int32(truncated + 1)
-        elif kind == kinds:
-            episode = np.int32(-1)
-            break
-        else:
-            last = game.gains[kind, t]
-        steps = np.int32(steps + t)
-        episode = np.int32(episode + 1)
-        if episode == n_episodes:
+    kinds, episodes = np.int32(game.gains.shape[0]), np.int32(len(game.starts))
+    block, t_max, states = np.int32(game.block), np.int32(game.t_max), np.int32(n_states)
+    width, first, left = np.int32(game.mask + 1), np.int32(at), np.int32(look_ups)
+    following = game.starts[min(episode + 1, episodes - 1)]
+    word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
+    code = outcomes_in(word, position - begins, game)
+    while left > 0:
+        left = np.int32(left - 1)
+        entry = np.int32(tables[np.uint32(first + s * width + code)])
+        position = np.int32(position + block)
+        if (entry >= states) | (position >= end):
+            t, kind, after = t_max, np.int32(0), np.int32(entry - states)
+            if entry >= states:
+                while after >= block:
+                    after = np.int32(after - block)
+                    kind = np.int32(kind + 1)
+                t = np.int32(position - block + after + 1 - (end - t_max))
             total += last
-            break
-        s = game.starts[episode]
-        position = steps if game.streamed else np.int32(episode * game.t_max)
-        end = np.int32(position + game.t_max)
-        code = outcomes_at(position, game)
+            last = 0.0
+            if (entry < states) | (t > t_max):
+                t = t_max
+                truncated = np.int32(truncated + 1)
+            elif kind == kinds:
+                episode = np.int32(-1)
+                break
+            else:
+                last = game.gains[np.uint32(kind), np.uint32(t)]
+            steps = np.int32(steps + t)
+            episode = np.int32(episode + 1)
+            if episode == episodes:
+                total += last
+                break
+            s = following
+            following = game.starts[np.uint32(min(episode + 1, episodes - 1))]
+            position = steps if game.streamed else np.int32(episode * t_max)
+            end = np.int32(position + t_max)
+            if not game.streamed:
+                word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
+        else:
+            s = entry
+        code = outcomes_in(word, position - begins, game)
+        word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
     return Lane(s, position, end, episode, steps, truncated, total, last)

@@ -236,7 +236,7 @@ class Repeated:
         shared_bytes: int = 0,
     ) -> None:
         self.kernel, self.stream, self._arguments = kernel, stream, arguments
-        self._configured: Any = kernel[grid, threads, stream, shared_bytes]
+        self._shape = grid, threads, stream, shared_bytes
         self._again: Callable[..., None] | None = None
         self._given: list[Any] = []
 
@@ -244,7 +244,7 @@ class Repeated:
         """Launch the kernel with whole numbers as its last arguments."""
         if self._again is None:
             with _launching, exact_arithmetic(), self._keeping():
-                self._configured(*self._arguments, *numbers)
+                self.kernel[self._shape](*self._arguments, *numbers)
             return
         for place, number in zip(self._given[-len(numbers) :], numbers, strict=True):
             place.value = number

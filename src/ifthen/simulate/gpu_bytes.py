@@ -82,7 +82,7 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
                 for entry in range(me, size, lanes):
                     tables[other * size + entry] = byte_of_block(entry, firsts, n_states, game)
                 cuda.syncthreads()
-        if not cuda.syncthreads_or(plays):
+        if not cuda.syncthreads_or(int(plays)):
             break
         if plays:
             lane = play_on(lane, LOOK_UPS, me * size, tables, n_states, game)
