@@ -9,7 +9,7 @@ an episode gains is known from its length and from the kind of its end. So an en
 
 Noise has two bits for each outcome. A word holds the outcomes of a group of steps and of the group after it.
 So it has those of any block that begins in the group, and of the block after that: the next word can be on
-its way from memory while this one is used.
+its way from memory while this one is used. In entries of tables, outcomes are digits in base 3.
 
 Results have the bits of `ifthen.simulate.table_play`, whatever `block` is here: gains are looked up in a
 table that is worked out as its episodes are.
@@ -27,12 +27,13 @@ from ifthen.rules.arrays import Floats
 from ifthen.simulate.table_play import Plan, outcome, plan
 from ifthen.tasks.tabular_task import TabularTask
 
-BYTES_EACH = 2048
+BYTES_EACH = 4096
 """The most bytes of a policy's table. Larger tables take fewer look-ups, but fewer policies fit at a time."""
 OUTCOME_BITS = 2
 GROUP_SHIFT = 3
 """A group has 2**3 steps: two groups fill a word of 32 bits."""
 GROUP = 2**GROUP_SHIFT
+BASE = np.uint32(3)
 LONGEST, LONGEST_OF_ONE = GROUP // 2, GROUP
 """The most steps of a look-up, in general and where every step has but one outcome."""
 Short = Any
@@ -43,20 +44,27 @@ class ByteGame(NamedTuple):
     """What all policies of a task share that are played as tables of bytes."""
 
     steps: NDArray[np.uint8]
-    """`(D, A, width)`: the entry of one step. Outcomes that there are not have 0."""
+    """`(D, A, base)`: the entry of one step. Outcomes that there are not have 0."""
     noise: NDArray[np.uint32]
     """`(groups,)`: the outcomes of z, the earliest the lowest bits."""
-    bits: int
-    """Bits of an outcome in entries: 2, or 0 where there is but one outcome."""
+    mask: int
+    """The bits of a block's outcomes in the noise."""
     block: int
     """Steps of a look-up."""
-    mask: int
-    """The bits of a block's outcomes."""
+    share: int
+    """256 / block, rounded up: multiplying is faster than dividing by `block`."""
+    base: int
+    """3, or 1 where every step has but one outcome."""
+    width: int
+    """base**block, the entries of a state."""
     t_max: int
     """Steps until truncation."""
+    kinds: int
+    """How many kinds of ends there are, but for that of a state without a rule."""
     gains: Floats
-    """`(kinds, t_max + 1)`: what an episode of t steps gains, for each kind of end but the last."""
-    starts: NDArray[np.int32]
+    """`((kinds + 1) · (t_max + 1),)`: what an episode of t steps gains, for each kind of end; 0 for the last
+    kind, which stands for truncated episodes here."""
+    starts: NDArray[np.uint8]
     """`(|z|,)`: z as decision states."""
     streamed: bool
     """Whether noise runs on from episode to episode."""
@@ -92,38 +100,46 @@ def byte_game(task: TabularTask, streamed: bool) -> ByteGame | None:
     n_states, n_actions, outcomes = model.next_state.shape
     ends = model.next_state < 0
     rewards = np.unique(np.append(model.reward[ends], 0.0))
-    bits = 0 if outcomes == 1 else OUTCOME_BITS
-    block = byte_block(n_states, bits, len(rewards) + 1, z.t_max)
-    if not z.sparse or z.row < z.t_max or outcomes > 2**OUTCOME_BITS or block == 0:
+    base = 1 if outcomes == 1 else 3
+    block = byte_block(n_states, base, len(rewards) + 1, z.t_max)
+    if not z.sparse or z.row < z.t_max or outcomes > 3 or block == 0:
         return None
-    steps = np.zeros((n_states, n_actions, 2**bits), dtype=np.uint8)
+    steps = np.zeros((n_states, n_actions, base), dtype=np.uint8)
     kinds = np.searchsorted(rewards, model.reward)
     steps[:, :, :outcomes] = np.where(ends, n_states + kinds * block, model.next_state)
     noise = np.empty((len(z.memo) + block) // GROUP + 2, dtype=np.uint32)
     pack_outcomes(z.key, z.cuts, noise)
-    gains, mask = gains_of(z, rewards), 2 ** (bits * block) - 1
-    return ByteGame(steps, noise, bits, block, mask, z.t_max, gains, z.starts, streamed)
+    mask = 0 if base == 1 else 2 ** (OUTCOME_BITS * block) - 1
+    share, gains, starts = (
+        -(-256 // block),
+        gains_of(z, rewards).ravel(),
+        z.starts.astype(np.uint8),
+    )
+    shape = block, share, base, base**block
+    return ByteGame(steps, noise, mask, *shape, z.t_max, len(rewards), gains, starts, streamed)
 
 
-def byte_block(n_states: int, bits: int, kinds: int, t_max: int) -> int:
+def byte_block(n_states: int, base: int, kinds: int, t_max: int) -> int:
     """Return how many steps a look-up in a table of bytes has; 0 where there can be no such table."""
-    block, most = 0, min(t_max, LONGEST if bits else LONGEST_OF_ONE)
+    block, most = 0, min(t_max, LONGEST_OF_ONE if base == 1 else LONGEST)
     while (
         block < most
-        and n_states << bits * (block + 1) <= BYTES_EACH
+        and n_states * base ** (block + 1) <= BYTES_EACH
         and n_states + kinds * (block + 1) <= 256
+        and kinds * (block + 1) <= 64  # so far a share gives the bits of a quotient
     ):
         block += 1
     return block
 
 
 def gains_of(z: Plan, rewards: Floats) -> Floats:
-    """Return what episodes that end with a reward gain, `(rewards, t_max + 1)`, by their length."""
+    """Return what episodes gain by their length, `(rewards + 1, t_max + 1)`; 0 in the last row."""
     before = np.maximum(np.arange(z.t_max + 1) - 1, 0)
     first = before // z.block * z.block
     in_block = z.discounts[first] * (z.discounts[before - first] * rewards[:, None])
     # Steps that do not fill a block are played one by one.
-    return np.where(first + z.block <= z.t_max, in_block, z.discounts[before] * rewards[:, None])
+    gains = np.where(first + z.block <= z.t_max, in_block, z.discounts[before] * rewards[:, None])
+    return np.vstack([gains, np.zeros(z.t_max + 1)])
 
 
 @kernel
@@ -137,95 +153,95 @@ def pack_outcomes(key: np.uint64, cuts: Floats, out: NDArray[np.uint32]) -> None
 
 
 @inlined_kernel
-def outcomes_in(word: Any, at: Short, game: ByteGame) -> Short:
-    """Return the outcomes of the block that begins with step number `at` of a word of noise."""
-    return np.int32(word >> np.uint32(OUTCOME_BITS * at & 31)) & np.int32(game.mask)
+def outcomes_in(word: Any, at: Short, mask: Short) -> Short:
+    """Return the outcomes of the block that begins with step number `at` of a word, as a number in base 3."""
+    packed = np.int32(word >> np.uint32(OUTCOME_BITS * at & 31)) & mask
+    # From base 4: 3**i = 4**i − (4**(i − 1) + 3 · 4**(i − 2) + 9 · 4**(i − 3) + …)
+    return np.int32(packed - (packed >> 2) - 3 * (packed >> 4) - 9 * (packed >> 6))
 
 
 @inlined_kernel
 def first_byte(item: int, actions: NDArray[np.int16], game: ByteGame) -> int:
     """Return entry number `item` of a policy's table of one step."""
-    s, k = item >> game.bits, item & (1 << game.bits) - 1
+    s = np.uint32(item) // np.uint32(game.base)
+    k = np.uint32(item) - s * np.uint32(game.base)
     a = actions[s]
     if a < 0:
-        return len(actions) + game.gains.shape[0] * game.block
+        return len(actions) + game.kinds * game.block
     return int(game.steps[s, a, k])
 
 
 @inlined_kernel
-def byte_of_block(entry: int, firsts: NDArray[np.uint8], n_states: int, game: ByteGame) -> int:
+def byte_of_block(entry: int, firsts: NDArray[np.uint8], n_states: int, game: ByteGame) -> Short:
     """Return an entry of a policy's table of blocks, given its table of one step."""
-    s, one = entry >> game.bits * game.block, (1 << game.bits) - 1
+    s: Any = np.uint32(entry) // np.uint32(game.width)
+    rest: Any = np.uint32(np.uint32(entry) - s * np.uint32(game.width))
     for j in range(game.block):
-        s = int(firsts[(s << game.bits) | (entry >> game.bits * j & one)])
-        if s >= n_states:
-            return s + j
-    return s
+        byte = firsts[np.uint32(np.uint32(s * np.uint32(game.base)) + rest % BASE)]
+        if byte >= n_states:
+            return np.int32(np.int32(byte) + j)
+        s, rest = np.uint32(byte), np.uint32(rest // BASE)
+    return np.int32(s)
 
 
 @inlined_kernel
 def new_lane(game: ByteGame) -> Lane:
     """Return where a policy begins."""
     nothing, none = np.int32(0), 0.0
-    return Lane(game.starts[0], nothing, np.int32(game.t_max), nothing, nothing, nothing, none, none)
+    return Lane(
+        np.int32(game.starts[0]), nothing, np.int32(game.t_max), nothing, nothing, nothing, none, none
+    )
 
 
 @inlined_kernel
-def play_on(
-    lane: Lane, look_ups: int, at: int, tables: NDArray[np.uint8], n_states: int, game: ByteGame
-) -> Lane:
+def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], n_states: int, game: ByteGame) -> Lane:
     """Play a policy for some look-ups, or to its end.
 
     Args:
         lane: where it is.
         look_ups: how many.
-        at: where in `tables` the policy's table begins.
-        tables: policies' tables of blocks, one after the other.
+        table: its table of blocks.
         n_states: D.
         game: what all policies share.
     """
-    # All numbers have 32 bits, and shifts are known when this is compiled: a GPU is slow at others.
+    # Numbers have 32 bits, and ends are handled without branches: a GPU is slow at others.
     s, position, end, episode, steps, truncated, total, last = lane
-    kinds, episodes = np.int32(game.gains.shape[0]), np.int32(len(game.starts))
+    kinds, episodes = np.int32(game.kinds), np.int32(len(game.starts))
     block, t_max, states = np.int32(game.block), np.int32(game.t_max), np.int32(n_states)
-    width, first, left = np.int32(game.mask + 1), np.int32(at), np.int32(look_ups)
-    following = game.starts[min(episode + 1, episodes - 1)]
+    width, mask, left = np.int32(game.width), np.int32(game.mask), np.int32(look_ups)
     word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
-    code = outcomes_in(word, position - begins, game)
+    code = outcomes_in(word, position - begins, mask)
     while left > 0:
         left = np.int32(left - 1)
-        entry = np.int32(tables[np.uint32(first + s * width + code)])
+        entry = np.int32(table[np.uint32(np.int32(s * width) + code)])
         position = np.int32(position + block)
+        ahead = outcomes_in(word, position - begins, mask)  # need not wait for the entry
         if (entry >= states) | (position >= end):
-            t, kind, after = t_max, np.int32(0), np.int32(entry - states)
-            if entry >= states:
-                while after >= block:
-                    after = np.int32(after - block)
-                    kind = np.int32(kind + 1)
-                t = np.int32(position - block + after + 1 - (end - t_max))
-            total += last
-            last = 0.0
-            if (entry < states) | (t > t_max):
-                t = t_max
-                truncated = np.int32(truncated + 1)
-            elif kind == kinds:
+            after = np.int32(entry - states)
+            kind = np.int32(after * np.int32(game.share) >> 8)
+            t = np.int32(np.int32(position - end + t_max) - block + 1 + after - np.int32(kind * block))
+            cut = (entry < states) | (t > t_max)
+            if (kind == kinds) & (not cut):
                 episode = np.int32(-1)
                 break
-            else:
-                last = game.gains[np.uint32(kind), np.uint32(t)]
+            t, kind = (t_max, kinds) if cut else (t, kind)
+            truncated = np.int32(truncated + (1 if cut else 0))
+            total += last
+            last = game.gains[np.uint32(np.int32(kind * np.int32(t_max + 1)) + t)]
             steps = np.int32(steps + t)
             episode = np.int32(episode + 1)
             if episode == episodes:
                 total += last
                 break
-            s = following
-            following = game.starts[np.uint32(min(episode + 1, episodes - 1))]
+            s = np.int32(game.starts[np.uint32(episode)])
+            came_to = position
             position = steps if game.streamed else np.int32(episode * t_max)
             end = np.int32(position + t_max)
             if not game.streamed:
                 word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
+            own = outcomes_in(word, position - begins, mask)
+            code = ahead if position == came_to else own
         else:
-            s = entry
-        code = outcomes_in(word, position - begins, game)
+            s, code = entry, ahead
         word, begins = game.noise[np.uint32(position >> GROUP_SHIFT)], position & -GROUP
     return Lane(s, position, end, episode, steps, truncated, total, last)

@@ -21,7 +21,7 @@ from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulate
 from ifthen.simulate.table_play import Plan, Played, put_result
 
 cuda: Any = _cuda  # a part of Numba without types
-LANES = 2 if simulated() else 8
+LANES = 2 if simulated() else 4
 """Threads of a block. An end of an episode keeps all of them."""
 MOST_LANES = 32
 LOOK_UPS = 256
@@ -50,8 +50,10 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
     tables = cuda.shared.array(0, uint8)
     game, z = work.game, work.plan
     n, n_states = work.policies.shape
-    size, ones = n_states << game.bits * game.block, n_states << game.bits
+    size, ones = n_states * game.width, n_states * game.base
     firsts = tables[lanes * size :]
+    # The choice keeps the address in a register: the compiler would work out a known one at every look-up.
+    table = tables[me * size : (me + 1) * size] if n > 0 else cuda.shared.array(1, uint8)
     out = Played(
         work.played.performance[slot],
         work.played.steps[slot],
@@ -85,7 +87,7 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
         if not cuda.syncthreads_or(int(plays)):
             break
         if plays:
-            lane = play_on(lane, LOOK_UPS, me * size, tables, n_states, game)
+            lane = play_on(lane, LOOK_UPS, table, n_states, game)
             if lane.episode < 0:
                 put_result(i, 0.0, 0, 0, True, z, out)
                 plays = False
@@ -97,7 +99,6 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
 def byte_launch(work: ByteLanes, stream: Any) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
-    bits, block = work.game.bits, work.game.block
     blocks = min(over(n, LANES), max(PROCESSORS // 2, over(n, LANES * POLICIES_EACH)))
-    room = LANES * (n_states << bits * block) + (n_states << bits)
+    room = n_states * (LANES * work.game.width + work.game.base)
     return Repeated(play_bytes, blocks, LANES, work, stream=stream, shared_bytes=room)

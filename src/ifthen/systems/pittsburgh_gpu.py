@@ -62,7 +62,7 @@ from ifthen.tasks.tabular_task import Dynamics, TabularTask
 cuda: Any = _cuda  # a part of Numba without types
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 2.0
 """Seconds between two looks, about, where a generation takes that long."""
 
 
