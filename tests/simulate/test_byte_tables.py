@@ -12,13 +12,11 @@ from ifthen.simulate.byte_tables import (
     byte_of_block,
     first_byte,
     new_lane,
-    outcomes_in,
     play_on,
 )
 from ifthen.simulate.table_play import Played, plan, play, put_result
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
-from tests import naive
 from tests.simulate.test_play import assert_played_as_by_the_oracle, both_noises
 from tests.worlds import chain, random_policies, random_task, small_lake
 
@@ -36,13 +34,13 @@ def played_in_bytes(task: TabularTask, policies: np.ndarray, noise: Noise, look_
     assert game is not None
     out = Played(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
     for i, actions in enumerate(policies):
-        firsts = [first_byte(item, actions, game) for item in range(n_states * game.base)]
+        firsts = [first_byte(item, actions, game) for item in range(n_states * game.steps.shape[2])]
         entries = range(n_states * game.width)
         ones = np.array(firsts, dtype=np.uint8)
         table = np.array([byte_of_block(entry, ones, n_states, game) for entry in entries], dtype=np.uint8)
         lane = new_lane(game)
         while 0 <= lane.episode < len(z.starts):
-            lane = play_on(lane, look_ups, table, n_states, game)
+            lane = play_on(lane, look_ups, table, game)
         if lane.episode < 0:
             put_result(i, 0.0, 0, 0, True, z, out)
         else:
@@ -78,26 +76,8 @@ def test_they_give_them_for_look_ups_of_any_length(
         assert ours.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.oracle
-@pytest.mark.parametrize("outcomes", [1, 2, 3])
-def test_packed_noise_has_the_outcomes_of_z(outcomes: int) -> None:
-    task = random_task(2, outcomes)
-    sparse = np.where(task.done, task.reward, 0.0)
-    game = byte_game(random_task(2, outcomes, reward=sparse), streamed=True)
-    assert game is not None
-    key, probability = naive.stream(task.noise_seed, "z"), task.probability.tolist()
-    for position in range(len(task.z) * task.t_max):
-        drawn = [naive.outcome(key, probability, position + j) for j in range(game.block)]
-        packed = sum(k * 3**j for j, k in enumerate(drawn))
-        for word in {position // 8, max(0, position - game.block) // 8}:
-            assert outcomes_in(game.noise[word], position - 8 * word, np.int32(game.mask)) == packed
-
-
-def test_rewards_on_the_way_many_outcomes_and_large_tables_have_no_bytes() -> None:
+def test_rewards_on_the_way_and_large_tables_have_no_bytes() -> None:
     assert byte_game(random_task(3), streamed=True) is None
-    many = random_task(2, 4)
-    sparse = np.where(many.done, many.reward, 0.0)
-    assert byte_game(random_task(2, 4, reward=sparse), streamed=True) is None
     assert byte_block(255, 1, 2, 8) == 0
     assert byte_block(200, 3, 3, 8) == 2
     assert byte_block(2000, 3, 3, 8) == 0

@@ -21,11 +21,13 @@ from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulate
 from ifthen.simulate.table_play import Plan, Played, put_result
 
 cuda: Any = _cuda  # a part of Numba without types
-LANES = 2 if simulated() else 4
-"""Threads of a block. An end of an episode keeps all of them."""
-MOST_LANES = 32
+LANES = 2 if simulated() else 8
+"""Threads of a block that play. An end of an episode keeps all of them, so they are fewer than a group of 32.
+The others help to lay out tables."""
+TOGETHER = 4 if simulated() else 32
+"""Threads of a block."""
 LOOK_UPS = 256
-POLICIES_EACH = 4
+POLICIES_EACH = 2
 """Policies that a thread plays one after the other, where there are enough of them."""
 
 
@@ -40,20 +42,21 @@ class ByteLanes(NamedTuple):
     """`(slots,)`: how many policies have been taken by threads, 0 at first."""
     played: Played
     """Each `(slots, n)`."""
+    lanes: int
+    """Threads of a block that play."""
 
 
 @gpu_kernel
 def play_bytes(work: ByteLanes, slot: int) -> None:
     """Play z with policy after policy; what they got goes to a slot of `work.played`."""
-    me, lanes = cuda.threadIdx.x, cuda.blockDim.x
-    fresh = cuda.shared.array(MOST_LANES, int32)
+    me, threads, lanes = cuda.threadIdx.x, cuda.blockDim.x, work.lanes
+    fresh = cuda.shared.array(TOGETHER, int32)
     tables = cuda.shared.array(0, uint8)
     game, z = work.game, work.plan
     n, n_states = work.policies.shape
-    size, ones = n_states * game.width, n_states * game.base
+    size, ones = n_states * game.width, n_states * game.steps.shape[2]
     firsts = tables[lanes * size :]
-    # The choice keeps the address in a register: the compiler would work out a known one at every look-up.
-    table = tables[me * size : (me + 1) * size] if n > 0 else cuda.shared.array(1, uint8)
+    table = tables[me * size : (me + 1) * size] if me < lanes else tables
     out = Played(
         work.played.performance[slot],
         work.played.steps[slot],
@@ -63,7 +66,7 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
     plays, i, lane = False, 0, new_lane(game)
     while True:
         fresh[me] = -1
-        while not plays and i < n:
+        while me < lanes and not plays and i < n:
             i = cuda.atomic.add(work.taken, slot, 1)
             if i < n:
                 plays = True
@@ -78,16 +81,16 @@ def play_bytes(work: ByteLanes, slot: int) -> None:
         for other in range(lanes):
             own = fresh[other]
             if own >= 0:
-                for item in range(me, ones, lanes):
+                for item in range(me, ones, threads):
                     firsts[item] = first_byte(item, work.policies[own], game)
                 cuda.syncthreads()
-                for entry in range(me, size, lanes):
+                for entry in range(me, size, threads):
                     tables[other * size + entry] = byte_of_block(entry, firsts, n_states, game)
                 cuda.syncthreads()
         if not cuda.syncthreads_or(int(plays)):
             break
         if plays:
-            lane = play_on(lane, LOOK_UPS, table, n_states, game)
+            lane = play_on(lane, LOOK_UPS, table, game)
             if lane.episode < 0:
                 put_result(i, 0.0, 0, 0, True, z, out)
                 plays = False
@@ -100,5 +103,5 @@ def byte_launch(work: ByteLanes, stream: Any) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
     blocks = min(over(n, LANES), max(PROCESSORS // 2, over(n, LANES * POLICIES_EACH)))
-    room = n_states * (LANES * work.game.width + work.game.base)
-    return Repeated(play_bytes, blocks, LANES, work, stream=stream, shared_bytes=room)
+    room = n_states * (LANES * work.game.width + work.game.steps.shape[2])
+    return Repeated(play_bytes, blocks, TOGETHER, work, stream=stream, shared_bytes=room)

@@ -31,6 +31,7 @@ from ifthen.randomness import fold, stream
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH, RuleBatch
 from ifthen.rules.ruleset import NULL_ACTION
+from ifthen.simulate import gpu_bytes
 from ifthen.simulate.byte_tables import byte_game
 from ifthen.simulate.gpu import (
     THREADS,
@@ -357,7 +358,7 @@ class Trials:
         room, streamed = self._room, self.systems[0].parameters.noise == "stream"
         taken, game = room.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
         if game is not None:
-            work = ByteLanes(policies, shared, room.put("game", game), taken, self._played)
+            work = ByteLanes(policies, shared, room.put("game", game), taken, self._played, gpu_bytes.LANES)
             return byte_launch(work, self.stream)
         noise = room.put("noise", walk(plan(self._task)))
         model = self._model.next_state, self._model.reward
