@@ -21,7 +21,7 @@ from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulate
 from ifthen.simulate.table_play import Plan, Played, put_result
 
 cuda: Any = _cuda  # a part of Numba without types
-LANES = 2 if simulated() else 8
+LANES = 2 if simulated() else 4
 """Threads of a block that play. An end of an episode keeps all of them, so they are fewer than a group of 32.
 The others help to lay out tables."""
 TOGETHER = 4 if simulated() else 32
