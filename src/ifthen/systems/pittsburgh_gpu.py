@@ -63,8 +63,10 @@ from ifthen.tasks.tabular_task import Dynamics, TabularTask
 cuda: Any = _cuda  # a part of Numba without types
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
-LOOK_SECONDS = 2.0
-"""Seconds between two looks, about, where a generation takes that long."""
+FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
+"""How many there can be. Memory is kept for each: the GPU waits for all its work where some is given back."""
+LOOK_SECONDS = 4.0
+"""The most seconds between two looks, where generations take less."""
 
 
 class Populations(NamedTuple):
@@ -256,7 +258,7 @@ class Trials:
         self.systems = list(systems)
         self.stream: Any = 0 if simulated() else cuda.stream()
         self._room, self._side = Memory(self.stream), 0
-        self._slots_seconds = LOOK_SECONDS / SLOTS
+        self._slot_seconds = 0.0
         one = self.systems[0]
         self._epoch = one.epoch if one.started else -1
         self._put(
@@ -369,13 +371,14 @@ class Trials:
     def advance(self, target: int) -> None:
         """Go on for some generations, at most to the epoch `target`, and tell the systems of it."""
         began = time.perf_counter()
-        slots = min(SLOTS, target - self._epoch, max(1, int(LOOK_SECONDS / self._slots_seconds)))
+        within = (each for each in FEWER_SLOTS if each * self._slot_seconds <= LOOK_SECONDS)
+        slots = min(next(within, 1), target - self._epoch)
         self._room.put("taken", np.zeros(SLOTS, dtype=np.int64))
         self._room.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
         for slot in range(slots):
             self._generation(slot)
         self._tell(slots)
-        self._slots_seconds = (time.perf_counter() - began) / slots
+        self._slot_seconds = (time.perf_counter() - began) / slots
 
     def _generation(self, slot: int) -> None:
         """Breed, unless these are the first rulesets; learn, play and keep the fittest."""
