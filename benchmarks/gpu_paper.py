@@ -103,26 +103,29 @@ def compare(one: Path, other: Path) -> None:
 @contextmanager
 def timed_launches(spent: dict[str, float]) -> Iterator[None]:
     """Add up how long kernels of trials take, each to its end."""
-    from ifthen.simulate import gpu_lanes, gpu_table
-    from ifthen.systems import pittsburgh_gpu
+    from ifthen.simulate import gpu_table
 
-    modules: list[Any] = [gpu, gpu_lanes, gpu_table, pittsburgh_gpu]
-    usual = gpu.launch
+    places: tuple[Any, Any] = gpu.Repeated, gpu_table
+    usual, once = gpu.Repeated.__call__, gpu.launch
 
-    def launch(kernel: Any, *arguments: Any, stream: Any = 0, **named: Any) -> None:
+    def timed(kernel: Any, stream: Any, work: Callable[[], None]) -> None:
         stream.synchronize()
         began = time.perf_counter()
-        usual(kernel, *arguments, stream=stream, **named)
+        work()
         stream.synchronize()
         spent[kernel.py_func.__name__] += time.perf_counter() - began
 
-    for module in modules:
-        module.launch = launch
+    def repeated(own: gpu.Repeated, *numbers: int) -> None:
+        timed(own.kernel, own.stream, lambda: usual(own, *numbers))
+
+    def launch(kernel: Any, *arguments: Any, stream: Any = 0, **named: Any) -> None:
+        timed(kernel, stream, lambda: once(kernel, *arguments, stream=stream, **named))
+
+    places[0].__call__, places[1].launch = repeated, launch
     try:
         yield
     finally:
-        for module in modules:
-            module.launch = usual
+        places[0].__call__, places[1].launch = usual, once
 
 
 def profile() -> None:

@@ -149,6 +149,12 @@ ORACLES: dict[str, dict[str, Any]] = {
         "put_result": naive.play,
         "play_policies": naive.play,
     },
+    "simulate.byte_tables": {
+        "first_byte": naive.play,
+        "byte_of_block": naive.play,
+        "new_lane": naive.play,
+        "play_on": naive.play,
+    },
     "simulate.game": {"settle": naive_envs.episode},
     "simulate.twin_play": {
         "step_lanes": naive_envs.real_steps,

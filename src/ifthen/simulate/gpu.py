@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -163,6 +164,8 @@ def over(items: int, threads: int = THREADS) -> int:
 
 def _cuda() -> Any:
     """Return Numba's part for GPUs, which takes a while to load."""
+    # Queues of work that share a connection wait for each other. There are 8 connections unless one asks.
+    os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
     return importlib.import_module("numba.cuda")
 
 
@@ -208,6 +211,76 @@ def launch(
         kernel[grid, threads, stream, shared_bytes](*arguments)
 
 
+class Repeated:
+    """A launch that is made over and over: its arrays are handed over once, and only numbers change.
+
+    Handing over a hundred arrays takes Numba a millisecond, which is longer than most launches. The driver
+    takes them as a list of plain numbers, which is kept here (numba-cuda 0.30).
+
+    Args:
+        kernel: the kernel.
+        grid: how many blocks of threads.
+        threads: how many threads in a block.
+        arguments: what the kernel takes before the numbers.
+        stream: the queue of the GPU that it stands in.
+        shared_bytes: the fast memory that each block gets.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        grid: int,
+        threads: int,
+        *arguments: Any,
+        stream: Any = 0,
+        shared_bytes: int = 0,
+    ) -> None:
+        self.kernel, self.stream, self._arguments = kernel, stream, arguments
+        self._shape = grid, threads, stream, shared_bytes
+        self._again: Callable[..., None] | None = None
+        self._given: list[Any] = []
+
+    def __call__(self, *numbers: int) -> None:
+        """Launch the kernel with whole numbers as its last arguments."""
+        if self._again is None:
+            with _launching, exact_arithmetic(), self._keeping():
+                self.kernel[self._shape](*self._arguments, *numbers)
+            return
+        for place, number in zip(self._given[-len(numbers) :], numbers, strict=True):
+            place.value = number
+        self._again(*self._given)
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Keep what the driver is given."""
+        if simulated():
+            yield
+            return
+        module = _dispatcher()
+        usual = module.launch
+
+        def launch(*given: Any) -> None:
+            usual(*given)
+            self._again, self._given = usual, list(given)
+
+        module.launch = launch
+        try:
+            yield
+        finally:
+            module.launch = usual
+
+
+def repeated_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> Repeated:
+    """Return the launch of a kernel with a thread for each of n items, as `launch_for` makes it."""
+    threads = max(1, min(WARP, n // PROCESSORS))
+    return Repeated(kernel, over(n, threads), threads, *arguments, stream=stream)
+
+
+def _dispatcher() -> Any:
+    """Return the part of Numba that launches kernels."""
+    return importlib.import_module("numba.cuda.dispatcher")
+
+
 @contextmanager
 def exact_arithmetic() -> Iterator[None]:
     """Let kernels that are compiled here round every product, and every sum, as the CPU does.
@@ -219,7 +292,7 @@ def exact_arithmetic() -> Iterator[None]:
     if simulated():
         yield
         return
-    module: Any = importlib.import_module("numba.cuda.dispatcher")
+    module = _dispatcher()
     usual, warns = module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS
 
     def without_fused(*arguments: Any, **named: Any) -> Any:

@@ -17,7 +17,7 @@ from numba import int16
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.gpu import PROCESSORS, gpu_kernel, lanes_in_block, launch, over
+from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, lanes_in_block, over
 from ifthen.simulate.table_play import (
     NULL,
     Plan,
@@ -110,11 +110,11 @@ def play_lanes(work: Lanes, slot: int) -> None:
                 s, t, gained = starts[e], 0, 0.0
 
 
-def launch_lanes(work: Lanes, slot: int, stream: Any = 0) -> None:
-    """Play policies; there are no more threads than keep the device busy."""
+def lanes_launch(work: Lanes, stream: Any) -> Repeated:
+    """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
     outcomes = work.next_state.shape[2]
     threads = lanes_in_block(n_states, outcomes)
     blocks = min(over(n, threads), max(PROCESSORS // 2, over(n, threads * POLICIES_EACH)))
     room = 2 * n_states * outcomes * threads
-    launch(play_lanes, blocks, threads, work, slot, stream=stream, shared_bytes=room)
+    return Repeated(play_lanes, blocks, threads, work, stream=stream, shared_bytes=room)

@@ -5,6 +5,7 @@ With NUMBA_ENABLE_CUDASIM=1 there is no such memory, and arrays are copied insid
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from ifthen.rules.feature import Feature
 from ifthen.simulate.gpu import THREADS, gpu_kernel, launch, over, simulated
 
 cuda: Any = _cuda  # a part of Numba without types
+POLL_SECONDS = 0.001
 
 
 @gpu_kernel
@@ -79,10 +81,24 @@ class Memory:
         return laid_out
 
 
+def wait_for(stream: Any) -> None:
+    """Wait for the work of a stream, and let other threads use the device and the processors meanwhile.
+
+    A copy that waits in the driver holds up the launches of all threads, and a thread that waits there keeps
+    a processor busy.
+    """
+    if stream and not simulated():
+        done = cuda.event(timing=False)
+        done.record(stream)
+        while not done.query():
+            time.sleep(POLL_SECONDS)
+
+
 def fetched(array: Any, stream: Any = 0) -> NDArray[Any]:
     """Return an array of the GPU in the memory of the CPU, once the work before it in the stream is done."""
     if isinstance(array, np.ndarray):
         return array.copy()
+    wait_for(stream)
     own: NDArray[Any] = array.copy_to_host(stream=stream)
     if stream:
         stream.synchronize()

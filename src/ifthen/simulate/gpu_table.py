@@ -20,12 +20,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numba import cuda as _cuda
+from numba import float64
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.simulate import gpu
-from ifthen.simulate.gpu import THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu import PROCESSORS, THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.simulate.table_play import (
@@ -164,17 +165,27 @@ class Sweeps(NamedTuple):
     """`(n, D)` where γ is 1, else `(1, D)`: scratch."""
     values: Floats
     """`(n, D)`: V^π of every decision state."""
+    room: int
+    """Numbers that a thread has in fast memory; 0 where the values do not fit. An odd number, so that threads
+    do not wait for each other."""
 
 
 @gpu_kernel
 def sweep(work: Sweeps) -> None:
-    """Work out the values of one policy per thread."""
-    i = cuda.grid(1)
-    if i < work.policies.shape[0]:
-        row = i if work.old.shape[0] > 1 else 0
+    """Work out the values of one policy per thread, in fast memory where they fit."""
+    i, me = cuda.grid(1), cuda.threadIdx.x
+    n, n_states = work.policies.shape
+    if i < n:
+        old = work.old[i if work.old.shape[0] > 1 else 0]
         model = work.next_state, work.reward, work.probability
         how = work.gamma, work.sweeps, work.tolerance
-        evaluate_policy(i, work.policies, *model, *how, work.old, row, work.values)
+        if work.room > 0:
+            values = cuda.shared.array(0, float64)[me * work.room : me * work.room + n_states]
+            evaluate_policy(work.policies[i], *model, *how, old, values)
+            for s in range(n_states):
+                work.values[i, s] = values[s]
+        else:
+            evaluate_policy(work.policies[i], *model, *how, old, work.values[i])
 
 
 def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory, stream: Any = 0) -> Floats:
@@ -188,7 +199,8 @@ def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory
         stream: the queue of the GPU that the work stands in.
     """
     n, states = policies.shape
-    own = n if task.gamma == 1 else 1
+    own, near = n if task.gamma == 1 else 1, states | 1
+    fit = gpu.FAST_BYTES // (8 * near)
     work = Sweeps(
         policies,
         model.next_state,
@@ -199,8 +211,11 @@ def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory
         TOLERANCE,
         room.empty("values before", (own, states), np.float64, "F"),
         room.empty("values", (n, states), np.float64, "F"),
+        near if fit else 0,
     )
-    launch(sweep, over(n, WARP), WARP, work, stream=stream)
+    threads = max(1, min(fit or WARP, WARP, n // PROCESSORS))
+    bytes_ = 8 * near * threads if fit else 0
+    launch(sweep, over(n, threads), threads, work, stream=stream, shared_bytes=bytes_)
     return mean_over_starts(task, fetched(work.values, stream))
 
 

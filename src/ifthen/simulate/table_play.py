@@ -12,8 +12,9 @@ Two devices make it fast, and change nothing:
 In both tables an entry is the next decision state (in the block table, the position of its row), or −t where
 the episode ends with the t-th step of the look-up, or `NULL` where a state without a rule is reached.
 
-A GPU has no room near its processors for tables of blocks. There a block is walked step by step
-(`walk_on`), with the same results: its rewards are added up as the entries of the block table are.
+A GPU has no room near its processors for tables of blocks with rewards. Where only ends carry rewards, it
+plays tables of bytes (`ifthen.simulate.byte_tables`). Elsewhere a block is walked step by step (`walk_on`),
+with the same results: its rewards are added up as the entries of the block table are.
 """
 
 from __future__ import annotations

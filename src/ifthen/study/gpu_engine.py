@@ -65,6 +65,7 @@ class Cuda:
                 warn(f"the engine is 'cuda', but {device}. The CPU runs all trials.")
                 yield processes
                 return
+            local.start()
             crew = GpuCrew(local)
             try:
                 yield crew

@@ -4,8 +4,9 @@ Trials of one system on one task differ in their seeds alone. Their populations 
 side by side, and each step of a generation is one launch for all of them:
 - `breed`: a thread for each breeding round;
 - `learn`: a thread for each ruleset, which learns (PPL-ST) and writes its policy table;
-- `play_lanes`: threads that play policy after policy (`ifthen.simulate.gpu_lanes`);
-- `keep_fittest`: a thread for each trial, which keeps the policy table of the fittest ruleset.
+- `play_bytes`: threads that play policy after policy (`ifthen.simulate.gpu_bytes`), or `play_lanes` where
+  steps on the way carry rewards or tables are large (`ifthen.simulate.gpu_lanes`);
+- `keep_fittest`: a block of threads for each trial, which keeps the policy table of the fittest ruleset.
 
 The functions that do the work are the CPU's, and so are the random numbers: populations and histories come
 out to the same bits. What the generations got is fetched after some of them, and the history's rows are made
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda as _cuda
+from numba import int64
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
@@ -29,23 +31,26 @@ from ifthen.randomness import fold, stream
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH, RuleBatch
 from ifthen.rules.ruleset import NULL_ACTION
+from ifthen.simulate import gpu_bytes
+from ifthen.simulate.byte_tables import byte_game
 from ifthen.simulate.gpu import (
     THREADS,
     WARP,
+    Repeated,
     gpu_function,
     gpu_kernel,
-    launch,
-    launch_for,
     over,
+    repeated_for,
     simulated,
     table_lanes,
 )
-from ifthen.simulate.gpu_lanes import Lanes, launch_lanes
+from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
+from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.gpu_table import exact_on_gpu, workspace_of
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table_play import Played, plan, walk
+from ifthen.simulate.table_play import Plan, Played, plan, walk
 from ifthen.simulate.table_rules import Workspace, fill_policy_table, new_workspace, reinforce_ruleset
 from ifthen.systems.learning import Moment
 from ifthen.systems.pittsburgh import Population, Variation, breed_two, first_population
@@ -58,8 +63,10 @@ from ifthen.tasks.tabular_task import Dynamics, TabularTask
 cuda: Any = _cuda  # a part of Numba without types
 SLOTS = 4 if simulated() else 25
 """The most generations between two looks at what they got."""
-LOOK_SECONDS = 0.5
-"""Seconds between two looks, about, where a generation takes that long."""
+FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
+"""How many there can be. Memory is kept for each: the GPU waits for all its work where some is given back."""
+LOOK_SECONDS = 4.0
+"""The most seconds between two looks, where generations take less."""
 
 
 class Populations(NamedTuple):
@@ -114,12 +121,16 @@ class Keeping(NamedTuple):
     """What is kept of a generation, in the memory of the GPU."""
 
     populations: Populations
-    performance: Floats
-    """`(slots, T, n)`."""
+    played: Played
+    """Each `(slots, T · n)`."""
+    learnt_from: Ints
+    """`(slots, T, n)`: steps that each ruleset learnt from."""
     policies: NDArray[np.int16]
     """`(T, n, D)`."""
     fittest: NDArray[np.int16]
     """`(slots, T, D)`: the policy table of the fittest ruleset."""
+    counts: Ints
+    """`(slots, T, 3)`: steps, truncated episodes, and rulesets that failed; 0 at first."""
 
 
 @gpu_function
@@ -174,15 +185,29 @@ def learn(work: Learning, epoch: int, side: int, slot: int) -> None:
 
 @gpu_kernel
 def keep_fittest(work: Keeping, slot: int) -> None:
-    """Take what rulesets got as their fitness, and keep the best policy table; a trial per block."""
-    t, first, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
-    n, best = work.populations.fitness.shape[1], 0
-    for i in range(first, n, apart):
-        work.populations.fitness[t, i] = work.performance[slot, t, i]
-    for i in range(1, n):
-        if work.performance[slot, t, i] > work.performance[slot, t, best]:
+    """Take what rulesets got as their fitness, count, and keep the best policy table; a trial per block."""
+    t, me, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+    best_of = cuda.shared.array(THREADS, int64)
+    n = work.populations.fitness.shape[1]
+    performance = work.played.performance[slot, t * n : (t + 1) * n]
+    steps, truncated, failed, best = 0, 0, 0, min(me, n - 1)
+    for i in range(me, n, apart):
+        work.populations.fitness[t, i] = performance[i]
+        if performance[i] > performance[best]:
             best = i
-    for s in range(first, work.fittest.shape[2], apart):
+        steps += work.played.steps[slot, t * n + i] + work.learnt_from[slot, t, i]
+        truncated += work.played.truncated[slot, t * n + i]
+        failed += int(work.played.failed[slot, t * n + i])
+    cuda.atomic.add(work.counts, (slot, t, 0), steps)
+    cuda.atomic.add(work.counts, (slot, t, 1), truncated)
+    cuda.atomic.add(work.counts, (slot, t, 2), failed)
+    best_of[me] = best
+    cuda.syncthreads()
+    for other in range(apart):
+        i = best_of[other]
+        if performance[i] > performance[best] or (performance[i] == performance[best] and i < best):
+            best = i
+    for s in range(me, work.fittest.shape[2], apart):
         work.fittest[slot, t, s] = work.policies[t, best, s]
 
 
@@ -221,7 +246,7 @@ class Trials:
         self.systems = list(systems)
         self.stream: Any = 0 if simulated() else cuda.stream()
         self._room, self._side = Memory(self.stream), 0
-        self._slots_seconds = LOOK_SECONDS / SLOTS
+        self._slot_seconds = 0.0
         one = self.systems[0]
         self._epoch = one.epoch if one.started else -1
         self._put(
@@ -302,58 +327,65 @@ class Trials:
             policies,
         )
         kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
-        played = Played(*(room.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
-        self._lanes = Lanes(
-            policies.reshape(trials * n, states),
-            self._model.next_state,
-            self._model.reward,
-            shared,
-            room.put("noise", walk(z)),
-            p.noise == "stream",
-            room.empty("taken", SLOTS, np.int64),
-            played,
-        )
+        self._played = Played(*(room.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
         self._keeping = Keeping(
             on_gpu,
-            played.performance.reshape(SLOTS, trials, n),
+            self._played,
+            self._learning.steps,
             policies,
             room.empty("fittest", (SLOTS, trials, states), np.int16),
+            room.empty("counts", (SLOTS, trials, 3), np.int64),
+        )
+        self._play = self._player(policies.reshape(trials * n, states), shared)
+        self._breed = Repeated(breed, over(trials * (n // 2), WARP), WARP, self._breeding, stream=self.stream)
+        self._learn = repeated_for(learn, trials * n, self._learning, stream=self.stream)
+        self._keep = Repeated(keep_fittest, trials, THREADS, self._keeping, stream=self.stream)
+
+    def _player(self, policies: Any, shared: Plan) -> Repeated:
+        """Return the launch that plays policy tables `(n, D)`, given a slot."""
+        room, streamed = self._room, self.systems[0].parameters.noise == "stream"
+        taken, game = room.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
+        if game is not None:
+            work = ByteLanes(policies, shared, room.put("game", game), taken, self._played, gpu_bytes.LANES)
+            return byte_launch(work, self.stream)
+        noise = room.put("noise", walk(plan(self._task)))
+        model = self._model.next_state, self._model.reward
+        return lanes_launch(
+            Lanes(policies, *model, shared, noise, streamed, taken, self._played), self.stream
         )
 
     def advance(self, target: int) -> None:
         """Go on for some generations, at most to the epoch `target`, and tell the systems of it."""
         began = time.perf_counter()
-        slots = min(SLOTS, target - self._epoch, max(1, int(LOOK_SECONDS / self._slots_seconds)))
+        within = (each for each in FEWER_SLOTS if each * self._slot_seconds <= LOOK_SECONDS)
+        slots = min(next(within, 1), target - self._epoch)
         self._room.put("taken", np.zeros(SLOTS, dtype=np.int64))
+        self._room.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
         for slot in range(slots):
             self._generation(slot)
         self._tell(slots)
-        self._slots_seconds = (time.perf_counter() - began) / slots
+        self._slot_seconds = (time.perf_counter() - began) / slots
 
     def _generation(self, slot: int) -> None:
         """Breed, unless these are the first rulesets; learn, play and keep the fittest."""
-        trials, n = len(self.systems), self._breeding.populations.fitness.shape[1]
         self._epoch += 1
         if self._epoch:
-            rounds = over(trials * (n // 2), WARP)
-            launch(breed, rounds, WARP, self._breeding, self._epoch, self._side, stream=self.stream)
+            self._breed(self._epoch, self._side)
             self._side = 1 - self._side
-        launch_for(learn, trials * n, self._learning, self._epoch, self._side, slot, stream=self.stream)
-        launch_lanes(self._lanes, slot, self.stream)
-        launch(keep_fittest, trials, THREADS, self._keeping, slot, stream=self.stream)
+        self._learn(self._epoch, self._side, slot)
+        self._play(slot)
+        self._keep(slot)
 
     def _tell(self, slots: int) -> None:
         """Let the systems stand where their populations do, with the rows of the generations since."""
         trials, n = len(self.systems), self._breeding.populations.fitness.shape[1]
         fittest = self._keeping.fittest[:slots].reshape(slots * trials, -1)
         exact = exact_on_gpu(self._task, fittest, self._model, self._room, self.stream)
-        performance, steps, truncated, failed = (
-            fetched(column[:slots], self.stream).reshape(slots, trials, n) for column in self._lanes.played
-        )
-        learnt_from = fetched(self._learning.steps[:slots], self.stream)
+        performance = fetched(self._played.performance[:slots], self.stream).reshape(slots, trials, n)
+        steps, truncated, failed = np.moveaxis(fetched(self._keeping.counts[:slots], self.stream), 2, 0)
         if not np.isfinite(performance).all():
             raise TaskError(f"the returns of {self._task.name} are too large: their sums overflow.")
-        episodes = np.where(failed, 0, len(self._task.z)).sum(axis=2)
+        episodes = (n - failed) * len(self._task.z)
         practice = n * self._learning.rollouts
         columns = {
             "best_fitness": performance.max(axis=2),
@@ -361,12 +393,12 @@ class Trials:
             "median_fitness": np.median(performance, axis=2),
             "performance": performance.max(axis=2),
             "exact_performance": np.where(np.isnan(exact), self._task.floor, exact).reshape(slots, trials),
-            "truncated_share": truncated.sum(axis=2) / np.maximum(1, episodes),
-            "failed_share": failed.mean(axis=2),
+            "truncated_share": truncated / np.maximum(1, episodes),
+            "failed_share": failed / n,
         }
         counts = {
             "episodes": episodes + practice,
-            "steps": steps.sum(axis=2) + learnt_from.sum(axis=2),
+            "steps": steps,
             "ga_invocations": np.full((slots, trials), n // 2),
         }
         populations = self._populations()

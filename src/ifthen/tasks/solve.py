@@ -142,15 +142,14 @@ def evaluate_policies(
     out: Floats,
 ) -> None:
     """Write V^π of policies `first` to `last − 1` by sweeping until no value moves by `tolerance`."""
-    old = np.empty((1, tables.shape[1]))
+    old = np.empty(tables.shape[1])
     for i in range(first, last):
-        evaluate_policy(i, tables, next_state, reward, probability, gamma, sweeps, tolerance, old, 0, out)
+        evaluate_policy(tables[i], next_state, reward, probability, gamma, sweeps, tolerance, old, out[i])
 
 
 @kernel
 def evaluate_policy(
-    i: int,
-    tables: NDArray[np.int16],
+    actions: NDArray[np.int16],
     next_state: NDArray[np.int32],
     reward: Floats,
     probability: Floats,
@@ -158,21 +157,20 @@ def evaluate_policy(
     sweeps: int,
     tolerance: float,
     old: Floats,
-    row: int,
     out: Floats,
 ) -> None:
-    """Write V^π of policy i; row number `row` of `old` is scratch, for values of the sweep before."""
-    n_states = tables.shape[1]
+    """Write V^π of one policy, `(D,)`; `old` is scratch, for values of the sweep before where γ is 1."""
+    n_states = len(actions)
     outcomes = len(probability)
     for s in range(n_states):
-        out[i, s] = 0.0
+        out[s] = 0.0
     for _ in range(sweeps):
         change = 0.0
         if gamma == 1.0:
             for s in range(n_states):
-                old[row, s] = out[i, s]
+                old[s] = out[s]
         for s in range(n_states):
-            a = tables[i, s]
+            a = actions[s]
             value = np.nan
             if a >= 0:
                 value = 0.0
@@ -180,13 +178,13 @@ def evaluate_policy(
                     n = next_state[s, a, k]
                     after = 0.0
                     if n >= 0:
-                        after = old[row, n] if gamma == 1.0 else out[i, n]
+                        after = old[n] if gamma == 1.0 else out[n]
                     value += probability[k] * (reward[s, a, k] + gamma * after)
-            moved = abs(value - out[i, s])
+            moved = abs(value - out[s])
             if moved > change:
                 change = moved
-            if np.isnan(value) != np.isnan(out[i, s]):
+            if np.isnan(value) != np.isnan(out[s]):
                 change = np.inf
-            out[i, s] = value
+            out[s] = value
         if change <= tolerance:
             break

@@ -1,0 +1,215 @@
+"""Policies as tables of bytes, for a GPU: small enough for the memory near its processors.
+
+In a table where only the last step of an episode carries reward, a policy needs no rewards to be played. What
+an episode gains is known from its length and from the kind of its end. So an entry of a policy's table of
+`block` steps is one byte:
+- below D, the state after the block;
+- from D on, an end: D + kind · block + j, where step j = 0, 1, … of the block ends the episode. The last kind
+  is that of a state without a rule.
+
+A look-up needs the outcomes of its block as one number, and so does the next one. That number is loaded while
+the entry is: where the episode goes on, its place in the noise is known before.
+
+Results have the bits of `ifthen.simulate.table_play`, whatever `block` is here: gains are looked up in a
+table that is worked out as its episodes are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifthen.jit import inlined_kernel
+from ifthen.rules.arrays import Floats
+from ifthen.simulate.table_play import Plan, plan, remember_outcomes
+from ifthen.tasks.tabular_task import TabularTask
+
+BYTES_EACH = 4096
+"""The most bytes of a policy's table. Larger tables take fewer look-ups, but fewer policies fit at a time."""
+LONGEST = 8
+"""The most steps of a look-up."""
+Short = Any
+"""A whole number of 32 bits: a GPU takes two instructions for one of 64."""
+
+
+class ByteGame(NamedTuple):
+    """What all policies of a task share that are played as tables of bytes."""
+
+    steps: NDArray[np.uint8]
+    """`(D, A, K)`: the entry of one step."""
+    memo: NDArray[np.uint8]
+    """`(|z| · t_max + block,)`: as `Plan.memo`, for `block` steps, and some more."""
+    numbers: NDArray[np.int32]
+    """`(4,)`: D, block, width and t_max. In memory, as a GPU works with such numbers faster than with those
+    that it gets with a launch."""
+    block: int
+    """Steps of a look-up."""
+    share: int
+    """256 / block, rounded up: multiplying is faster than dividing by `block`."""
+    width: int
+    """K**block, the entries of a state."""
+    t_max: int
+    """Steps until truncation."""
+    kinds: int
+    """How many kinds of ends there are, but for that of a state without a rule."""
+    gains: Floats
+    """`((kinds + 1) · (t_max + 1),)`: what an episode of t steps gains, for each kind of end; 0 for the last
+    kind, which stands for truncated episodes here."""
+    starts: NDArray[np.uint8]
+    """`(|z|,)`: z as decision states."""
+    streamed: bool
+    """Whether noise runs on from episode to episode."""
+
+
+class Lane(NamedTuple):
+    """A policy that is being played."""
+
+    state: Short
+    position: Short
+    """Where in the noise it is."""
+    end: Short
+    """Where in the noise its episode is truncated."""
+    episode: Short
+    """The number of its episode; |z| where it has played all, −1 where it met a state without a rule."""
+    steps: Short
+    """Steps of the episodes before."""
+    truncated: Short
+    total: float
+    """What the episodes before the last one gained."""
+    last: float
+    """What the last one gained. It is added later: nobody need wait until it has been looked up."""
+
+
+def byte_game(task: TabularTask, streamed: bool) -> ByteGame | None:
+    """Return how a task is played with tables of bytes; None where it cannot be.
+
+    Args:
+        task: the task.
+        streamed: whether noise is one stream through all episodes.
+    """
+    z, model = plan(task), task.dynamics
+    n_states, _, outcomes = model.next_state.shape
+    ends = model.next_state < 0
+    rewards = np.unique(np.append(model.reward[ends], 0.0))
+    block = byte_block(n_states, outcomes, len(rewards) + 1, z.t_max)
+    if not z.sparse or z.row < z.t_max or block == 0:
+        return None
+    kinds = np.searchsorted(rewards, model.reward)
+    steps = np.where(ends, n_states + kinds * block, model.next_state).astype(np.uint8)
+    memo = np.zeros(len(z.memo) + block, dtype=np.uint8)
+    remember_outcomes(z.key, z.cuts, z.t_max, z.t_max, block, memo[: len(z.memo)])
+    width, share, gains = outcomes**block, -(-256 // block), gains_of(z, rewards).ravel()
+    numbers = np.array([n_states, block, width, z.t_max], dtype=np.int32)
+    shape = block, share, width, z.t_max, len(rewards)
+    return ByteGame(steps, memo, numbers, *shape, gains, z.starts.astype(np.uint8), streamed)
+
+
+def byte_block(n_states: int, outcomes: int, kinds: int, t_max: int) -> int:
+    """Return how many steps a look-up in a table of bytes has; 0 where there can be no such table."""
+    block = 0
+    while (
+        block < min(LONGEST, t_max)
+        and outcomes ** (block + 1) <= 256
+        and n_states * outcomes ** (block + 1) <= BYTES_EACH
+        and n_states + kinds * (block + 1) <= 256
+        and kinds * (block + 1) <= 64  # so far a share gives the bits of a quotient
+    ):
+        block += 1
+    return block
+
+
+def gains_of(z: Plan, rewards: Floats) -> Floats:
+    """Return what episodes gain by their length, `(rewards + 1, t_max + 1)`; 0 in the last row."""
+    before = np.maximum(np.arange(z.t_max + 1) - 1, 0)
+    first = before // z.block * z.block
+    in_block = z.discounts[first] * (z.discounts[before - first] * rewards[:, None])
+    # Steps that do not fill a block are played one by one.
+    gains = np.where(first + z.block <= z.t_max, in_block, z.discounts[before] * rewards[:, None])
+    return np.vstack([gains, np.zeros(z.t_max + 1)])
+
+
+@inlined_kernel
+def first_byte(item: int, actions: NDArray[np.int16], game: ByteGame) -> Short:
+    """Return entry number `item` of a policy's table of one step."""
+    outcomes: Any = np.uint32(game.steps.shape[2])
+    s = np.uint32(item) // outcomes
+    a = actions[s]
+    if a < 0:
+        return np.int32(len(actions) + game.kinds * game.block)
+    return np.int32(game.steps[s, a, np.uint32(item) - s * outcomes])
+
+
+@inlined_kernel
+def byte_of_block(entry: int, firsts: NDArray[np.uint8], n_states: int, game: ByteGame) -> Short:
+    """Return an entry of a policy's table of blocks, given its table of one step."""
+    outcomes: Any = np.uint32(game.steps.shape[2])
+    scale: Any = np.uint32(game.width)
+    s: Any = np.uint32(entry) // scale
+    rest: Any = np.uint32(np.uint32(entry) - s * scale)
+    for j in range(game.block):
+        scale = np.uint32(scale // outcomes)
+        digit = np.uint32(rest // scale)
+        byte = firsts[np.uint32(np.uint32(s * outcomes) + digit)]
+        if byte >= n_states:
+            return np.int32(np.int32(byte) + j)
+        s, rest = np.uint32(byte), np.uint32(rest - digit * scale)
+    return np.int32(s)
+
+
+@inlined_kernel
+def new_lane(game: ByteGame) -> Lane:
+    """Return where a policy begins."""
+    nothing, none = np.int32(0), 0.0
+    return Lane(
+        np.int32(game.starts[0]), nothing, np.int32(game.t_max), nothing, nothing, nothing, none, none
+    )
+
+
+@inlined_kernel
+def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], game: ByteGame) -> Lane:
+    """Play a policy for some look-ups, or to its end.
+
+    Args:
+        lane: where it is.
+        look_ups: how many.
+        table: its table of blocks.
+        game: what all policies share.
+    """
+    # Numbers have 32 bits, and ends are handled almost without branches: a GPU is slow at others.
+    s, position, end, episode, steps, truncated, total, last = lane
+    states, block, width, t_max = game.numbers[0], game.numbers[1], game.numbers[2], game.numbers[3]
+    kinds, episodes, left = np.int32(game.kinds), np.int32(len(game.starts)), np.int32(look_ups)
+    code = np.int32(game.memo[np.uint32(position)])
+    while left > 0:
+        left = np.int32(left - 1)
+        entry = np.int32(table[np.uint32(np.int32(s * width) + code)])
+        position = np.int32(position + block)
+        ahead = np.int32(game.memo[np.uint32(position)])  # need not wait for the entry
+        if (entry >= states) | (position >= end):
+            after = np.int32(entry - states)
+            kind = np.int32(after * np.int32(game.share) >> 8)
+            t = np.int32(np.int32(position - end + t_max) - block + 1 + after - np.int32(kind * block))
+            cut = (entry < states) | (t > t_max)
+            if (kind == kinds) & (not cut):
+                episode = np.int32(-1)
+                break
+            t, kind = (t_max, kinds) if cut else (t, kind)
+            truncated = np.int32(truncated + (1 if cut else 0))
+            total += last
+            last = game.gains[np.uint32(np.int32(kind * np.int32(t_max + 1)) + t)]
+            steps = np.int32(steps + t)
+            episode = np.int32(episode + 1)
+            if episode == episodes:
+                total += last
+                break
+            s = np.int32(game.starts[np.uint32(episode)])
+            came_to = position
+            position = steps if game.streamed else np.int32(episode * t_max)
+            end = np.int32(position + t_max)
+            own = np.int32(game.memo[np.uint32(position)])
+            code = ahead if position == came_to else own
+        else:
+            s, code = entry, ahead
+    return Lane(s, position, end, episode, steps, truncated, total, last)

@@ -1,0 +1,107 @@
+"""Policies played on a GPU as tables of bytes (`ifthen.simulate.byte_tables`).
+
+With one stream of noise each step needs the one before, through all episodes. So a policy is one thread, and
+what counts is how many policies play at the same time, and how soon each has its next state. Tables of bytes
+stand in the fast memory of a block of few threads, which lay them out together. A thread whose policy has
+played takes another. Threads look for others after `LOOK_UPS` look-ups, so that they need not ask at each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cuda as _cuda
+from numba import int32, uint8
+from numpy.typing import NDArray
+
+from ifthen.rules.arrays import Ints
+from ifthen.simulate.byte_tables import ByteGame, byte_of_block, first_byte, new_lane, play_on
+from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulated
+from ifthen.simulate.table_play import Plan, Played, put_result
+
+cuda: Any = _cuda  # a part of Numba without types
+LANES = 2 if simulated() else 4
+"""Threads of a block that play. An end of an episode keeps all of them, so they are fewer than a group of 32.
+The others help to lay out tables."""
+TOGETHER = 4 if simulated() else 32
+"""Threads of a block."""
+LOOK_UPS = 256
+POLICIES_EACH = 2
+"""Policies that a thread plays one after the other, where there are enough of them."""
+
+
+class ByteLanes(NamedTuple):
+    """Policies to play, in the memory of the GPU."""
+
+    policies: NDArray[np.int16]
+    """`(n, D)`."""
+    plan: Plan
+    game: ByteGame
+    taken: Ints
+    """`(slots,)`: how many policies have been taken by threads, 0 at first."""
+    played: Played
+    """Each `(slots, n)`."""
+    lanes: int
+    """Threads of a block that play."""
+
+
+@gpu_kernel
+def play_bytes(work: ByteLanes, slot: int) -> None:
+    """Play z with policy after policy; what they got goes to a slot of `work.played`."""
+    me, threads, lanes = cuda.threadIdx.x, cuda.blockDim.x, work.lanes
+    fresh = cuda.shared.array(TOGETHER, int32)
+    tables = cuda.shared.array(0, uint8)
+    game, z = work.game, work.plan
+    n, n_states = work.policies.shape
+    size, ones = n_states * game.width, n_states * game.steps.shape[2]
+    firsts = tables[lanes * size :]
+    table = tables[me * size : (me + 1) * size] if me < lanes else tables
+    out = Played(
+        work.played.performance[slot],
+        work.played.steps[slot],
+        work.played.truncated[slot],
+        work.played.failed[slot],
+    )
+    plays, i, lane = False, 0, new_lane(game)
+    while True:
+        fresh[me] = -1
+        while me < lanes and not plays and i < n:
+            i = cuda.atomic.add(work.taken, slot, 1)
+            if i < n:
+                plays = True
+                for start in range(z.distinct_starts):
+                    plays = plays and work.policies[i, z.starts[start]] >= 0
+                if plays:
+                    fresh[me] = i
+                    lane = new_lane(game)
+                else:
+                    put_result(i, 0.0, 0, 0, True, z, out)
+        cuda.syncthreads()
+        for other in range(lanes):
+            own = fresh[other]
+            if own >= 0:
+                for item in range(me, ones, threads):
+                    firsts[item] = first_byte(item, work.policies[own], game)
+                cuda.syncthreads()
+                for entry in range(me, size, threads):
+                    tables[other * size + entry] = byte_of_block(entry, firsts, n_states, game)
+                cuda.syncthreads()
+        if not cuda.syncthreads_or(int(plays)):
+            break
+        if plays:
+            lane = play_on(lane, LOOK_UPS, table, game)
+            if lane.episode < 0:
+                put_result(i, 0.0, 0, 0, True, z, out)
+                plays = False
+            elif lane.episode == len(game.starts):
+                put_result(i, lane.total, lane.steps, lane.truncated, False, z, out)
+                plays = False
+
+
+def byte_launch(work: ByteLanes, stream: Any) -> Repeated:
+    """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
+    n, n_states = work.policies.shape
+    blocks = min(over(n, LANES), max(PROCESSORS // 2, over(n, LANES * POLICIES_EACH)))
+    room = n_states * (LANES * work.game.width + work.game.steps.shape[2])
+    return Repeated(play_bytes, blocks, TOGETHER, work, stream=stream, shared_bytes=room)
