@@ -8,7 +8,7 @@ STRANGERS := .venv-strangers
 CUDA := .venv-cuda
 RELEASE := .venv-release
 
-.PHONY: demo docs reference quick slow test test-optional test-cuda strangers fuzz lint pictures release clean
+.PHONY: demo docs reference quick slow test suite test-optional test-cuda strangers fuzz lint pictures release clean
 
 demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
@@ -28,7 +28,10 @@ reference: $(VENV)/installed-dev  ## the pages made from the code, and what the 
 slow:  ## measure the tests; those that take long are listed in tests/slow.txt and left out by make quick
 	$(BIN)/python -m pytest -n 0 -p tests.durations
 
-test: lint  ## all checks and tests
+test: $(VENV)/installed-dev  ## all checks and tests, the checks beside the tests
+	$(MAKE) --jobs 2 --no-print-directory lint suite
+
+suite: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto
 
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need

@@ -26,7 +26,7 @@ from tests.durations import function_of, slow_tests
 settings.register_profile(
     "search", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("same", settings.get_profile("search"), max_examples=12, derandomize=True)
+settings.register_profile("same", settings.get_profile("search"), max_examples=8, derandomize=True)
 settings.register_profile("few", settings.get_profile("same"), max_examples=5)
 settings.load_profile(os.environ.get("IFTHEN_TEST_PROFILE", "same"))
 
