@@ -332,7 +332,8 @@ class EnvTask(Task):
         used += [f"pruning {self.z[0]:,} to {self.z[-1]:,} and from {self.pruning(1)[0]:,} on"]
         used += [f"validation curves from {self.validation[0]:,} on"]
         told = f"{', '.join(used)}, tests from {self.first_test_seed:,} on"
-        return f"Reset seeds: {told}. Nothing was learnt, chosen or pruned on test seeds."
+        ends = f"A block that begins with such a number has at most {BLOCK:,} seeds"
+        return f"Reset seeds: {told}. {ends}. Nothing was learnt, chosen or pruned on test seeds."
 
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.
