@@ -95,9 +95,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("study", type=Path)
-    best, found = value_of(None), []
-    print(f"optimum {best:.4f}")
-    for path in sorted(parser.parse_args().study.glob("trials/PPL-X/Blackjack-v1/*.zip")):
+    study, found = parser.parse_args().study, []
+    models = sorted(study.glob("trials/PPL-X/Blackjack-v1/*.zip"))
+    if len(models) < 2:
+        parser.error(f"{study} has no models of PPL-X on Blackjack-v1: run the study, and do not pack it.")
+    print(f"optimum {value_of(None):.4f}")
+    for path in models:
         rules = ifthen.load(path).ruleset
         found.append(value_of_rules(rules))
         print(f"seed {path.stem}: {found[-1]:.4f}, {len(rules)} rules")
