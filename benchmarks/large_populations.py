@@ -1,0 +1,269 @@
+"""What 10 and 100 times the population bring PPL-DL and PPL-ST: performance against seconds.
+
+    python benchmarks/large_populations.py --out runs/large-populations
+    python benchmarks/large_populations.py --out runs/large-populations --backend cuda --seconds 10
+    python benchmarks/large_populations.py --out runs/large-populations --tell
+    python benchmarks/large_populations.py --out runs/large-populations --pack results/large-populations
+
+Every training goes on until it has both `--generations` and `--seconds`, so that populations can be compared
+after equally many generations and after equally many seconds. Seconds are those of learning alone: processor
+seconds on one thread where the CPU plays, seconds of the clock where a GPU does. Compilation is not counted.
+PPL-X has no population.
+
+A training that has ended is not done again, and one that was stopped goes on from its last save. `--tell`
+prints the tables and draws `docs/images/large-populations.png` of all that is there, also of packed results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars
+from matplotlib.figure import Figure
+from timing import machine
+
+from ifthen import PPLDL, PPLST, load
+from ifthen import figure_style as style
+from ifthen.simulate import gpu
+from ifthen.store import write_text
+from ifthen.study.histories import write_parquet
+
+SYSTEMS: dict[str, Any] = {"PPL-DL": PPLDL, "PPL-ST": PPLST}
+TASKS = (
+    *(f"FrozenLake-12-{p_slip}" for p_slip in ("0", "0.1", "0.3", "0.5")),
+    *("CartPole-v1", "MountainCar-v0", "Acrobot-v1"),
+)
+FACTORS = (1, 10, 100)
+MOST_GENERATIONS = 100_000
+SAVE_SECONDS = 60.0
+PACKED = "histories.parquet"
+IMAGE = Path(__file__).parents[1] / "docs/images/large-populations.png"
+MEASURES = ("performance", "exact_performance", "unseen_performance")
+
+
+class Training(NamedTuple):
+    """One training."""
+
+    system: str
+    task: str
+    factor: int
+    """How many times the usual population."""
+    seed: int
+
+    def file(self, folder: Path, suffix: str) -> Path:
+        """Return one of its files."""
+        return folder / self.task / f"{self.system}-{self.factor}-{self.seed}{suffix}"
+
+
+class Effort(NamedTuple):
+    """How long a training goes on."""
+
+    generations: int
+    seconds: float
+    backend: Any
+
+    def clock(self) -> float:
+        """Return the seconds on the clock that counts."""
+        return time.process_time() if self.backend == "cpu" else time.perf_counter()
+
+
+def learner_of(training: Training, backend: Any) -> Any:
+    """Return the system of a training, not trained yet."""
+    system = SYSTEMS[training.system]
+    usual = system(training.task).parameters.sizes[0]
+    size = {"pop_size": training.factor * usual, "backend": backend}
+    return system(training.task, seed=training.seed, threads=1, **size)
+
+
+def train(training: Training, folder: Path, effort: Effort) -> None:
+    """Train, or go on where the last save was; write the history."""
+    model, clock_file = training.file(folder, ".zip"), training.file(folder, ".seconds.json")
+    learner_of(training._replace(factor=1), effort.backend).learn(epochs=1)  # compiles, and lays out z
+    spent: list[float] = []
+    if model.exists():
+        learner = load(model, threads=1)
+        spent = json.loads(clock_file.read_text())[: len(learner.now.records)]
+    else:
+        learner = learner_of(training, effort.backend)
+        began = effort.clock()
+        learner.learn(epochs=0)
+        spent = [effort.clock() - began]
+    began, saved = effort.clock(), time.monotonic()
+
+    def goes_on() -> bool:
+        return learner.epoch < effort.generations or spent[-1] < effort.seconds
+
+    def after_epoch(_: Any) -> bool:
+        nonlocal began, saved
+        spent.append(spent[-1] + effort.clock() - began)
+        if time.monotonic() - saved > SAVE_SECONDS:
+            write_text(clock_file, json.dumps(spent))  # first, so that it is never shorter than the history
+            learner.save(model)
+            saved = time.monotonic()
+        began = effort.clock()
+        return goes_on()
+
+    if goes_on():
+        learner.learn(epochs=MOST_GENERATIONS, callback=after_epoch)
+    write_parquet(training.file(folder, ".parquet"), history(training, learner, spent, effort), 19)
+    for path in (model, clock_file):
+        path.unlink(missing_ok=True)
+
+
+def history(training: Training, learner: Any, spent: Sequence[float], effort: Effort) -> polars.DataFrame:
+    """Return the history of a training, with the seconds at which each generation ended."""
+    columns = learner.now.records.columns()
+    kept = {name: columns[name] for name in MEASURES if name in columns}
+    rows = polars.DataFrame(
+        {"epoch": columns["epoch"], "seconds": np.round(spent, 4), "steps": columns["steps"], **kept}
+    )
+    named = {
+        **training._asdict(),
+        "individuals": learner.parameters.sizes[0],
+        "backend": effort.backend,
+        "held_out": learner.task.held_out_column,
+    }
+    return rows.with_columns(**{name: polars.lit(value) for name, value in named.items()})
+
+
+def histories(folder: Path) -> polars.DataFrame:
+    """Return all histories of a folder, packed or not."""
+    files = [folder / PACKED] if (folder / PACKED).exists() else sorted(folder.glob("*/*.parquet"))
+    if not files:
+        raise SystemExit(f"{folder} has no results yet: run without --tell first.")
+    found = polars.concat([polars.read_parquet(file) for file in files], how="diagonal")
+    shown = polars.when(polars.col("held_out") == "exact_performance")
+    measure = shown.then(polars.col("exact_performance")).otherwise(
+        polars.col("unseen_performance") if "unseen_performance" in found.columns else None
+    )
+    return found.with_columns(shown=measure)
+
+
+def at_generation(rows: polars.DataFrame, generation: int) -> polars.DataFrame:
+    """Return the row of a generation of each training that got as far."""
+    return rows.filter(polars.col("epoch") == generation)
+
+
+def at_seconds(rows: polars.DataFrame, seconds: float) -> polars.DataFrame:
+    """Return the last row within some seconds of each training that went on for as long."""
+    keys = ["system", "task", "factor", "seed"]
+    long = rows.filter(polars.col("seconds").max().over(keys) >= seconds)
+    return long.filter(polars.col("seconds") <= seconds).sort("epoch").group_by(keys).last()
+
+
+def in_words(rows: polars.DataFrame) -> str:
+    """Return mean and standard deviation of what is held out."""
+    if rows.is_empty():
+        return ""
+    values = rows["shown"].to_numpy()
+    digits = 4 if abs(values).max() < 10 else 1
+    spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():.{digits}f}{spread}"
+
+
+def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
+    """Print what each population reaches, after equally many generations and after equally many seconds."""
+    print(
+        f"| system, task | population | seeds | after {generations} generations | seconds | after {seconds:g} s"
+        " | generations |\n|---|--:|--:|---|--:|---|--:|"
+    )
+    for (task, system, factor), rows in sorted(found.group_by("task", "system", "factor")):
+        by_generation, by_seconds = at_generation(rows, generations), at_seconds(rows, seconds)
+        took = "" if by_generation.is_empty() else f"{by_generation['seconds'].mean():.3g}"
+        reached = "" if by_seconds.is_empty() else f"{by_seconds['epoch'].mean():.0f}"
+        print(
+            f"| {system}, {task} | {factor} × {rows['individuals'][0] // factor:,} | {rows['seed'].n_unique()} | "
+            f"{in_words(by_generation)} | {took} | {in_words(by_seconds)} | {reached} |"
+        )
+
+
+def draw(found: polars.DataFrame) -> Figure:
+    """Draw performance against seconds, a panel for each system and task, a line for each training."""
+    tasks = [task for task in TASKS if task in found["task"].unique()]
+    systems = [system for system in SYSTEMS if system in found["system"].unique()]
+    figure = Figure(figsize=(style.WIDTH, 1.9 * len(systems)), layout="constrained")
+    panels = figure.subplots(len(systems), len(tasks), squeeze=False, sharex=True, sharey="col")
+    for row, system in enumerate(systems):
+        for column, task in enumerate(tasks):
+            axes = panels[row, column]
+            own = found.filter((found["system"] == system) & (found["task"] == task))
+            for position, factor in enumerate(FACTORS):
+                looks = style.look(position)
+                for number, (_, rows) in enumerate(own.filter(own["factor"] == factor).group_by("seed")):
+                    rows = rows.sort("epoch")
+                    label = {"label": f"{factor} ×"} if number == 0 else {}
+                    axes.plot(
+                        rows["seconds"], rows["shown"], color=looks.colour, linestyle=looks.line, lw=0.9, **label
+                    )
+            axes.set_xscale("log")
+            axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
+            style.bare(axes)
+    panels[-1, 0].set_xlabel("seconds of learning", fontsize=style.MEDIUM)
+    panels[0, 0].set_ylabel("performance", fontsize=style.MEDIUM)
+    panels[0, 0].legend(frameon=False, fontsize=style.SMALL)
+    return figure
+
+
+def trainings(asked: argparse.Namespace) -> list[Training]:
+    """Return what is asked for, all of a seed before the next one."""
+    return [
+        Training(system, task, factor, seed)
+        for seed in range(asked.seeds)
+        for factor in asked.factors
+        for task in asked.tasks
+        for system in asked.systems
+    ]
+
+
+def main() -> None:
+    """Train, tell or pack."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("runs/large-populations"))
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--tasks", nargs="+", default=list(TASKS))
+    parser.add_argument("--factors", nargs="+", type=int, default=list(FACTORS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--tell", action="store_true")
+    parser.add_argument("--pack", type=Path)
+    asked = parser.parse_args()
+    if asked.pack:
+        found = histories(asked.out)
+        write_parquet(asked.pack / PACKED, found.drop("shown"), 19)
+        return
+    if asked.tell:
+        found = histories(asked.out)
+        tell(found, asked.generations, asked.seconds)
+        style.write_png(IMAGE, draw(found))
+        return
+    if asked.backend == "cuda" and isinstance(gpu.found(), str):
+        raise SystemExit(f"there is no GPU to learn with: {gpu.found()}.")
+    print(f"{machine()}\n{gpu.found()}")
+    effort = Effort(asked.generations, asked.seconds, asked.backend)
+    for training in trainings(asked):
+        file = training.file(asked.out, ".parquet")
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            began = time.monotonic()
+            train(training, asked.out, effort)
+            last = polars.read_parquet(file).tail(1).to_dicts()[0]
+            print(
+                f"{training.system} {training.task} {training.factor} × seed {training.seed}: generation "
+                f"{last['epoch']}, {last['seconds']:.1f} s, {last[last['held_out']]:.4f} "
+                f"({time.monotonic() - began:.0f} s by the clock)",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
