@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from phases import table_of
 
 from ifthen import PPLST, TabularTask
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.systems.pittsburgh import Population
 from ifthen.tasks.task import Noise
 

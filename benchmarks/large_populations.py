@@ -199,7 +199,12 @@ def draw(found: polars.DataFrame) -> Figure:
                     rows = rows.sort("epoch")
                     label = {"label": f"{factor} ×"} if number == 0 else {}
                     axes.plot(
-                        rows["seconds"], rows["shown"], color=looks.colour, linestyle=looks.line, lw=0.9, **label
+                        rows["seconds"],
+                        rows["shown"],
+                        color=looks.colour,
+                        linestyle=looks.line,
+                        lw=0.9,
+                        **label,
                     )
             axes.set_xscale("log")
             axes.set_title(f"{system}, {task}", fontsize=style.SMALL)

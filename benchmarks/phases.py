@@ -12,7 +12,7 @@ from ifthen import PPLST, TabularTask
 from ifthen.randomness import stream
 from ifthen.rules.batch import STRENGTH
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_rules import policy_tables, reinforce_rules
 from ifthen.systems.pittsburgh import Population, next_generation
 

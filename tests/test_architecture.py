@@ -129,9 +129,8 @@ ORACLES: dict[str, dict[str, Any]] = {
         "sense": naive_disturbance.read,
     },
     "tasks.solve": {"evaluate_policies": naive.policy_values, "evaluate_policy": naive.policy_values},
+    "simulate.table_noise": {"outcome": naive.outcome, "remember_outcomes": naive.outcome},
     "simulate.table_play": {
-        "outcome": naive.outcome,
-        "remember_outcomes": naive.outcome,
         "empty_tables": naive.play,
         "fill_step_row": naive.play,
         "fill_step_tables": naive.play,
@@ -142,12 +141,14 @@ ORACLES: dict[str, dict[str, Any]] = {
         "play_from": naive.play,
         "play_aligned": naive.play,
         "play_streamed": naive.play,
+        "put_result": naive.play,
+        "play_policies": naive.play,
+    },
+    "simulate.table_walk": {
         "walk_block": naive.play,
         "walk_gain": naive.play,
         "walk_on": naive.play,
         "fill_short_table": naive.play,
-        "put_result": naive.play,
-        "play_policies": naive.play,
     },
     "simulate.byte_tables": {
         "first_byte": naive.play,

@@ -15,7 +15,8 @@ from ifthen import PPLDL, DecisionList, Feature, TabularTask, evaluate, frozen_l
 from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.trace import Trace, trace
 from ifthen.explanation.trace_text import SHOWN_FIRST, SHOWN_LAST
-from ifthen.simulate.table_play import plan, play
+from ifthen.simulate.table_noise import plan
+from ifthen.simulate.table_play import play
 from ifthen.tasks.solve import value_iteration
 from tests.tables import table_named
 from tests.worlds import chain, over_all_states, random_policies, random_task, small_lake

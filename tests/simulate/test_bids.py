@@ -18,7 +18,7 @@ from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.feature import Feature
 from ifthen.simulate.bids import Bidding, Bids, act, bid_on_table, find_match_set
 from ifthen.simulate.evaluate import environment_simulator
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_simulator import TableSimulator
 from tests import naive_samuel
 from tests.envs import random_lists, task_of

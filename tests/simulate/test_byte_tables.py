@@ -14,7 +14,8 @@ from ifthen.simulate.byte_tables import (
     new_lane,
     play_on,
 )
-from ifthen.simulate.table_play import Played, plan, play, put_result
+from ifthen.simulate.table_noise import plan
+from ifthen.simulate.table_play import Played, play, put_result
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
 from tests.simulate.test_play import assert_played_as_by_the_oracle, both_noises

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from ifthen import TabularTask, frozen_lake
 from ifthen.randomness import stream
-from ifthen.simulate import table_play
-from ifthen.simulate.table_play import Played, block_length, outcome, plan, play, remember_outcomes
+from ifthen.simulate import table_noise, table_play
+from ifthen.simulate.table_noise import block_length, outcome, plan, remember_outcomes
+from ifthen.simulate.table_play import Played, play
 from ifthen.tables import value_iteration
 from ifthen.tasks.solve import exact_performances
 from ifthen.tasks.task import Noise
@@ -31,7 +32,7 @@ def look_ups_of(steps: int) -> Any:
     def length(states: int, outcomes: int, *_: int) -> int:
         return max(block for block in range(1, steps + 1) if block == 1 or outcomes**block <= 256)
 
-    return mock.patch.object(table_play, "block_length", length)
+    return mock.patch.object(table_noise, "block_length", length)
 
 
 def assert_played_as_by_the_oracle(task: TabularTask, tables: Any, noise: Noise, found: Played) -> None:
@@ -78,7 +79,7 @@ def test_a_memo_too_small_for_the_task_changes_nothing(
 ) -> None:
     tables = random_policies(random_task(seed), 4, seed, null_share=0.03)
     whole = play(random_task(seed), tables, noise)
-    with mock.patch.object(table_play, "MEMO_BYTES", memory), look_ups_of(steps):
+    with mock.patch.object(table_noise, "MEMO_BYTES", memory), look_ups_of(steps):
         task = random_task(seed)
         cut = play(task, tables, noise)
         assert plan(task).row == max(1, min(task.t_max, memory // len(task.z)))
@@ -109,12 +110,12 @@ def test_blocks_are_as_long_as_a_byte_and_a_small_table_allow(
 ) -> None:
     def fits(block: int) -> bool:
         entries = int(outcomes**block)
-        return entries <= 256 and states * entries <= min(table_play.BLOCK_ENTRIES, episodes)
+        return entries <= 256 and states * entries <= min(table_noise.BLOCK_ENTRIES, episodes)
 
     block = block_length(states, outcomes, episodes)
-    assert 1 <= block <= table_play.LONGEST_BLOCK
+    assert 1 <= block <= table_noise.LONGEST_BLOCK
     assert block == 1 or fits(block)
-    assert block == table_play.LONGEST_BLOCK or not fits(block + 1)
+    assert block == table_noise.LONGEST_BLOCK or not fits(block + 1)
 
 
 @pytest.mark.oracle

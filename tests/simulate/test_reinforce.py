@@ -29,7 +29,7 @@ from ifthen.simulate.reinforce import (
     reinforce_rule,
 )
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_rules import new_workspace, reinforce_action_set, reinforce_rules
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.systems.pittsburgh import empty_population, random_rules

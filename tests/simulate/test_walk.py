@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from ifthen.simulate import table_play
-from ifthen.simulate.table_play import NULL, fill_short_table, plan, play, put_result, walk, walk_on
+from ifthen.simulate.table_noise import plan
+from ifthen.simulate.table_play import NULL, play, put_result
+from ifthen.simulate.table_walk import fill_short_table, walk, walk_on
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
 from tests.simulate.test_play import assert_played_as_by_the_oracle, both_noises, look_ups_of

@@ -25,7 +25,7 @@ from ifthen.jit import kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.batch import Intervals
-from ifthen.simulate.table_play import outcome
+from ifthen.simulate.table_noise import outcome
 from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.tasks.tabular_task import Dynamics
 from ifthen.tasks.twin import call_step

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel
 from ifthen.rules.arrays import Floats
-from ifthen.simulate.table_play import Plan, plan, remember_outcomes
+from ifthen.simulate.table_noise import Plan, plan, remember_outcomes
 from ifthen.tasks.tabular_task import TabularTask
 
 BYTES_EACH = 4096

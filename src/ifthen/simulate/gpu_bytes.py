@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ifthen.rules.arrays import Ints
 from ifthen.simulate.byte_tables import ByteGame, byte_of_block, first_byte, new_lane, play_on
 from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulated
-from ifthen.simulate.table_play import Plan, Played, put_result
+from ifthen.simulate.table_noise import Plan
+from ifthen.simulate.table_play import Played, put_result
 
 cuda: Any = _cuda  # a part of Numba without types
 LANES = 2 if simulated() else 4

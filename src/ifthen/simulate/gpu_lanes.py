@@ -18,15 +18,9 @@ from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, lanes_in_block, over
-from ifthen.simulate.table_play import (
-    NULL,
-    Plan,
-    Played,
-    Walk,
-    fill_short_table,
-    put_result,
-    walk_on,
-)
+from ifthen.simulate.table_noise import Plan
+from ifthen.simulate.table_play import NULL, Played, put_result
+from ifthen.simulate.table_walk import Walk, fill_short_table, walk_on
 
 cuda: Any = _cuda  # a part of Numba without types
 POLICIES_EACH = 4

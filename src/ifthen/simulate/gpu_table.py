@@ -29,13 +29,12 @@ from ifthen.simulate import gpu
 from ifthen.simulate.gpu import PROCESSORS, THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
+from ifthen.simulate.table_noise import Plan, plan
 from ifthen.simulate.table_play import (
     NULL,
-    Plan,
     Played,
     Tables,
     fill_step_row,
-    plan,
     play_from,
     play_streamed,
     put_result,

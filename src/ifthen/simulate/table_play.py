@@ -1,25 +1,15 @@
 """Compiled rollouts of policy tables over z, with common random numbers (paper, equation for performance).
 
-Every policy of a task meets the same noise: step number j of the task's stream has outcome
-`outcome(key, j)`, a pure function. With noise "aligned", step t of episode e uses j = e · t_max + t; with
-noise "stream" (the paper's), j counts the steps played so far, episode after episode.
-
-Two devices make it fast, and change nothing:
-- the outcomes are kept in a table of bytes, as far as `MEMO_BYTES` go; later ones are drawn when needed;
-- a policy's one-step table `(D, K)` is composed with itself into a table of `block` steps at a time,
-  `(D, K**block)`: one look-up then plays `block` steps.
+What they share, the noise above all, is in `ifthen.simulate.table_noise`. To play fast, a policy's one-step
+table `(D, K)` is composed with itself into a table of `block` steps at a time, `(D, K**block)`: one look-up
+then plays `block` steps. Results are those of single steps.
 
 In both tables an entry is the next decision state (in the block table, the position of its row), or −t where
 the episode ends with the t-th step of the look-up, or `NULL` where a state without a rule is reached.
-
-A GPU has no room near its processors for tables of blocks with rewards. Where only ends carry rewards, it
-plays tables of bytes (`ifthen.simulate.byte_tables`). Elsewhere a block is walked step by step (`walk_on`),
-with the same results: its rewards are added up as the entries of the block table are.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,45 +17,13 @@ from numpy.typing import NDArray
 
 from ifthen.jit import inlined_kernel, kernel
 from ifthen.parallel import for_slices
-from ifthen.randomness import stream, uniform
 from ifthen.rules.arrays import Floats, Ints, Mask
+from ifthen.simulate.table_noise import Plan, outcome, plan
 from ifthen.simulate.trajectories import NO_RULE, TERMINATED, TRUNCATED, Trajectory
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Noise
 
-MEMO_BYTES = 64 * 2**20
-BLOCK_ENTRIES = 4096
-LONGEST_BLOCK = 8
 NULL = -(2**30)
-
-
-class Plan(NamedTuple):
-    """What the rollouts of one task share."""
-
-    starts: NDArray[np.int32]
-    """`(|z|,)`: z as decision states."""
-    distinct_starts: int
-    """|S_I|: the first |S_I| of `starts` are all of them."""
-    key: np.uint64
-    """Stream of the common random numbers."""
-    cuts: Floats
-    """`(K,)`: cumulative outcome probabilities."""
-    t_max: int
-    """Steps until truncation."""
-    block: int
-    """Steps per look-up."""
-    width: int
-    """K**block, the entries per state in a table of `block` steps."""
-    row: int
-    """How many steps of each episode the memo covers when noise is aligned."""
-    memo: NDArray[np.uint8]
-    """`(|z| · row,)`: the next `block` outcomes as one number, for each step that is remembered."""
-    discounts: Floats
-    """`(t_max + 1,)`: γ^t."""
-    sparse: bool
-    """Whether only the last step of an episode can carry reward."""
-    floor: float
-    """The performance of a policy that meets a null action."""
 
 
 class Tables(NamedTuple):
@@ -92,51 +50,6 @@ class Played(NamedTuple):
     """Episodes that reached t_max; 0 where a null action was reached."""
     failed: Mask
     """Whether a null action was reached."""
-
-
-def block_length(n_states: int, outcomes: int, episodes: int) -> int:
-    """Return how many steps one look-up plays: as many as keep the table small and the noise a byte.
-
-    Every policy has its own table: one with more entries than there are episodes takes longer to fill
-    than it saves.
-    """
-    block = 1
-    while (
-        block < LONGEST_BLOCK
-        and outcomes ** (block + 1) <= 256
-        and n_states * outcomes ** (block + 1) <= min(BLOCK_ENTRIES, episodes)
-    ):
-        block += 1
-    return block
-
-
-@lru_cache(maxsize=4)
-def plan(task: TabularTask) -> Plan:
-    """Return what the rollouts of a task share, made once per task."""
-    model = task.dynamics
-    outcomes = len(model.probability)
-    block = min(block_length(len(model.states), outcomes, len(task.z)), task.t_max)
-    row = max(1, min(task.t_max, MEMO_BYTES // len(task.z)))
-    memo = np.empty(len(task.z) * row, dtype=np.uint8)
-    key = stream(task.noise_seed, "z")
-    cuts = np.cumsum(model.probability)
-    remember_outcomes(key, cuts, task.t_max, row, block, memo)
-    factors = np.full(task.t_max + 1, task.gamma)
-    factors[0] = 1.0
-    return Plan(
-        starts=np.tile(model.starts, task.enumerations),
-        distinct_starts=len(model.starts),
-        key=key,
-        cuts=cuts,
-        t_max=task.t_max,
-        block=block,
-        width=outcomes**block,
-        row=row,
-        memo=memo,
-        discounts=np.cumprod(factors),
-        sparse=not model.reward[model.next_state >= 0].any(),
-        floor=task.floor,
-    )
 
 
 def play(
@@ -189,35 +102,6 @@ def replay(
     path, taken, drawn = (np.array(each, dtype=np.int64) for each in (states, actions, outcomes))
     rewards = task.reward[path, taken, drawn]
     return Trajectory(points[path], taken, rewards, ending, points[state], np.append(path, state), drawn)
-
-
-@kernel
-def outcome(key: np.uint64, cuts: Floats, position: int) -> int:
-    """Return the outcome 0 … K − 1 at `position` of the stream `key`."""
-    u = uniform(key, position)
-    k = 0
-    while k < len(cuts) - 1 and u >= cuts[k]:
-        k += 1
-    return k
-
-
-@kernel
-def remember_outcomes(
-    key: np.uint64, cuts: Floats, t_max: int, row: int, block: int, out: NDArray[np.uint8]
-) -> None:
-    """Write, for the first `row` steps of every episode, the next `block` outcomes as one number.
-
-    Outcomes are digits in base K, the earliest the most significant. Where `row` is `t_max`, position i of
-    `out` is also position i of the stream.
-    """
-    outcomes = len(cuts)
-    width = outcomes**block
-    for e in range(len(out) // row):
-        code = 0
-        for t in range(1 - block, row):
-            code = (code * outcomes + outcome(key, cuts, e * t_max + t + block - 1)) % width
-            if t >= 0:
-                out[e * row + t] = code
 
 
 @kernel
@@ -358,121 +242,6 @@ def play_streamed(plan: Plan, tables: Tables) -> tuple[float, int, int, bool]:
         total += gained
         steps += t
     return total, steps, truncated, False
-
-
-class Walk(NamedTuple):
-    """The noise of z, for blocks that are walked step by step."""
-
-    codes: NDArray[np.uint16]
-    """`(|z| · row,)`: as `Plan.memo`, with `bits` bits for each outcome, the earliest the lowest."""
-    bits: int
-    """Bits of an outcome."""
-
-
-def walk(shared: Plan) -> Walk:
-    """Return the noise of a plan for blocks that are walked."""
-    outcomes, bits = len(shared.cuts), (len(shared.cuts) - 1).bit_length()
-    packed = np.zeros(shared.width, dtype=np.uint16)
-    rest = np.arange(shared.width)
-    for j in range(shared.block - 1, -1, -1):
-        packed |= (rest % outcomes << bits * j).astype(np.uint16)
-        rest //= outcomes
-    return Walk(packed[shared.memo], bits)
-
-
-@inlined_kernel
-def walk_block(s: int, code: int, plan: Plan, bits: int, step_next: NDArray[np.int16]) -> int:
-    """Return where a block of steps leads from s, as the block table says, but states by their numbers."""
-    outcomes, only = len(plan.cuts), (1 << bits) - 1
-    for j in range(plan.block):
-        if s >= 0:
-            s = step_next[s * outcomes + (code & only)]
-            s = s if s >= 0 else -1 - j if s == -1 else NULL
-        code >>= bits
-    return s
-
-
-@kernel
-def walk_gain(
-    s: int,
-    code: int,
-    bits: int,
-    actions: NDArray[np.int16],
-    plan: Plan,
-    next_state: NDArray[np.int32],
-    reward: Floats,
-) -> float:
-    """Return the reward of a block of steps from s, discounted to its first, as the block table says."""
-    only, so_far = (1 << bits) - 1, 0.0
-    for j in range(plan.block):
-        gained = 0.0
-        if s >= 0:
-            a, k = actions[s], code & only
-            if a >= 0:
-                gained = reward[s, a, k]
-            s = next_state[s, a, k] if a >= 0 else NULL
-        so_far = so_far + plan.discounts[j] * gained if j > 0 else gained
-        code >>= bits
-    return so_far
-
-
-@kernel
-def walk_on(
-    s: int,
-    t: int,
-    gained: float,
-    memo_at: int,
-    remembered: int,
-    position: int,
-    actions: NDArray[np.int16],
-    plan: Plan,
-    noise: Walk,
-    next_state: NDArray[np.int32],
-    reward: Floats,
-    step_next: NDArray[np.int16],
-) -> tuple[float, int, int]:
-    """Play the next block of an episode, or its next step where its noise is not in the memo.
-
-    Args:
-        s: the state.
-        t: the steps of the episode so far.
-        gained: what they gained.
-        memo_at: where in the memo the episode's noise begins.
-        remembered: how many of its steps the memo covers.
-        position: where in the stream its noise begins.
-        actions: the policy, `(D,)`.
-        plan: what all rollouts share.
-        noise: the memo.
-        next_state: of the task, `(D, A, K)`.
-        reward: of the task, `(D, A, K)`.
-        step_next: the policy's table of one step, `(D · K,)`: next state, −1 for the end, −2 for `NULL`.
-
-    Returns gain, steps, last entry (≥ 0: the state).
-    """
-    if t + plan.block <= remembered:
-        code = int(noise.codes[memo_at + t])
-        after = walk_block(s, code, plan, noise.bits, step_next)
-        if after < 0 or not plan.sparse:
-            got = walk_gain(s, code, noise.bits, actions, plan, next_state, reward)
-            gained += plan.discounts[t] * got
-        return gained, t - after if after < 0 else t + plan.block, after
-    k = outcome(plan.key, plan.cuts, position + t)
-    a = actions[s]
-    if a < 0:
-        return gained, t + 1, NULL
-    return gained + plan.discounts[t] * reward[s, a, k], t + 1, next_state[s, a, k]
-
-
-@inlined_kernel
-def fill_short_table(
-    actions: NDArray[np.int16], next_state: NDArray[np.int32], out: NDArray[np.int16]
-) -> None:
-    """Write a policy's table of one step as `walk_on` takes it."""
-    outcomes = next_state.shape[2]
-    for s in range(len(actions)):
-        a = actions[s]
-        for k in range(outcomes):
-            out[s * outcomes + k] = next_state[s, a, k] if a >= 0 else -2
 
 
 @inlined_kernel

@@ -22,7 +22,7 @@ from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.rules.strength import prediction
 from ifthen.simulate.reinforce import fill_payoffs, learning_rate, reinforce_rule
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table_play import outcome, plan
+from ifthen.simulate.table_noise import outcome, plan
 from ifthen.tasks.tabular_task import Dynamics, TabularTask
 
 

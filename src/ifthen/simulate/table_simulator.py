@@ -31,7 +31,8 @@ from ifthen.simulate.simulator import (
     Start,
     checked_ruleset,
 )
-from ifthen.simulate.table_play import plan, play, replay
+from ifthen.simulate.table_noise import plan
+from ifthen.simulate.table_play import play, replay
 from ifthen.simulate.table_rules import policy_tables, reinforce_tables
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.tasks.solve import exact_performances, value_iteration

@@ -50,8 +50,10 @@ from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.gpu_table import exact_on_gpu, workspace_of
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import Reinforcement
-from ifthen.simulate.table_play import Plan, Played, plan, walk
+from ifthen.simulate.table_noise import Plan, plan
+from ifthen.simulate.table_play import Played
 from ifthen.simulate.table_rules import Workspace, fill_policy_table, new_workspace, reinforce_ruleset
+from ifthen.simulate.table_walk import walk
 from ifthen.systems.learning import Moment
 from ifthen.systems.pittsburgh import Population, Variation, breed_two, first_population
 from ifthen.systems.pittsburgh_system import PittsburghSystem

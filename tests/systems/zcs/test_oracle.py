@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import ZCS, TabularTask, env_task, frozen_lake, maze
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.systems.learning import NEVER
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.zcs_population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed

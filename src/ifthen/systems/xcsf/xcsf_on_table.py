@@ -10,7 +10,7 @@ from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats
 from ifthen.rules.box import words_for
 from ifthen.rules.ruleset import NULL_ACTION
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.records import Record

@@ -15,7 +15,7 @@ from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats
 from ifthen.rules.box import ONE, WORD, ZERO, lowest_bit
 from ifthen.rules.strength import prediction
-from ifthen.simulate.table_play import outcome
+from ifthen.simulate.table_noise import outcome
 from ifthen.systems.xcsf.ga import is_due, run_ga, specify
 from ifthen.systems.xcsf.index import ACTING, HELD, Learning, list_members
 from ifthen.systems.xcsf.turnover import cover, subsume_set

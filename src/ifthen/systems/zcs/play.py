@@ -13,7 +13,7 @@ import numpy as np
 from ifthen.errors import TaskError
 from ifthen.randomness import below, fold
 from ifthen.simulate.env_simulator import EnvSimulator
-from ifthen.simulate.table_play import plan
+from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.systems.zcs.zcs_population import EPISODES, STEPS, TIME, Learning

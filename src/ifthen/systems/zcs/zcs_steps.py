@@ -9,7 +9,7 @@ import numpy as np
 from ifthen.jit import lean_kernel
 from ifthen.randomness import below, fold, uniform
 from ifthen.rules.arrays import Floats
-from ifthen.simulate.table_play import outcome
+from ifthen.simulate.table_noise import outcome
 from ifthen.simulate.twin_play import Starts, is_finite
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.zcs_population import EPISODES, LEAST, STEPS, TIME, Learning
