@@ -2,7 +2,7 @@
 
     python benchmarks/large_populations.py --out runs/large-populations
     python benchmarks/large_populations.py --out runs/large-populations --backend cuda --seconds 10
-    python benchmarks/large_populations.py --out runs/large-populations --tell
+    python benchmarks/large_populations.py --out runs/large-populations --tell --image large-populations.png
     python benchmarks/large_populations.py --out runs/large-populations --pack results/large-populations
 
 Every training goes on until it has both `--generations` and `--seconds`, so that populations can be compared
@@ -11,7 +11,7 @@ seconds on one thread where the CPU plays, seconds of the clock where a GPU does
 PPL-X has no population.
 
 A training that has ended is not done again, and one that was stopped goes on from its last save. `--tell`
-prints the tables and draws `docs/images/large-populations.png` of all that is there, also of packed results.
+prints a table of all that is there, also of packed results, and draws a figure.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from timing import machine
 
@@ -43,7 +44,6 @@ FACTORS = (1, 10, 100)
 MOST_GENERATIONS = 100_000
 SAVE_SECONDS = 60.0
 PACKED = "histories.parquet"
-IMAGE = Path(__file__).parents[1] / "docs/images/large-populations.png"
 MEASURES = ("performance", "exact_performance", "unseen_performance")
 
 
@@ -170,21 +170,37 @@ def in_words(rows: polars.DataFrame) -> str:
 def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
     """Print what each population reaches, after equally many generations and after equally many seconds."""
     print(
-        f"| system, task | population | seeds | after {generations} generations | seconds | after {seconds:g} s"
-        " | generations |\n|---|--:|--:|---|--:|---|--:|"
+        f"| system, task | population | seeds | after {generations} generations | seconds "
+        f"| after {seconds:g} s | generations |\n|---|--:|--:|---|--:|---|--:|"
     )
     for (task, system, factor), rows in sorted(found.group_by("task", "system", "factor")):
         by_generation, by_seconds = at_generation(rows, generations), at_seconds(rows, seconds)
         took = "" if by_generation.is_empty() else f"{by_generation['seconds'].mean():.3g}"
         reached = "" if by_seconds.is_empty() else f"{by_seconds['epoch'].mean():.0f}"
+        size, seeds = rows["individuals"][0] // factor, rows["seed"].n_unique()
         print(
-            f"| {system}, {task} | {factor} × {rows['individuals'][0] // factor:,} | {rows['seed'].n_unique()} | "
-            f"{in_words(by_generation)} | {took} | {in_words(by_seconds)} | {reached} |"
+            f"| {system}, {task} | {factor} × {size:,} | {seeds} | {in_words(by_generation)} | {took} "
+            f"| {in_words(by_seconds)} | {reached} |"
         )
 
 
+def lines(axes: Axes, found: polars.DataFrame) -> None:
+    """Draw performance against seconds, a line for each training of a system on a task."""
+    for position, factor in enumerate(FACTORS):
+        own, looks = found.filter(found["factor"] == factor), style.look(position)
+        for number, seed in enumerate(own["seed"].unique().sort()):
+            rows = own.filter(own["seed"] == seed).sort("epoch")
+            axes.plot(
+                *(rows["seconds"], rows["shown"]),
+                color=looks.colour,
+                linestyle=looks.line,
+                linewidth=0.9,
+                label="" if number else f"{factor} ×",
+            )
+
+
 def draw(found: polars.DataFrame) -> Figure:
-    """Draw performance against seconds, a panel for each system and task, a line for each training."""
+    """Draw a panel for each system and task."""
     tasks = [task for task in TASKS if task in found["task"].unique()]
     systems = [system for system in SYSTEMS if system in found["system"].unique()]
     figure = Figure(figsize=(style.WIDTH, 1.9 * len(systems)), layout="constrained")
@@ -193,19 +209,7 @@ def draw(found: polars.DataFrame) -> Figure:
         for column, task in enumerate(tasks):
             axes = panels[row, column]
             own = found.filter((found["system"] == system) & (found["task"] == task))
-            for position, factor in enumerate(FACTORS):
-                looks = style.look(position)
-                for number, (_, rows) in enumerate(own.filter(own["factor"] == factor).group_by("seed")):
-                    rows = rows.sort("epoch")
-                    label = {"label": f"{factor} ×"} if number == 0 else {}
-                    axes.plot(
-                        rows["seconds"],
-                        rows["shown"],
-                        color=looks.colour,
-                        linestyle=looks.line,
-                        lw=0.9,
-                        **label,
-                    )
+            lines(axes, own)
             axes.set_xscale("log")
             axes.set_title(f"{system}, {task}", fontsize=style.SMALL)
             style.bare(axes)
@@ -240,16 +244,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--tell", action="store_true")
+    parser.add_argument("--image", type=Path, default=Path("runs/large-populations.png"))
     parser.add_argument("--pack", type=Path)
     asked = parser.parse_args()
     if asked.pack:
         found = histories(asked.out)
+        asked.pack.mkdir(parents=True, exist_ok=True)
         write_parquet(asked.pack / PACKED, found.drop("shown"), 19)
         return
     if asked.tell:
         found = histories(asked.out)
         tell(found, asked.generations, asked.seconds)
-        style.write_png(IMAGE, draw(found))
+        style.write_png(asked.image, draw(found))
         return
     if asked.backend == "cuda" and isinstance(gpu.found(), str):
         raise SystemExit(f"there is no GPU to learn with: {gpu.found()}.")

@@ -1,12 +1,10 @@
 """Many trials of PPL-DL or PPL-ST at once on a GPU: breeding, learning and playing, generation by generation.
 
 Trials of one system on one task differ in their seeds alone. Their populations stand in the memory of the GPU
-side by side, and each step of a generation is one launch for all of them:
-- `breed`: a thread for each breeding round;
-- `learn`: a thread for each ruleset, which learns (PPL-ST) and writes its policy table;
-- `play_bytes`: threads that play policy after policy (`ifthen.simulate.gpu_bytes`), or `play_lanes` where
-  steps on the way carry rewards or tables are large (`ifthen.simulate.gpu_lanes`);
-- `keep_fittest`: a block of threads for each trial, which keeps the policy table of the fittest ruleset.
+side by side, and each step of a generation is one launch for all of them: breeding, learning and keeping the
+fittest (`ifthen.systems.pittsburgh_kernels`), and between them playing: tables of bytes
+(`ifthen.simulate.gpu_bytes`), or blocks that are walked where steps on the way carry rewards or tables are
+large (`ifthen.simulate.gpu_lanes`).
 
 The functions that do the work are the CPU's, and so are the random numbers: populations and histories come
 out to the same bits. What the generations got is fetched after some of them, and the history's rows are made
@@ -18,44 +16,41 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import cuda as _cuda
-from numba import int64
 from numpy.typing import NDArray
 
 from ifthen.errors import TaskError
 from ifthen.evolve.alleles import WIDE, alleles_of
-from ifthen.randomness import fold, stream
-from ifthen.rules.arrays import Floats, Ints
-from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH, RuleBatch
+from ifthen.randomness import stream
+from ifthen.rules.arrays import Ints
+from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate import gpu_bytes
 from ifthen.simulate.byte_tables import byte_game
-from ifthen.simulate.gpu import (
-    THREADS,
-    WARP,
-    Repeated,
-    gpu_function,
-    gpu_kernel,
-    over,
-    repeated_for,
-    simulated,
-    table_lanes,
-)
+from ifthen.simulate.gpu import THREADS, WARP, Repeated, over, repeated_for, simulated, table_lanes
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
-from ifthen.simulate.gpu_table import exact_on_gpu, workspace_of
+from ifthen.simulate.gpu_table import exact_on_gpu
 from ifthen.simulate.scope import tabular
-from ifthen.simulate.simulator import Reinforcement
 from ifthen.simulate.table_noise import Plan, plan
 from ifthen.simulate.table_play import Played
-from ifthen.simulate.table_rules import Workspace, fill_policy_table, new_workspace, reinforce_ruleset
+from ifthen.simulate.table_rules import Workspace, new_workspace
 from ifthen.simulate.table_walk import walk
 from ifthen.systems.learning import Moment
-from ifthen.systems.pittsburgh import Population, Variation, breed_two, first_population
+from ifthen.systems.pittsburgh import Population, Variation, first_population
+from ifthen.systems.pittsburgh_kernels import (
+    Breeding,
+    Keeping,
+    Learning,
+    Populations,
+    breed,
+    keep_fittest,
+    learn,
+)
 from ifthen.systems.pittsburgh_system import PittsburghSystem
 from ifthen.systems.ppl_st import PPLST
 from ifthen.systems.records import Records
@@ -69,148 +64,6 @@ FEWER_SLOTS = (SLOTS, SLOTS // 5 or 1, 1)
 """How many there can be. Memory is kept for each: the GPU waits for all its work where some is given back."""
 LOOK_SECONDS = 4.0
 """The most seconds between two looks, where generations take less."""
-
-
-class Populations(NamedTuple):
-    """The populations of T trials, twice: parents and children change sides with each generation."""
-
-    bounds: NDArray[np.int32]
-    """`(2, T, n, rules, features, 2)`."""
-    actions: NDArray[np.int32]
-    """`(2, T, n, rules)`."""
-    learnt: Floats
-    """`(2, T, n, rules, …)`."""
-    lengths: Ints
-    """`(2, T, n)`."""
-    fitness: Floats
-    """`(T, n)`: that of the parents."""
-
-
-class Breeding(NamedTuple):
-    """What breeding takes, in the memory of the GPU."""
-
-    populations: Populations
-    keys: NDArray[np.uint64]
-    """`(T,)`: the streams of the trials."""
-    how: Variation
-
-
-class Learning(NamedTuple):
-    """What learning takes, in the memory of the GPU."""
-
-    populations: Populations
-    keys: NDArray[np.uint64]
-    """`(T,)`: the streams of the trials."""
-    how: int
-    x0: float
-    default: int
-    terms: Floats
-    rollouts: int
-    eta: float
-    paper_payoff: bool
-    model: Dynamics
-    cuts: Floats
-    gamma: float
-    space: Workspace
-    """Each array `(T · n, …)`; the rates are the same for all, `(D,)`."""
-    steps: Ints
-    """`(slots, T, n)`: steps that each ruleset learnt from."""
-    policies: NDArray[np.int16]
-    """`(T, n, D)`."""
-
-
-class Keeping(NamedTuple):
-    """What is kept of a generation, in the memory of the GPU."""
-
-    populations: Populations
-    played: Played
-    """Each `(slots, T · n)`."""
-    learnt_from: Ints
-    """`(slots, T, n)`: steps that each ruleset learnt from."""
-    policies: NDArray[np.int16]
-    """`(T, n, D)`."""
-    fittest: NDArray[np.int16]
-    """`(slots, T, D)`: the policy table of the fittest ruleset."""
-    counts: Ints
-    """`(slots, T, 3)`: steps, truncated episodes, and rulesets that failed; 0 at first."""
-
-
-@gpu_function
-def population_of(populations: Populations, side: int, t: int) -> Population:
-    """Return the population of trial t on one side."""
-    return Population(
-        populations.bounds[side, t],
-        populations.actions[side, t],
-        populations.learnt[side, t],
-        populations.fitness[t],
-        populations.lengths[side, t],
-    )
-
-
-@gpu_kernel
-def breed(work: Breeding, epoch: int, before: int) -> None:
-    """Breed the children of an epoch from the parents on side `before`, one round per thread."""
-    item = cuda.grid(1)
-    trials, n = work.populations.fitness.shape
-    t, round_ = item // (n // 2), item % (n // 2)
-    if t < trials:
-        breed_two(
-            round_,
-            np.uint64(fold(work.keys[t], epoch)),
-            population_of(work.populations, before, t),
-            work.how,
-            population_of(work.populations, 1 - before, t),
-        )
-
-
-@gpu_kernel
-def learn(work: Learning, epoch: int, side: int, slot: int) -> None:
-    """Let one ruleset per thread learn, where there are rollouts; write its policy table."""
-    item = cuda.grid(1)
-    trials, n = work.populations.fitness.shape
-    t, i = item // n, item % n
-    if t < trials:
-        own = population_of(work.populations, side, t)
-        rules = RuleBatch(
-            work.how, own.bounds, own.actions, own.learnt, own.lengths, work.x0, work.default, work.terms
-        )
-        space, steps = workspace_of(work.space, item), 0
-        if work.how != LIST:
-            key = np.uint64(fold(work.keys[t], epoch))
-            lesson = Reinforcement(key, n, work.rollouts, work.eta, work.paper_payoff)
-            steps = reinforce_ruleset(i, rules, lesson, work.model, work.cuts, work.gamma, space)
-        work.steps[slot, t, i] = steps
-        fill_policy_table(
-            i, rules, work.model, space.value_masks, space.masks, space.deviations, work.policies[t]
-        )
-
-
-@gpu_kernel
-def keep_fittest(work: Keeping, slot: int) -> None:
-    """Take what rulesets got as their fitness, count, and keep the best policy table; a trial per block."""
-    t, me, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
-    best_of = cuda.shared.array(THREADS, int64)
-    n = work.populations.fitness.shape[1]
-    performance = work.played.performance[slot, t * n : (t + 1) * n]
-    steps, truncated, failed, best = 0, 0, 0, min(me, n - 1)
-    for i in range(me, n, apart):
-        work.populations.fitness[t, i] = performance[i]
-        if performance[i] > performance[best]:
-            best = i
-        steps += work.played.steps[slot, t * n + i] + work.learnt_from[slot, t, i]
-        truncated += work.played.truncated[slot, t * n + i]
-        failed += int(work.played.failed[slot, t * n + i])
-    cuda.atomic.add(work.counts, (slot, t, 0), steps)
-    cuda.atomic.add(work.counts, (slot, t, 1), truncated)
-    cuda.atomic.add(work.counts, (slot, t, 2), failed)
-    best_of[me] = best
-    cuda.syncthreads()
-    for other in range(apart):
-        i = best_of[other]
-        if performance[i] > performance[best] or (performance[i] == performance[best] and i < best):
-            best = i
-    for s in range(me, work.fittest.shape[2], apart):
-        work.fittest[slot, t, s] = work.policies[t, best, s]
 
 
 def objection(system: System) -> str:
@@ -276,58 +129,13 @@ class Trials:
 
     def _put(self, populations: Sequence[Population]) -> None:
         """Lay out populations in the memory of the GPU, with all that they need there."""
-        one, room, task = self.systems[0], self._room, self._task
-        p, z, trials = one.parameters, plan(task), len(self.systems)
-        n, states = p.sizes[0], len(task.decision_states)
-        sides = (np.stack([np.stack(arrays)] * 2) for arrays in zip(*populations, strict=True))
-        bounds, actions, learnt, fitness, lengths = sides
-        on_gpu = Populations(
-            *(
-                room.put(name, array)
-                for name, array in zip(
-                    Populations._fields, (bounds, actions, learnt, lengths, fitness[0]), strict=True
-                )
-            )
-        )
-        learns = isinstance(one, PPLST)
-        keys = [
-            np.array([stream(each.seed, name) for each in self.systems]) for name in ("breed", "reinforce")
-        ]
-        self._breeding = Breeding(
-            on_gpu,
-            room.put("breed keys", keys[0]),
-            Variation(
-                *(p.tourn_size, p.p_cross, p.p_swap, p.p_mut, learns),
-                room.put("alleles", alleles_of(task.features, p.sigma, p.p_any)),
-                task.n_actions,
-            ),
-        )
-        x0, eta = (one.parameters.x0, one.parameters.eta) if isinstance(one, PPLST) else (1.0, 0.1)
-        usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
-        own = usual._asdict()
-        rates = room.put("rates", own.pop("rates"))
-        space = {
-            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in own.items()
-        }
+        room, shared = self._room, plan(self._task)
+        on_gpu = self._laid_out(populations)
+        trials, n = on_gpu.fitness.shape
+        states, on_device = len(self._task.decision_states), room.put("plan", shared)
         policies = room.empty("policies", (trials, n, states), np.int16)
-        shared: Any = room.put("plan", z)
-        self._learning = Learning(
-            on_gpu,
-            room.put("learn keys", keys[1]),
-            STRENGTH if learns else LIST,
-            x0,
-            NULL_ACTION if task.default_action is None else task.default_action,
-            room.put("terms", NO_TERMS),
-            one.parameters.num_reinf_rollouts if isinstance(one, PPLST) else 0,
-            eta,
-            isinstance(one, PPLST) and one.parameters.payoff == "paper",
-            self._model,
-            shared.cuts,
-            task.gamma,
-            Workspace(**space, rates=rates),
-            room.empty("learnt from", (SLOTS, trials, n), np.int64),
-            policies,
-        )
+        self._breeding = self._breeding_of(on_gpu)
+        self._learning = self._learning_of(on_gpu, on_device, policies)
         kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
         self._played = Played(*(room.empty(name, (SLOTS, trials * n), kind) for name, kind in kinds))
         self._keeping = Keeping(
@@ -338,10 +146,63 @@ class Trials:
             room.empty("fittest", (SLOTS, trials, states), np.int16),
             room.empty("counts", (SLOTS, trials, 3), np.int64),
         )
-        self._play = self._player(policies.reshape(trials * n, states), shared)
+        self._play = self._player(policies.reshape(trials * n, states), on_device)
         self._breed = Repeated(breed, over(trials * (n // 2), WARP), WARP, self._breeding, stream=self.stream)
         self._learn = repeated_for(learn, trials * n, self._learning, stream=self.stream)
         self._keep = Repeated(keep_fittest, trials, THREADS, self._keeping, stream=self.stream)
+
+    def _laid_out(self, populations: Sequence[Population]) -> Populations:
+        """Return populations side by side in the memory of the GPU, twice."""
+        sides = (np.stack([np.stack(arrays)] * 2) for arrays in zip(*populations, strict=True))
+        bounds, actions, learnt, fitness, lengths = sides
+        arrays = zip(Populations._fields, (bounds, actions, learnt, lengths, fitness[0]), strict=True)
+        return Populations(*(self._room.put(name, array) for name, array in arrays))
+
+    def _keys(self, purpose: str) -> Any:
+        """Return the streams of the trials for a purpose."""
+        return self._room.put(
+            f"{purpose} keys", np.array([stream(each.seed, purpose) for each in self.systems])
+        )
+
+    def _breeding_of(self, on_gpu: Populations) -> Breeding:
+        """Return what breeding takes."""
+        one, task = self.systems[0], self._task
+        p = one.parameters
+        alleles = self._room.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
+        rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
+        how = Variation(*rates, isinstance(one, PPLST), alleles, task.n_actions)
+        return Breeding(on_gpu, self._keys("breed"), how)
+
+    def _learning_of(self, on_gpu: Populations, shared: Plan, policies: Any) -> Learning:
+        """Return what learning takes, and room to work in for each ruleset."""
+        one, room, task = self.systems[0], self._room, self._task
+        trials, n = on_gpu.fitness.shape
+        learns = isinstance(one, PPLST)
+        p: Any = one.parameters
+        x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
+        usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        own = usual._asdict()
+        rates = room.put("rates", own.pop("rates"))
+        space = {
+            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in own.items()
+        }
+        return Learning(
+            on_gpu,
+            self._keys("reinforce"),
+            STRENGTH if learns else LIST,
+            x0,
+            NULL_ACTION if task.default_action is None else task.default_action,
+            room.put("terms", NO_TERMS),
+            p.num_reinf_rollouts if learns else 0,
+            eta,
+            learns and p.payoff == "paper",
+            self._model,
+            shared.cuts,
+            task.gamma,
+            Workspace(**space, rates=rates),
+            room.empty("learnt from", (SLOTS, trials, n), np.int64),
+            policies,
+        )
 
     def _player(self, policies: Any, shared: Plan) -> Repeated:
         """Return the launch that plays policy tables `(n, D)`, given a slot."""
