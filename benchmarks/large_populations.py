@@ -173,7 +173,11 @@ def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
         f"| system, task | population | seeds | after {generations} generations | seconds "
         f"| after {seconds:g} s | generations |\n|---|--:|--:|---|--:|---|--:|"
     )
-    for (task, system, factor), rows in sorted(found.group_by("task", "system", "factor")):
+    keys = ["task", "system", "factor"]
+    for task, system, factor in found.select(keys).unique().sort(keys).rows():
+        rows = found.filter(
+            (found["task"] == task) & (found["system"] == system) & (found["factor"] == factor)
+        )
         by_generation, by_seconds = at_generation(rows, generations), at_seconds(rows, seconds)
         took = "" if by_generation.is_empty() else f"{by_generation['seconds'].mean():.3g}"
         reached = "" if by_seconds.is_empty() else f"{by_seconds['epoch'].mean():.0f}"
