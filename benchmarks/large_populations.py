@@ -179,8 +179,8 @@ def tell(found: polars.DataFrame, generations: int, seconds: float) -> None:
             (found["task"] == task) & (found["system"] == system) & (found["factor"] == factor)
         )
         by_generation, by_seconds = at_generation(rows, generations), at_seconds(rows, seconds)
-        took = "" if by_generation.is_empty() else f"{by_generation['seconds'].mean():.3g}"
-        reached = "" if by_seconds.is_empty() else f"{by_seconds['epoch'].mean():.0f}"
+        took = "" if by_generation.is_empty() else f"{np.mean(by_generation['seconds'].to_numpy()):.3g}"
+        reached = "" if by_seconds.is_empty() else f"{np.mean(by_seconds['epoch'].to_numpy()):.0f}"
         size, seeds = rows["individuals"][0] // factor, rows["seed"].n_unique()
         print(
             f"| {system}, {task} | {factor} × {size:,} | {seeds} | {in_words(by_generation)} | {took} "
