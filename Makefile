@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# The tests of a file share what they train and compile, so that one process runs them all.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 OPTIONAL := .venv-optional
 STRANGERS := .venv-strangers
 CUDA := .venv-cuda
@@ -14,7 +16,7 @@ demo: $(VENV)/installed  ## train a policy, print its rules, write a report
 	$(BIN)/ifthen train PPL-X FrozenLake-8-0.3 --seed 0 --out runs/demo --overwrite
 
 quick: $(VENV)/installed-dev  ## the tests that start no process, no browser and no study: under a minute
-	IFTHEN_TEST_PROFILE=few $(BIN)/python -m pytest -n auto -m "not slow"
+	IFTHEN_TEST_PROFILE=few $(PYTEST) -m "not slow"
 
 docs: $(VENV)/installed-docs  ## the documentation site, in site/; it needs no network, and warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -32,7 +34,7 @@ test: $(VENV)/installed-dev  ## all checks and tests, the checks beside the test
 	$(MAKE) --jobs 2 --no-print-directory lint suite
 
 suite: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen works with but does not need
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional

@@ -12,7 +12,7 @@ from ifthen.study.study_folder import claim
 from ifthen.study.study_plan import StudyPlan, Trial, checked_plan
 from ifthen.study.trial import Ended, TrialFiles
 
-SIZES = {"noise": "stream", "pop_size": 6, "idv_size": 4}
+SIZES = {"noise": "stream", "pop_size": 4, "idv_size": 3}
 
 
 def plan_of(epochs: int) -> StudyPlan:
@@ -46,7 +46,7 @@ def run(folder: Path, engine: str, plan: StudyPlan, most: int | None = None) -> 
 
 
 def test_the_files_of_every_engine_are_the_same_bytes(tmp_path: Path) -> None:
-    plan = plan_of(5)
+    plan = plan_of(3)
     for engine in ("local", "cuda"):
         ended = run(tmp_path / engine, engine, plan)
         assert {how.outcome for _, how in ended} == {"finished"}
