@@ -111,9 +111,6 @@ class WorstStarts(Shown):
         headings = "start", "return", "steps", "ending"
         return TextTable(f"The worst starts of {self.task}", headings, rows, self.notes)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, width: int = 100) -> str:
         """Return the starts, and the worst episode step by step."""
         parts = [self.text_table().to_text(width), prose(f"The worst, {self.worst.name}:", width)]

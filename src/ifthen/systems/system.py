@@ -461,6 +461,8 @@ class System(Shown, ABC):
             else [told]
         )
 
+    __str__ = object.__str__
+
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"
         return f"<{self.name} on {self.task.name}, seed {self.seed}, {epoch}>"
