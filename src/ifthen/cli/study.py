@@ -48,12 +48,8 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     """
     from ifthen.parallel import checked_threads
     from ifthen.study.calibrate import calibrate
-    from ifthen.study.study_plan import read_plan
 
-    wanted = read_plan(plan_file, changes or [])
-    for task in wanted.tasks:
-        reach(task)
-    wanted = wanted.for_systems()
+    wanted = _plan_in(plan_file, changes)
     trials = wanted.trials_to_run()
     processes = checked_threads(workers, "workers")
     tasks = wanted.tasks_by_name()
@@ -75,6 +71,16 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
         f"systems × tasks × trials = {len(wanted.systems)} × {len(tasks)} × {wanted.trials}: about "
         f"{episodes:,.0f} episodes, about {how_long} in {processes} processes, from a short calibration"
     )
+
+
+def _plan_in(path: Path, changes: list[str] | None) -> StudyPlan:
+    """Return the plan in a file with changes, with the epochs that its systems need where it says none."""
+    from ifthen.study.study_plan import read_plan
+
+    wanted = read_plan(path, changes or [])
+    for task in wanted.tasks:
+        reach(task)
+    return wanted.for_systems()
 
 
 class _Progress:
@@ -161,14 +167,11 @@ def run(
     """
     from ifthen.study.run_study import engine_by_name
     from ifthen.study.study_folder import check_source, claim, take_over
-    from ifthen.study.study_plan import read_plan, safe_name
+    from ifthen.study.study_plan import safe_name
 
-    wanted, typed = read_plan(plan_file, changes or []), [located(name) for name in typed or ()]
-    crew = engine_by_name(engine, workers, address)
+    crew, typed = engine_by_name(engine, workers, address), [located(name) for name in typed or ()]
+    wanted = _plan_in(plan_file, changes)
     path = folder or Path("runs") / safe_name(wanted.name)
-    for task in wanted.tasks:
-        reach(task)
-    wanted = wanted.for_systems()
     everything = len(wanted.trials_to_run())
     for other in reuse or ():
         check_source(other, wanted.texts_of_tasks() | set(typed))

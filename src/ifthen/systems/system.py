@@ -281,18 +281,11 @@ class System(Shown, ABC):
         self.check_learning()
         asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
         goal = checked_goal(bare, asked, self.default_epochs, self._now)
-        return self.learn_towards(
-            goal,
-            callback=callback,
-            progress_bar=progress_bar,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-        )
+        return self.learn_towards(goal, callback, progress_bar, checkpoint, checkpoint_every)
 
     def learn_towards(
         self,
         goal: Goal,
-        *,
         callback: Callback | Sequence[Callback] | None = None,
         progress_bar: bool = False,
         checkpoint: str | Path | None = None,
