@@ -320,12 +320,12 @@ def report(folder: StudyFolder, typed: Packages = None) -> None:
     - `ifthen study report runs/paper`
     """
     from ifthen.study.report.study_report import write_report
-    from ifthen.study.verdicts import judge, main_measure, tallies
+    from ifthen.study.verdicts import judge, measures, tallies
 
     results = _results(folder, typed)
     with err.status("reading") as status:
         path = write_report(folder, results, status.update)
-    for tally in tallies(judge(results, main_measure(results))):
+    for tally in tallies(judge(results, next(iter(measures(results))))):
         out.print(str(tally))
     out.print(f"open {path}; tables and figures are beside it")
 

@@ -25,7 +25,7 @@ from ifthen.exports.parts import rendered
 from ifthen.figure_style import write_figure
 from ifthen.pages.report_page import inline_svg
 from ifthen.store import write_text
-from ifthen.study.figures.grids import densities, density_figure, lakes_figure, largest_density
+from ifthen.study.figures.grids import densities, density_figure, lakes_figure
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.learning_curves import curves_grid
 from ifthen.study.histories import UNSEEN
@@ -138,8 +138,9 @@ def all_figures(results: Results, progress: Callable[[str], None]) -> Drawings:
         "lakes": partial(lakes_figure, results.grids.values()),
         "influence": partial(influence_figure, results),
     }
+    most = max((float(density.max()) for density in found.values()), default=1.0)
     for name, task in results.grids.items():
-        for scale, largest in (("local", None), ("global", largest_density(found))):
+        for scale, largest in (("local", None), ("global", most)):
             drawings[_density_name(name, scale)] = partial(density_figure, results, found, task, largest)
     return drawings
 
