@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from ifthen.cli.model import Packages
 from ifthen.cli.task_names import check_typed, located, packaged, reach, task_option
@@ -83,16 +90,35 @@ def _plan_in(path: Path, changes: list[str] | None) -> StudyPlan:
     return wanted.for_systems()
 
 
-class _Progress:
-    """Shows a running study: a bar for all trials, and one for each system on each task.
+class Bars:
+    """Progress bars, shown where there is a terminal while entered. Elsewhere every trial gets a line."""
 
-    Where there is no terminal, each trial that ends gets a line.
-    """
+    def __init__(self, *columns: ProgressColumn) -> None:
+        self.bars, self.ended = Progress(*columns, console=out), 0
+
+    def __enter__(self) -> Self:
+        if out.is_terminal:
+            self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def line(self, name: str, how: Ended, of: str = "") -> None:
+        """Count a trial that has ended; say how, where it failed or there is no bar."""
+        self.ended += how.outcome != "stopped"
+        if how.outcome == "failed" or not out.is_terminal:
+            console = err if how.outcome == "failed" else out
+            console.print(f"{self.ended:>5}{of} {name}: {how.outcome}, {how.line}", soft_wrap=True)
+
+
+class _Progress(Bars):
+    """Shows a running study: a bar for all trials, and one for each system on each task."""
 
     def __init__(self, folder: Path, plan: StudyPlan, left: Sequence[Trial]) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self.bars = Progress(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=out)
-        self.folder, self.left, self.ended = folder, len(left), 0
+        super().__init__(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
+        self.folder, self.left = folder, len(left)
         trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in left)
         done = len(trials) - len(left)
         self.all = self.bars.add_task("all trials", total=len(trials), completed=done, note="")
@@ -103,21 +129,9 @@ class _Progress:
             for cell in dict.fromkeys((trial.system, trial.task) for trial in trials)
         }
 
-    def __enter__(self) -> Self:
-        if out.is_terminal:
-            self.bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bars.stop()
-
     def told(self, trial: Trial, how: Ended) -> None:
-        """Count a trial that has ended; say how, where it failed or there is no bar."""
-        self.ended += how.outcome != "stopped"
-        if how.outcome == "failed" or not out.is_terminal:
-            console = err if how.outcome == "failed" else out
-            line = f"{self.ended:>5}/{self.left} {trial}: {how.outcome}, {how.line}"
-            console.print(line, soft_wrap=True)
+        """Count a trial that has ended."""
+        self.line(str(trial), how, f"/{self.left}")
         if how.outcome == "finished":
             self.bars.advance(self.all)
             self.bars.advance(self.cells[trial.system, trial.task])
