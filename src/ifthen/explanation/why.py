@@ -297,7 +297,7 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
     given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
     table, states = table_of(rules, task), listed(rules, task, LISTED)
     ground = None if table is None else Ground(table)
-    name = "states" if table is None else f"decision states of {table.name}"
+    name = "states" if ground is None else f"decision states of {ground.task.name}"
     explanations = []
     for point, said in zip(batch, given.tolist(), strict=True):
         found, values = rules.comparison(point), point.tolist()
