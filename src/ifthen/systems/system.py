@@ -35,7 +35,7 @@ from ifthen.systems.learning import (
     Population,
     as_one,
     checked_goal,
-    print_progress,
+    progress_line,
     warn_if_over,
 )
 from ifthen.systems.parameters import Parameters, checked_parameters, without_removed
@@ -305,8 +305,8 @@ class System(Shown, ABC):
                     now = self.now
                     self._now = now.followed_by(*self.advance(now.population, now.records[-1], goal))
                     show()
-                    if self.verbose:
-                        print_progress(self, goal)
+                    if self.verbose and (line := progress_line(self, goal)):
+                        print(f"{self.name}: {line}")
                     if self.epoch % checkpoint_every == 0:
                         save.where_it_pays()
                     if after_epoch(self) is False:

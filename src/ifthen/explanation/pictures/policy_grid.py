@@ -148,11 +148,11 @@ def policy_text(ruleset: RuleSet, task: TabularTask, width: int = 10_000) -> Tex
     text, used = Text(), {}
     for row in grid:
         for cell in row:
-            (symbol, *_), kind = sign_of(cell)
+            symbol, kind = sign_of(cell)
             style, meaning = LOOKS[kind]
-            padded = f"({symbol})" if kind == "other" else f" {symbol} "
+            padded = f"({symbol[0]})" if kind == "other" else f" {symbol[0]} "
             used[meaning] = (padded.strip(), style)
-            text.append(padded if roomy else symbol, style=style)
+            text.append(padded if roomy else symbol[0], style=style)
         text.append("\n")
     for meaning, (symbol, style) in sorted(used.items()):
         text.append(f"{symbol} {meaning}  ", style=style)
