@@ -23,6 +23,7 @@ __version__ = "0.2.0"
 # Public names are imported on first use: `ifthen --help` must not wait for the compiler.
 _HOME = homes(__name__, "__init__.pyi")
 _MOVED = {name: module.__name__ for module in (errors, results, tables, twins) for name in module.__all__}
+_MOVED["write_pictures"] = "ifthen.explanation.pictures.write_pictures"
 __all__ = sorted(_HOME)  # noqa: PLE0605  # a list of texts
 
 

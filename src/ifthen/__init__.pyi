@@ -18,7 +18,6 @@ from ifthen.errors import IfthenError as IfthenError
 from ifthen.errors import IfthenWarning as IfthenWarning
 from ifthen.explanation.behaviour import behaviour as behaviour
 from ifthen.explanation.diff import diff as diff
-from ifthen.explanation.pictures.write_pictures import write_pictures as write_pictures
 from ifthen.explanation.read_ruleset import from_function as from_function
 from ifthen.explanation.read_ruleset import from_tree as from_tree
 from ifthen.explanation.read_ruleset import parse_rules as parse_rules

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any, Self
 
-from ifthen.text_table import TextTable
+from ifthen.text_table import TextTable, prose
 
 MOST_ROWS = 60
 """At most this many rows of a table are shown."""
@@ -19,11 +19,24 @@ Part = str | TextTable
 
 
 class Shown:
-    """A result that people look at: at a prompt as its text, in a notebook as HTML."""
+    """A result that people look at: at a prompt as its text, in a notebook as HTML.
+
+    A class of results has its own `shown_parts`, or a text of its own.
+    """
 
     def shown_parts(self) -> Iterable[Part]:
-        """Return the texts and tables that a notebook shows."""
+        """Return the texts and tables that it consists of."""
         return [str(self)]
+
+    def to_text(self, width: int = 100) -> str:
+        """Return all parts for a terminal of `width` characters."""
+        parts = self.shown_parts()
+        return "\n\n".join(
+            part.to_text(width) if isinstance(part, TextTable) else prose(part, width) for part in parts
+        )
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return str(self)

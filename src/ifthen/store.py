@@ -28,7 +28,7 @@ except ImportError:  # not on Windows
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import ModelFileError, OutputError
+from ifthen.errors import IfthenError, ModelFileError, OutputError
 
 MANIFEST = "manifest.json"
 MEMBER_LIMIT = 64
@@ -91,7 +91,23 @@ def read_text(path: Path, limit: int) -> str:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ValueError(f"it is larger than {limit:,} bytes")
-    return data.decode()
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it is not text in UTF-8") from None
+
+
+def text_of_user(path: Path, limit: int, error: type[IfthenError]) -> str:
+    """Return the text in a file that people may have written, or raise an error of some class.
+
+    Editors on Windows may put a mark before the first character: it is left out.
+    """
+    try:
+        return read_text(path, limit).removeprefix("\ufeff")
+    except OSError as problem:
+        raise error(f"cannot read {path}: {problem.strerror or problem}.") from None
+    except ValueError as problem:
+        raise error(f"cannot read {path}: {problem}.") from None
 
 
 def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

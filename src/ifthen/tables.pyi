@@ -3,5 +3,5 @@
 from ifthen.environments.frozen_lake import paper_suite as paper_suite
 from ifthen.explanation.measures import best_action_map as best_action_map
 from ifthen.simulate.table_simulator import optimal_performance as optimal_performance
-from ifthen.tasks.solve import policy_values as policy_values
+from ifthen.simulate.table_simulator import policy_values as policy_values
 from ifthen.tasks.solve import value_iteration as value_iteration

@@ -207,7 +207,7 @@ def test_resume_of_a_folder_without_a_run_is_refused(ifthen: Runner, tmp_path: P
         (("PPL-ST", "FrozenLake-4-0", "--set", "seed=3"), ("unknown parameter 'seed'",)),
         (("PPL-ST", "FrozenLake-4-0", "--set", "pop_size=1000000", "--set", "idv_size=10000"), ("GiB",)),
         (("PPL-ST",), ("'task' is missing",)),
-        (("PPL-ST", "FrozenLake-4-0", "--config", "nowhere.toml"), ("no configuration file nowhere.toml",)),
+        (("PPL-ST", "FrozenLake-4-0", "--config", "nowhere.toml"), ("cannot read nowhere.toml",)),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(

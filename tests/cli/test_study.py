@@ -113,7 +113,7 @@ def test_the_plan_is_shown_with_an_estimate(plan: Path, ifthen: Runner, tmp_path
         (("plan.toml", "--set", "systems=3", "--set", "XCSF.chi=1"), "the study has no system 'XCSF'"),
         (("plan.toml", "--set", 'name="a\\nb"'), "printable"),
         (("plan.toml", "--reuse", "nowhere"), "nowhere holds no study"),
-        (("nowhere.toml",), "there is no configuration file"),
+        (("nowhere.toml",), "cannot read nowhere.toml"),
         (("plan.toml", "--workers", "0"), "workers must be a whole number"),
         (("plan.toml", "--engine", "dusk"), "no engine 'dusk'. Did you mean 'dask'?"),
         (("plan.toml", "--address", "tcp://127.0.0.1:1"), "give --engine dask with --address"),

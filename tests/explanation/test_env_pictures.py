@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ifthen import DecisionList, Feature, RuleSet, write_pictures
+from ifthen import DecisionList, Feature, RuleSet
 from ifthen.errors import ParameterError, TaskError
 from ifthen.explanation.pictures.charts import episode_figure, visits_figure
 from ifthen.explanation.pictures.grid_figures import rule_colour
 from ifthen.explanation.pictures.planes import chosen_pairs, importance, regions, rule_borders
 from ifthen.explanation.pictures.slices import action_colour, slice_figure
+from ifthen.explanation.pictures.write_pictures import write_pictures
 from ifthen.explanation.trace import trace
 from ifthen.simulate.scope import Scope, median_point, visited_states
 from tests.explanation.env_policies import KINDS, a_policy, a_task, holey, some_rules

@@ -28,7 +28,7 @@ from ifthen.explanation.pictures.grid_figures import (
 )
 from ifthen.explanation.pictures.policy_grid import DIRECTIONS, cells, letters, policy_text
 from ifthen.explanation.pictures.slices import action_colour, slice_figure
-from ifthen.explanation.pictures.write_pictures import pictures, write_pictures
+from ifthen.explanation.pictures.write_pictures import drawings, write_pictures
 from ifthen.simulate.table_simulator import policy_table
 from ifthen.tables import policy_values, value_iteration
 from tests.rulesets import bounds_of, voting_rules
@@ -371,7 +371,8 @@ def test_slices_refuse_features_and_values_that_do_not_exist() -> None:
     ],
 )
 def test_everything_lies_inside_its_picture(ruleset: RuleSet, task: TabularTask) -> None:
-    for name, figure in pictures(ruleset, task):
+    for name, draw in drawings(ruleset, task).items():
+        figure = draw()
         FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]  # Matplotlib's
         whole = figure.bbox
         boxes = [axes.get_tightbbox() for axes in figure.axes]

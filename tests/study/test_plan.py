@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 
 from ifthen import IfthenError, TabularTask
+from ifthen.environments.frozen_lake import frozen_lake
 from ifthen.errors import ParameterError
 from ifthen.simulate.table_simulator import optimal_performance
-from ifthen.study.paper import authors_otp, matching_draw
+from ifthen.study import paper
 from ifthen.study.study_plan import StudyPlan, Trial, read_plan
 from ifthen.tables import paper_suite
 from tests.study.studies import SYSTEMS, TASKS, small_plan
@@ -146,6 +148,25 @@ def test_systems_and_tasks_that_do_not_exist_are_refused_before_anything_runs(
 ) -> None:
     with pytest.raises(IfthenError, match=message):
         small_plan(**changes).trials_to_run()
+
+
+def authors_otp(size: int, p_slip: float) -> float:
+    """Return the optimal policy's performance on the authors' draw of the noise."""
+    text = Path(paper.__file__).with_name("authors_otp.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    wanted = (str(size), p_slip)
+    return next(float(row["otp"]) for row in rows if (row["grid_size"], float(row["p_slip"])) == wanted)
+
+
+def matching_draw(size: int, p_slip: float) -> int:
+    """Return, of the first 200 draws of the noise, the one on which the optimal policy does as on theirs."""
+    theirs = authors_otp(size, p_slip)
+
+    def distance(seed: int) -> float:
+        task = frozen_lake(size, p_slip, noise_seed=seed)
+        return abs(optimal_performance(task, "sampled", "stream") - theirs)
+
+    return min(range(200), key=distance)
 
 
 def test_the_matched_study_uses_the_draws_that_are_nearest_to_the_authors() -> None:

@@ -51,7 +51,7 @@ def test_verbose_prints_some_lines_and_changes_nothing(
     talking.learn(epochs=20)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 10
-    assert lines[-1].startswith(f"{name}: epoch 20, {talking.num_timesteps:,} steps, performance ")
+    assert lines[-1].startswith(f"{name}: epoch 20/20, {talking.num_timesteps:,} steps, performance ")
     assert saved_bytes(quiet, tmp_path) == saved_bytes(talking, tmp_path)
 
 

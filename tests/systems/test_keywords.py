@@ -13,6 +13,8 @@ from ifthen.systems.parameters import Parameters
 from ifthen.systems.pittsburgh import PittsburghParameters
 from ifthen.systems.registry import SYSTEMS
 from ifthen.systems.system import System
+from ifthen.systems.xcs import XCSParameters
+from ifthen.systems.xcsf.xcsf_parameters import XCSFParameters
 
 FILE = Path(ifthen.systems.__file__).with_name("keywords.pyi")
 HEAD = '''"""The keyword arguments of every system with their types, so that editors complete and check them.
@@ -41,15 +43,21 @@ def stub() -> str:
     shared = {p.name: p.annotation for p in signature if p.kind is p.KEYWORD_ONLY}
     written = inspect.get_annotations(Parameters)
     shared |= {name: written[name] for name in Parameters.model_fields}
-    both = annotations_of(PittsburghParameters)
-    classes = {
-        "SystemKeywords(TypedDict, total=False)": shared,
-        "PittsburghKeywords(SystemKeywords, total=False)": both,
+    of_xcsf, of_xcs = annotations_of(XCSFParameters), annotations_of(XCSParameters)
+    of_both = {name: kind for name, kind in of_xcsf.items() if of_xcs[name] == kind}
+    families: dict[type[Parameters], tuple[str, dict[str, str]]] = {
+        PittsburghParameters: ("Pittsburgh", annotations_of(PittsburghParameters)),
+        XCSFParameters: ("Accuracy", of_both),
     }
+    classes = {"SystemKeywords(TypedDict, total=False)": shared}
+    for name, both in families.values():
+        classes[f"{name}Keywords(SystemKeywords, total=False)"] = both
     for system in SYSTEMS.values():
-        base, own = "System", annotations_of(system.Parameters)
-        if issubclass(system.Parameters, PittsburghParameters):
-            base, own = "Pittsburgh", {name: kind for name, kind in own.items() if name not in both}
+        base, both = next(
+            (family for kind, family in families.items() if issubclass(system.Parameters, kind)),
+            ("System", {}),
+        )
+        own = {name: kind for name, kind in annotations_of(system.Parameters).items() if name not in both}
         classes[f"{system.__name__}Keywords({base}Keywords, total=False)"] = own
     parts = [
         "\n".join(

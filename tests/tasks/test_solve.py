@@ -148,7 +148,7 @@ def test_exact_performance_does_not_depend_on_threads() -> None:
     "policy", [np.zeros(2, dtype=int), np.zeros(3), np.array([0, 0, 2]), np.array([0, -2, 0]), None]
 )
 def test_arrays_that_are_no_policy_are_refused(policy: Any) -> None:
-    with pytest.raises(TaskError, match="a policy must be one action"):
+    with pytest.raises(TaskError, match="or one action for each of the"):
         policy_values(chain(), policy)
 
 

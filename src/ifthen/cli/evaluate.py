@@ -8,24 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from ifthen.checks import one_of
-from ifthen.cli.model import (
-    JsonFile,
-    Model,
-    MostRules,
-    MostTests,
-    TaskChanges,
-    TaskName,
-    Threads,
-    read_policy,
-)
+from ifthen.cli.model import JsonFile, Named, Threads, of_policy
 from ifthen.cli.terminal import out, print_evaluations, write_json
 from ifthen.errors import ParameterError
 
 MOST_EPISODES = 100_000
 
 
+@of_policy
 def evaluate(
-    model: Model,
+    model: Named,
     noise: Annotated[
         str | None,
         typer.Option(help="On a table: aligned or stream; as in training by default.", show_default=False),
@@ -44,10 +36,6 @@ def evaluate(
             help="Also say how it behaves: time per rule, changes of action, and what each rule is worth.",
         ),
     ] = False,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -64,7 +52,7 @@ def evaluate(
     from ifthen.simulate.evaluate import evaluate as measure
     from ifthen.simulate.evaluate import evaluations
 
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     played, rules = policy.known_task(), policy.ruleset
     given = {"--noise": noise, "--episodes": episodes, "--seeds": seeds}
     for option, value in given.items():

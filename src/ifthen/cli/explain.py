@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ifthen.cli.front import find_front, print_front
-from ifthen.cli.model import Model, MostRules, MostTests, Policy, TaskChanges, TaskName, read_policy
-from ifthen.cli.task_names import typed_options
+from ifthen.cli.model import Named, Policy, of_policy
 from ifthen.cli.terminal import err, out
 from ifthen.digits import worth_showing
 from ifthen.errors import ParameterError, nearest
@@ -19,18 +17,15 @@ if TYPE_CHECKING:
     from ifthen.rules.ruleset import RuleSet
 
 
+@of_policy
 def explain(
-    model: Model,
+    model: Named,
     folder: Annotated[
         Path | None,
         typer.Option(
             "--out", help="Write page, words, verification and pictures here.  [default: only print]"
         ),
     ] = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
     at: Annotated[
         str | None,
         typer.Option(metavar="x=5,y=2", help="Say why the policy acts as it does there, and stop."),
@@ -71,7 +66,7 @@ def explain(
         from ifthen.pages.explain_folder import check_folder
 
         check_folder(folder)
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     if at is not None:
         from ifthen.explanation.why import explain as explained
 
@@ -85,9 +80,8 @@ def explain(
             raise ParameterError(f"--episode must be from 1 to {played.n_episodes:,}, not {episode}.")
         out.print(trace(policy.ruleset, played, episode=episode - 1).to_text(out.width))
         return
-    other = None if compare is None else read_policy(compare, task, task_assignments)
-    named = shlex.quote(str(model)) + typed_options(task, task_assignments)
-    _explain_all(policy, named, folder, other, front, everything)
+    other = None if compare is None else Named(compare, task=model.task, changes=model.changes).read()
+    _explain_all(policy, str(model), folder, other, front, everything)
 
 
 def _explain_all(

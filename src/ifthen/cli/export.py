@@ -7,26 +7,16 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import (
-    Model,
-    MostRules,
-    MostTests,
-    Policy,
-    RequireFile,
-    TaskChanges,
-    TaskName,
-    kept_requirements,
-    read_policy,
-    required,
-)
+from ifthen.cli.model import Named, Policy, RequireFile, kept_requirements, of_policy, required
 from ifthen.cli.terminal import out, print_table, write_file
 from ifthen.digits import plural
 from ifthen.errors import ParameterError
 from ifthen.text_table import harmless
 
 
+@of_policy
 def export(
-    model: Model,
+    model: Named,
     to: Annotated[
         str,
         typer.Option(
@@ -57,10 +47,6 @@ def export(
         ),
     ] = None,
     require_file: RequireFile = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
 ) -> None:
     """Write a policy as code, a table, a diagram or data that other programs read.
 
@@ -82,9 +68,9 @@ def export(
     if numbers is None and (require or require_file):
         raise ParameterError("--require is for devices: give --numbers, or 'ifthen verify' to check rules.")
     wanted = required(require, require_file)
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     if numbers is not None and file is not None:
-        _for_device(policy, to, numbers, file, [*wanted, *kept_requirements(model)])
+        _for_device(policy, to, numbers, file, [*wanted, *kept_requirements(model.path)])
         return
     text = exported(policy.ruleset, to, policy.task)
     if file is None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ifthen.cli.task_names import CannotMake, kept_task, wanted_task
+from ifthen.cli.task_names import CannotMake, kept_task, typed_options, wanted_task
 from ifthen.cli.terminal import err
 from ifthen.digits import plural
 from ifthen.errors import ModelFileError, ParameterError, TaskError
@@ -162,6 +165,46 @@ class Policy(NamedTuple):
                 "--task FrozenLake-8-0.3 ('ifthen tasks' lists them)."
             )
         return self.task
+
+
+class Named(NamedTuple):
+    """A policy as users name it: MODEL, with what --rules, --tests, --task and --task-set say."""
+
+    path: Path
+    rules: int | None = None
+    tests: int | None = None
+    task: list[str] | None = None
+    changes: list[str] | None = None
+
+    def read(self, pruned: bool = True) -> Policy:
+        """Return the policy; see `read_policy`."""
+        return read_policy(self.path, self.task, self.changes, pruned, self.rules, self.tests)
+
+    def __str__(self) -> str:
+        """Return how other commands name it, quoted for a shell; without --rules and --tests."""
+        return shlex.quote(str(self.path)) + typed_options(self.task, self.changes)
+
+
+def of_policy(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with MODEL and its options on the command line in place of the first parameter."""
+
+    def run(
+        model: Model,
+        rules: MostRules = None,
+        tests: MostTests = None,
+        task: TaskName = None,
+        task_assignments: TaskChanges = None,
+        **own: Any,
+    ) -> None:
+        command(Named(model, rules, tests, task, task_assignments), **own)
+
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    first, *shared, _ = inspect.signature(run, eval_str=True).parameters.values()
+    every = [first, *own, *shared]
+    functools.update_wrapper(run, command)
+    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # which typer reads
+    run.__annotations__ = {each.name: each.annotation for each in every}
+    return run
 
 
 def read_policy(

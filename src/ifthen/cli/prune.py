@@ -54,10 +54,8 @@ def prune(
     performance: Annotated[
         float | None, typer.Option(help="As few rules as this performance allows.")
     ] = None,
-    ladder: Annotated[
-        bool, typer.Option("--ladder", help="Show what fewer rules cost, as 'ifthen front' does.")
-    ] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw that to this .png, .pdf or .svg file.")] = None,
+    ladder: Annotated[bool, typer.Option("--ladder", hidden=True, help="What 'ifthen front' does.")] = False,
+    plot: Annotated[Path | None, typer.Option(hidden=True, help="What 'ifthen front --plot' does.")] = None,
     polish: Annotated[
         bool, typer.Option("--polish", help="On a table: tune the rules that are left where rules go.")
     ] = False,

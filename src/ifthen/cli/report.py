@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ifthen.cli.front import find_front
-from ifthen.cli.model import (
-    Episodes,
-    Model,
-    MostRules,
-    MostTests,
-    RequireFile,
-    TaskChanges,
-    TaskName,
-    Threads,
-    all_required,
-    read_policy,
-)
-from ifthen.cli.task_names import located, typed_options
+from ifthen.cli.model import Episodes, Named, RequireFile, Threads, all_required, of_policy
+from ifthen.cli.task_names import located
 from ifthen.cli.terminal import UNMET, err, out, write_file
 from ifthen.errors import IfthenError, ParameterError
 
@@ -32,8 +20,9 @@ MOST_PRINTED = 4_000
 """Settings of a run are printed up to this many bytes."""
 
 
+@of_policy
 def report(
-    model: Model,
+    model: Named,
     dossier: Annotated[
         bool,
         typer.Option(
@@ -58,10 +47,6 @@ def report(
             show_default=False,
         ),
     ] = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
     threads: Threads = None,
 ) -> None:
     """Answer five questions about a policy: what it does, can never do, how good, how sure, what breaks it.
@@ -79,11 +64,11 @@ def report(
 
     if file is not None and file.suffix.lower() not in (".html", ".htm"):
         raise ParameterError(f"--out writes a page and a PDF beside it: give FILE.html, not {file.name}.")
-    demands, _ = all_required(model, require, require_file)
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    demands, _ = all_required(model.path, require, require_file)
+    policy = model.read()
     policy.check_played()
-    sizes = {"--rules": most_rules, "--tests": most_tests}
-    front = _front(model, task, task_assignments, quick, episodes, threads) if dossier else None
+    sizes = {"--rules": model.rules, "--tests": model.tests}
+    front = _front(model, quick, episodes, threads) if dossier else None
     with err.status("reading") as status:
         found = collected(
             policy.ruleset,
@@ -93,12 +78,12 @@ def report(
             quick,
             episodes,
             title=policy.title,
-            model=shlex.quote(str(model)) + typed_options(task, task_assignments),
+            model=str(model),
             size=" ".join(f"{name} {size}" for name, size in sizes.items() if size is not None),
             front=front,
-            origin=_origin(model, [located(each) for each in task or []]),
+            origin=_origin(model.path, [located(each) for each in model.task or []]),
             learner=policy.learner,
-            settings=_settings(model),
+            settings=_settings(model.path),
             noise=policy.noise,
             threads=threads,
             progress=lambda stage: status.update(f"looking at {stage}"),
@@ -107,7 +92,7 @@ def report(
     if dossier:
         if not purpose.strip():
             err.print('note: the dossier does not say what the policy is for: --purpose "…" says it')
-        page = file or (model / "dossier.html" if model.is_dir() else Path("dossier.html"))
+        page = file or (model.path if model.path.is_dir() else Path()) / "dossier.html"
         out.print()
         write_file(page, found.to_html())
         pdf = page.with_suffix(".pdf")
@@ -119,16 +104,9 @@ def report(
         raise typer.Exit(UNMET)
 
 
-def _front(
-    model: Path,
-    task: list[str] | None,
-    changes: list[str] | None,
-    quick: bool,
-    episodes: int | None,
-    threads: int | None,
-) -> Front | None:
+def _front(model: Named, quick: bool, episodes: int | None, threads: int | None) -> Front | None:
     """Return what `ifthen front` shows; None where nothing can be played, or shortening takes too long."""
-    policy = read_policy(model, task, changes, pruned=False)
+    policy = model._replace(rules=None, tests=None).read(pruned=False)
     if not policy.played or (quick and policy.front is None):
         return None
     return find_front(policy, episodes or (20 if quick else 100), threads=threads)

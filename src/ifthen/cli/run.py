@@ -40,7 +40,8 @@ def learn_and_report(
     from ifthen.jit import telling_of_compiling
 
     again = f"'ifthen resume {run_folder.path}{task_option(settings.task)}'"
-    with Stop() as stop, telling_of_compiling(_tell_of_compiling):
+    compiling = "compiling what this training needs: some seconds, and next time it is there"
+    with Stop() as stop, telling_of_compiling(lambda: err.print(compiling)):
         try:
             callbacks = [*curves, after_epoch(settings.goal, stop)]
             finished = run_folder.learn(learner, settings, out.is_terminal, callbacks)
@@ -57,10 +58,6 @@ def learn_and_report(
             err.print(f"stopped before epoch 0: there is nothing to save yet, and {again} begins anew")
         raise typer.Exit(130)
     _report(run_folder, _chosen(run_folder, settings, learner), learner)
-
-
-def _tell_of_compiling() -> None:
-    err.print("compiling what this training needs: some seconds, and next time it is there")
 
 
 def _chosen(run_folder: RunFolder, settings: RunSettings, learner: System) -> RunSettings:

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ifthen.cli.model import JsonFile, Model, MostRules, MostTests, TaskName, front_of, read_policy
+from ifthen.cli.model import JsonFile, Named, front_of, of_policy
 from ifthen.cli.terminal import out, print_reading, print_rules, print_table, write_file, write_json
 from ifthen.errors import ParameterError
 
 
+@of_policy
 def show(
-    model: Model,
+    model: Named,
     png: Annotated[Path | None, typer.Option(help="Also draw the policy to this file.")] = None,
     compact: Annotated[
         str | None,
@@ -33,9 +34,6 @@ def show(
         bool, typer.Option("--front", help="Of a PPL-X model, list the best list of each length, and stop.")
     ] = False,
     json_file: JsonFile = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
 ) -> None:
     """Print a policy's rules in words, and draw it: on its grid or, in an environment, over two features.
 
@@ -54,16 +52,16 @@ def show(
     from ifthen.simulate.scope import tabular
 
     if front:
-        if most_rules is not None or most_tests is not None:
+        if model.rules is not None or model.tests is not None:
             raise ParameterError("--front lists all, and --rules and --tests take one: leave one out.")
         if png is not None:
             raise ParameterError("--front prints a table, and --png draws one list: leave one out.")
-        write_json(json_file, {"front": front_of(model).to_table().to_dicts()})
-        title = f"The best list of each length in {model}; --rules and --tests take one"
-        print_table(replace(front_of(model).text_table(), title=title))
+        write_json(json_file, {"front": front_of(model.path).to_table().to_dicts()})
+        title = f"The best list of each length in {model.path}; --rules and --tests take one"
+        print_table(replace(front_of(model.path).text_table(), title=title))
         return
     as_pruned = compact is None and not everything
-    policy = read_policy(model, task, pruned=as_pruned, rules=most_rules, tests=most_tests)
+    policy = model.read(as_pruned)
     if not policy.played and compact is None and png is None:
         print_reading(policy.ruleset, None)
         out.print("(nothing was played: with --task, shares are of the states that the policy visits)")

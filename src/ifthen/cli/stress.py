@@ -7,23 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ifthen.cli.model import (
-    JsonFile,
-    Model,
-    MostRules,
-    MostTests,
-    Policy,
-    TaskChanges,
-    TaskName,
-    Threads,
-    read_policy,
-)
+from ifthen.cli.model import JsonFile, Named, Policy, Threads, of_policy
 from ifthen.cli.terminal import UNMET, err, out, print_table, write_json
 from ifthen.errors import ParameterError
 
 
+@of_policy
 def stress(
-    model: Model,
+    model: Named,
     disturb: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,10 +54,6 @@ def stress(
     folder: Annotated[
         Path | None, typer.Option("--out", help="Write a page, the heat map and JSON here.")
     ] = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
     threads: Threads = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -89,7 +76,7 @@ def stress(
         from ifthen.pages.explain_folder import check_folder
 
         check_folder(folder)
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     played = policy.known_task()
     if worst_start:
         if disturb or vary or require or fail_below is not None or folder is not None:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from ifthen.cli.model import Packages
 from ifthen.cli.task_names import check_typed, located, packaged, reach, task_option
@@ -48,12 +55,8 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     """
     from ifthen.parallel import checked_threads
     from ifthen.study.calibrate import calibrate
-    from ifthen.study.study_plan import read_plan
 
-    wanted = read_plan(plan_file, changes or [])
-    for task in wanted.tasks:
-        reach(task)
-    wanted = wanted.for_systems()
+    wanted = _plan_in(plan_file, changes)
     trials = wanted.trials_to_run()
     processes = checked_threads(workers, "workers")
     tasks = wanted.tasks_by_name()
@@ -77,16 +80,45 @@ def plan(plan_file: PlanFile, changes: Changes = None, workers: Workers = None) 
     )
 
 
-class _Progress:
-    """Shows a running study: a bar for all trials, and one for each system on each task.
+def _plan_in(path: Path, changes: list[str] | None) -> StudyPlan:
+    """Return the plan in a file with changes, with the epochs that its systems need where it says none."""
+    from ifthen.study.study_plan import read_plan
 
-    Where there is no terminal, each trial that ends gets a line.
-    """
+    wanted = read_plan(path, changes or [])
+    for task in wanted.tasks:
+        reach(task)
+    return wanted.for_systems()
+
+
+class Bars:
+    """Progress bars, shown where there is a terminal while entered. Elsewhere every trial gets a line."""
+
+    def __init__(self, *columns: ProgressColumn) -> None:
+        self.bars, self.ended = Progress(*columns, console=out), 0
+
+    def __enter__(self) -> Self:
+        if out.is_terminal:
+            self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def line(self, name: str, how: Ended, of: str = "") -> None:
+        """Count a trial that has ended; say how, where it failed or there is no bar."""
+        self.ended += how.outcome != "stopped"
+        if how.outcome == "failed" or not out.is_terminal:
+            console = err if how.outcome == "failed" else out
+            console.print(f"{self.ended:>5}{of} {name}: {how.outcome}, {how.line}", soft_wrap=True)
+
+
+class _Progress(Bars):
+    """Shows a running study: a bar for all trials, and one for each system on each task."""
 
     def __init__(self, folder: Path, plan: StudyPlan, left: Sequence[Trial]) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self.bars = Progress(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"), console=out)
-        self.folder, self.left, self.ended = folder, len(left), 0
+        super().__init__(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
+        self.folder, self.left = folder, len(left)
         trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in left)
         done = len(trials) - len(left)
         self.all = self.bars.add_task("all trials", total=len(trials), completed=done, note="")
@@ -97,21 +129,9 @@ class _Progress:
             for cell in dict.fromkeys((trial.system, trial.task) for trial in trials)
         }
 
-    def __enter__(self) -> Self:
-        if out.is_terminal:
-            self.bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bars.stop()
-
     def told(self, trial: Trial, how: Ended) -> None:
-        """Count a trial that has ended; say how, where it failed or there is no bar."""
-        self.ended += how.outcome != "stopped"
-        if how.outcome == "failed" or not out.is_terminal:
-            console = err if how.outcome == "failed" else out
-            line = f"{self.ended:>5}/{self.left} {trial}: {how.outcome}, {how.line}"
-            console.print(line, soft_wrap=True)
+        """Count a trial that has ended."""
+        self.line(str(trial), how, f"/{self.left}")
         if how.outcome == "finished":
             self.bars.advance(self.all)
             self.bars.advance(self.cells[trial.system, trial.task])
@@ -161,14 +181,11 @@ def run(
     """
     from ifthen.study.run_study import engine_by_name
     from ifthen.study.study_folder import check_source, claim, take_over
-    from ifthen.study.study_plan import read_plan, safe_name
+    from ifthen.study.study_plan import safe_name
 
-    wanted, typed = read_plan(plan_file, changes or []), [located(name) for name in typed or ()]
-    crew = engine_by_name(engine, workers, address)
+    crew, typed = engine_by_name(engine, workers, address), [located(name) for name in typed or ()]
+    wanted = _plan_in(plan_file, changes)
     path = folder or Path("runs") / safe_name(wanted.name)
-    for task in wanted.tasks:
-        reach(task)
-    wanted = wanted.for_systems()
     everything = len(wanted.trials_to_run())
     for other in reuse or ():
         check_source(other, wanted.texts_of_tasks() | set(typed))
@@ -317,12 +334,12 @@ def report(folder: StudyFolder, typed: Packages = None) -> None:
     - `ifthen study report runs/paper`
     """
     from ifthen.study.report.study_report import write_report
-    from ifthen.study.verdicts import judge, main_measure, tallies
+    from ifthen.study.verdicts import judge, measures, tallies
 
     results = _results(folder, typed)
     with err.status("reading") as status:
         path = write_report(folder, results, status.update)
-    for tally in tallies(judge(results, main_measure(results))):
+    for tally in tallies(judge(results, next(iter(measures(results))))):
         out.print(str(tally))
     out.print(f"open {path}; tables and figures are beside it")
 

@@ -123,13 +123,11 @@ def write_json(path: Path | None, data: dict[str, Any]) -> None:
 
 def after_epoch(goal: Goal, stop: Stop) -> Callable[[System], bool]:
     """Return a callback that says whether to go on, and prints a line now and then where no bar is shown."""
-    apart = max(1, goal.target // 10)
+    from ifthen.systems.learning import progress_line
 
     def callback(learner: System) -> bool:
-        before, done = (goal.count(record) for record in learner.now.records[-2:])
-        if not out.is_terminal and done // apart > before // apart:
-            far = f"/{goal.target}" if goal.unit == "epochs" else f", {done:,} of {goal.target:,} {goal.unit}"
-            out.print(f"epoch {learner.epoch}{far}, {learner.watched_in_words}")
+        if not out.is_terminal and (line := progress_line(learner, goal)):
+            out.print(line)
         return not stop.asked
 
     return callback

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-from ifthen.cli.study import STOPPED, Workers
+from ifthen.cli.study import STOPPED, Bars, Workers
 from ifthen.cli.task_names import located, reach
 from ifthen.cli.terminal import Stop, err, out
 
@@ -20,36 +20,22 @@ if TYPE_CHECKING:
 PHASES = {"search": "search", "finalist": "comparing the best", "final": "measuring the chosen"}
 
 
-class _Progress:
-    """Shows a running tuning: a bar for each phase. Where there is no terminal, each training gets a line."""
+class _Progress(Bars):
+    """Shows a running tuning: a bar for each phase."""
 
     def __init__(self, plan: TunePlan) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} trainings"))
-        self.bars = Progress(*columns, TimeElapsedColumn(), console=out)
+        super().__init__(*columns, TimeElapsedColumn())
         self.totals = {"search": plan.most_trials, "finalist": plan.repeats * (plan.finalists + 1)}
         self.tasks: dict[str, Any] = {}
-        self.ended = 0
-
-    def __enter__(self) -> Self:
-        if out.is_terminal:
-            self.bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if out.is_terminal:
-            self.bars.stop()
 
     def told(self, phase: Phase, trial: Trial, how: Ended) -> None:
-        """Count a training that has ended; say how, where it failed or there is no bar."""
+        """Count a training that has ended."""
         if phase not in self.tasks:
             self.tasks[phase] = self.bars.add_task(PHASES[phase], total=self.totals.get(phase))
         if how.outcome != "stopped":
             self.bars.advance(self.tasks[phase])
-        self.ended += 1
-        if how.outcome == "failed" or not out.is_terminal:
-            console = err if how.outcome == "failed" else out
-            told = f"{self.ended:>5} {PHASES[phase]}, seed {trial.seed}: {how.outcome}, {how.line}"
-            console.print(told, soft_wrap=True)
+        self.line(f"{PHASES[phase]}, seed {trial.seed}", how)
 
 
 def tune(

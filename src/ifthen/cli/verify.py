@@ -6,27 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ifthen.cli.model import (
-    Episodes,
-    JsonFile,
-    Model,
-    MostRules,
-    MostTests,
-    RequireFile,
-    TaskChanges,
-    TaskName,
-    all_required,
-    read_policy,
-)
+from ifthen.cli.model import Episodes, JsonFile, Named, RequireFile, all_required, of_policy
 from ifthen.cli.terminal import UNMET, out, write_json
 
 
+@of_policy
 def verify(
-    model: Model,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
+    model: Named,
     require: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,10 +45,10 @@ def verify(
     """
     from ifthen.verification import verify as verified
 
-    demands, beside = all_required(model, require, require_file)
+    demands, beside = all_required(model.path, require, require_file)
     if beside is not None:
         out.print(f"with the requirements in {beside}")
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     found = verified(policy.ruleset, policy.task, demands, episodes or 100)
     out.print(found.summary() if quiet else found.to_text(out.width))
     write_json(json_file, found.to_dict())

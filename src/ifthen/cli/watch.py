@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ifthen.cli.model import Model, MostRules, MostTests, TaskChanges, TaskName, read_policy
+from ifthen.cli.model import Named, of_policy
 from ifthen.cli.terminal import err, out
 from ifthen.errors import ParameterError
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from ifthen.tasks.task import Task
 
 
+@of_policy
 def watch(
-    model: Model,
+    model: Named,
     file: Annotated[
         Path | None,
         typer.Option("--out", help="Write an animated picture to this .gif file, in place of a window."),
@@ -28,10 +29,6 @@ def watch(
         int | None,
         typer.Option(help="Seed of the episode; by default the first test seed.", show_default=False),
     ] = None,
-    most_rules: MostRules = None,
-    most_tests: MostTests = None,
-    task: TaskName = None,
-    task_assignments: TaskChanges = None,
 ) -> None:
     """Watch a policy play an episode: in a window, or as an animated picture with the rule that decides.
 
@@ -47,7 +44,7 @@ def watch(
 
     if file is not None and file.suffix.lower() != ".gif":
         raise ParameterError(f"--out writes an animated picture: give a name that ends in .gif, not {file}.")
-    policy = read_policy(model, task, task_assignments, rules=most_rules, tests=most_tests)
+    policy = model.read()
     played = policy.known_task()
     seed = played.first_test_seed if seed is None else check_seed(seed)
     if file is None and _in_window(policy.ruleset, played, seed):
@@ -55,7 +52,8 @@ def watch(
     try:
         with err.status("playing"):
             frames, rate = film(policy.ruleset, played, seed)
-            path = file or (model / "episode.gif" if model.is_dir() else model.with_suffix(".gif"))
+            own = model.path
+            path = file or (own / "episode.gif" if own.is_dir() else own.with_suffix(".gif"))
             write_gif(path, frames, rate)
     except NoPictureError as problem:
         if file is not None:

@@ -6,6 +6,7 @@ import copy
 import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no types
@@ -18,13 +19,14 @@ from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import Option
 from ifthen.tasks.imports import cannot_make
+from ifthen.tasks.probe import random_steps
 from ifthen.tasks.wrapper_statistics import restore_statistics, wrappers_with_statistics
 
 UNCHECKED = {"disable_env_checker": True}
 """What environments return is checked here. Gymnasium's checker only warns, or raises errors of its own."""
 PLAIN = (bool, int, float, str, np.generic)
 OF_RENDERING = {"render_mode", "isopen"}
-EPISODES, STEPS, SEED = 3, 300, 4_000_000
+EPISODES, STEPS = 3, 300
 
 
 class Source(NamedTuple):
@@ -210,15 +212,11 @@ def _moved_by_playing(make: Callable[[], Any]) -> set[str]:
     """Return the attributes of an environment that change in a few random episodes."""
     env, still, found = make(), make(), set()
     try:
-        env.action_space.seed(SEED)
-        for episode in range(EPISODES):
-            env.reset(seed=SEED + episode)
-            for _ in range(STEPS):
-                ended = any(env.step(env.action_space.sample())[2:4])
+        flat = FlatSpace.of(env.observation_space)
+        for number in range(EPISODES):
+            for _ in islice(random_steps(env, flat, number), STEPS):
                 found |= _unequal(env.unwrapped, still.unwrapped)
-                if ended:
-                    break
-    except Exception:  # of an environment that does not work: the trial that follows says so
+    except TaskError:  # of an environment that does not work: the trial that follows says so
         return found
     finally:
         env.close()

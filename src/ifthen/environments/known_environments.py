@@ -196,11 +196,6 @@ def about(env: Any) -> About:
     )
 
 
-def is_gymnasiums_own(env: Any) -> bool:
-    """Return whether an environment is one of Gymnasium's, in none but its usual wrappers."""
-    return type(env.unwrapped).__module__.startswith("gymnasium.envs.") and not changing_wrapper(env)
-
-
 def changing_wrapper(env: Any, harmless: Sequence[str] = USUAL + RECORDERS) -> str:
     """Return the name of the first wrapper that is not one of Gymnasium's harmless ones; "" if none is."""
     core = getattr(env, "unwrapped", env)

@@ -19,7 +19,7 @@ from ifthen.environments.known_environments import (
     About,
     KnownFeature,
     about,
-    is_gymnasiums_own,
+    changing_wrapper,
     known_environments,
     known_names,
     listed_ids,
@@ -170,7 +170,8 @@ def _examined(
             + (f" It {now} leave it out." if empty else "")
         )
     alone = bool(source.note)
-    if not is_gymnasiums_own(source.made):
+    module = type(source.made.unwrapped).__module__
+    if not module.startswith("gymnasium.envs.") or changing_wrapper(source.made):
         found = repeatability_of(source.again, leave_out)
         alone = alone or found.apart is False
         notes += found.notes

@@ -83,10 +83,10 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     if not isinstance(task, EnvTask) or (len(task.features), len(task.action_names)) != sizes:
         return task, ruleset
     pairs = list(zip(task.features, ruleset.observed_features, strict=True))
-    names = [(own.name, other.name) for own, other in pairs]
-    names += zip(task.action_names, ruleset.action_names, strict=True)
-    renamed = [(own, other) for own, other in names if own != other]
-    moved = {own for own, _ in names} & {other for _, other in renamed}
+    both = [(own.name, other.name) for own, other in pairs]
+    both += zip(task.action_names, ruleset.action_names, strict=True)
+    renamed = [(own, other) for own, other in both if own != other]
+    moved = {own for own, _ in both} & {other for _, other in renamed}
     if moved or (renamed and known_by_id(task.environment).features):
         return task, ruleset
     for own, other in pairs:
@@ -96,9 +96,8 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
                 f"'feature {other.name}: {other.low} to {other.high} real' before the rules."
             )
     features = tuple(replace(feature, clips=True) for feature in ruleset.observed_features)
-    told = [feature.to_dict() for feature in (*features, *ruleset.terms)]
-    data = {**ruleset.to_dict(), "features": told}
-    return task.replaced(features=features, action_names=ruleset.action_names), RuleSet.from_dict(data)
+    names = ruleset.action_names
+    return task.replaced(features=features, action_names=names), ruleset.renamed(features, names)
 
 
 def named_as_in(task: Task, policy: Any) -> Any:

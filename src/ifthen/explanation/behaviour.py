@@ -117,26 +117,15 @@ class Behaviour(Shown):
         if self.outside is not None:
             yield "steps outside the range of training episodes", percent(self.outside)
 
-    def text_tables(self) -> tuple[TextTable, TextTable]:
-        """Return the whole policy, and one row per rule."""
+    def shown_parts(self) -> list[Part]:
+        """Return tables of the whole policy, and of its rules."""
         whole = TextTable(f"How it behaves {self.where}", ("", ""), tuple(self._said()))
         rows = tuple(
             (str(own.rule + 1), own.words, percent(round(own.share, 9)), *_worth(own)) for own in self.rules
         )
         headings = "#", "rule", "of the steps", "return lost without it", "95 % interval"
         notes = (self.untested_in_words,) if self.untested else ()
-        return whole, TextTable("What each rule does", headings, rows, notes).without_empty([""])
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def to_text(self, width: int = 100) -> str:
-        """Return both tables for a terminal of `width` characters."""
-        return "\n\n".join(table.to_text(width) for table in self.text_tables())
-
-    def shown_parts(self) -> list[Part]:
-        """Return both tables."""
-        return list(self.text_tables())
+        return [whole, TextTable("What each rule does", headings, rows, notes).without_empty([""])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that applies as plain data."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ifthen.digits import NOTHING, worth_showing
-from ifthen.notebook import Shown
+from ifthen.digits import NOTHING, values_in_words
+from ifthen.notebook import Part, Shown
 from ifthen.rules.feature import number_in_words
 from ifthen.simulate.scope import Number, column_of
-from ifthen.text_table import GAP, fitting_rows, folded, least_widths, prose
+from ifthen.text_table import TextTable
 
 if TYPE_CHECKING:
     import polars
 
 SHOWN = 20
 """The text shows this many states, and this many rules of each policy."""
-SHORT = 12  # characters of a name that has room in every row
 ROUNDING = 1e-12  # relative: performances that differ by less are taken as equal
 Both = tuple[float, float]
 OWN_COLUMNS = (
@@ -145,25 +144,17 @@ class PolicyDiff(Shown):
         types = {name: kinds.get(name.split("_")[0], polars.String) for name in OWN_COLUMNS}
         return polars.DataFrame(columns, schema_overrides=types)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def to_text(self, width: int = 100) -> str:
-        """Return the differences for a terminal of `width` characters; no line is longer."""
-        parts = [prose(self.heading, width)]
-        if self.states:
-            parts.append("\n".join(self._state_lines(width)))
-        if self.rules_note:
-            parts.append(prose(self.rules_note, width))
+    def shown_parts(self) -> list[Part]:
+        """Return whether they differ, a table of states, and the rules that only one of them has."""
+        parts: list[Part] = [self.heading]
+        parts += [self._state_table()] if self.states else []
+        parts += [self.rules_note] if self.rules_note else []
         for name, rules in zip(self.names, (self.only_a, self.only_b), strict=True):
             if rules and not self.rules_note:
-                more = [f"  and {len(rules) - SHOWN:,} more"] if len(rules) > SHOWN else []
-                lines = [prose(f"Rules that only {name} has:", width)]
-                for rule in rules[:SHOWN]:
-                    first, *rest = folded(rule, width - 5)
-                    lines += [f"  {first}", *(f"     {line}" for line in rest)]
-                parts.append("\n".join([*lines, *more]))
-        return "\n\n".join(parts)
+                cells = (rule.partition(". ") for rule in rules[:SHOWN])
+                rows = tuple((number, words) for number, _, words in cells)
+                parts.append(TextTable(f"Rules that only {name} has:", ("#", "rule"), rows, _more(rules)))
+        return parts
 
     @property
     def heading(self) -> str:
@@ -212,80 +203,34 @@ class PolicyDiff(Shown):
         ]
         return lines
 
-    def _state_lines(self, width: int) -> list[str]:
-        values, carries = self.optimum is not None, self.states[0].carries is not None
-        features = worth_showing(self.states[0].features, self.tested)
-        some = [
-            replace(state, features={name: state.features[name] for name in features})
-            for state in self.states[:SHOWN]
-        ]
-        names, lines = state_table(some, self.names, values, carries, width)
-        if names != self.names:
-            called = (f"{short} is {name}" for short, name in zip(names, self.names, strict=True))
-            lines.insert(0, prose(f"{', '.join(called)}.", width))
-        more = len(self.states) - SHOWN
-        lines += [f"and {more:,} more"] if more > 0 else []
-        said = [columns_in_words(names, values, carries), f"({self.note})" if self.note else ""]
-        return [*lines, *(prose(text, width) for text in said if text)]
+    def _state_table(self) -> TextTable:
+        """Return a row per state, without what is not known, and sentences on what the columns say."""
+        (first, second), notes = self.names, [*_more(self.states)]
+        rows = tuple(_row(state, self.tested) for state in self.states[:SHOWN])
+        if self.optimum is not None:
+            notes.append("Q*: what both actions are worth if all went optimally afterwards.")
+        if self.states[0].carries is not None:
+            notes.append(
+                f"carries: the part of the difference that is due to this state: how often {second} visits "
+                f"it, times the gain or loss of its action there when {first} goes on. All parts add up to "
+                "the difference. So an action with a higher Q* can be a loss."
+            )
+        notes += [f"({self.note})"] if self.note else []
+        table = TextTable("", ("state", first, second, "Q*", "carries"), rows, tuple(notes))
+        return table.without_empty([NOTHING])
 
 
-def state_table(
-    states: Sequence[DifferentState], names: tuple[str, str], values: bool, carries: bool, width: int
-) -> tuple[tuple[str, str], list[str]]:
-    """Return the policies' names in the table, and its rows, none longer than `width`.
-
-    Long names become A and B. Where the table is too wide, features are named in the header only, and then Q*
-    is left out.
-
-    Args:
-        states: the states to show, one at least.
-        names: of the policies.
-        values: whether Q* is known.
-        carries: whether the part of the difference that states carry is known.
-        width: of the terminal, in characters.
-    """
-    called = names if max(map(len, names)) <= SHORT and names[0] != names[1] else ("A", "B")
-    for spelt, q in ((True, values), (False, values), (False, False)):
-        rows = [
-            ["state" if spelt else ", ".join(states[0].features), *called]
-            + [f"Q* {called[0]}", f"Q* {called[1]}"] * q
-            + ["better"] * values
-            + [f"carries for {called[1]}"] * carries
-        ]
-        rows += [_row(state, called, spelt, q, values, carries) for state in states]
-        if sum(least_widths(rows)) + len(GAP) * (len(rows[0]) - 1) <= width:
-            break
-    return called, fitting_rows(rows, "lll" + "rr" * q + "l" * (values + carries), width)
+def _more(every: Sequence[object]) -> tuple[str, ...]:
+    """Return how many are not shown, where some are not."""
+    return (f"and {len(every) - SHOWN:,} more",) if len(every) > SHOWN else ()
 
 
-def _row(
-    state: DifferentState, names: tuple[str, str], spelt: bool, q: bool, values: bool, carries: bool
-) -> list[str]:
-    """Return the row of one state; see `state_table`."""
-    named = (
-        f"{name} = {number_in_words(value)}" if spelt else number_in_words(value)
-        for name, value in state.features.items()
-    )
-    a, b = state.a.value, state.b.value
-    better = names[a < b] if state.better and a is not None and b is not None else NOTHING
-    gain = ""
-    if state.carries is not None:
-        gain = f"{state.carries:+.2g} {'gain' if state.carries > 0 else 'loss'}" if state.carries else "0"
-    worth = [NOTHING if value is None else f"{value:.4f}" for value in (a, b)]
-    cells = [", ".join(named), state.a.short, state.b.short, *worth * q]
-    return cells + [better] * values + [gain] * carries
-
-
-def columns_in_words(names: tuple[str, str], values: bool, carries: bool) -> str:
-    """Return what the columns say, and why they can disagree."""
-    first, second = names
-    said = ["Q*, and better by it: what the action is worth if all went optimally afterwards."] * values
-    if carries:
-        said.append(
-            f"carries: the part of the difference that is due to this state: how often {second} visits it, "
-            f"times the gain or loss of its action there when {first} goes on. All parts add up to the "
-            "difference."
-        )
-    if values and carries:
-        said.append("So the better action can be a loss.")
-    return " ".join(said)
+def _row(state: DifferentState, tested: Collection[str]) -> tuple[str, ...]:
+    """Return the row of one state: its features, what both do, Q* of both, and what it carries."""
+    at = values_in_words({name: number_in_words(own) for name, own in state.features.items()}, tested)
+    both = [NOTHING if own is None else f"{own:.4f}" for own in (state.a.value, state.b.value)]
+    worth = NOTHING if set(both) == {NOTHING} else " / ".join(both)
+    gain = "0" if state.carries == 0 else NOTHING
+    if state.carries:
+        gain = f"{state.carries:+.2g} {'gain' if state.carries > 0 else 'loss'}"
+    return at, state.a.short, state.b.short, worth, gain

@@ -24,7 +24,7 @@ from ifthen.rules.programs.python_code import chosen_function, parsed, rules_of_
 from ifthen.rules.programs.sklearn_tree import rules_of_tree
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.document import TEXT_LIMIT, RulesText
-from ifthen.store import JSON_LIMIT, parse_json
+from ifthen.store import JSON_LIMIT, parse_json, text_of_user
 from ifthen.tasks.task import Task
 
 TABLE = re.compile(r"^\| *# *\|", re.MULTILINE)
@@ -66,7 +66,8 @@ def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, s
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise RuleError(f"rules are read from files that end with {', '.join(SUFFIXES)}, not {file.name!r}.")
-    text = _file_text(file, {".json": JSON_LIMIT, ".py": CODE_LIMIT}.get(suffix, TEXT_LIMIT))
+    limit = {".json": JSON_LIMIT, ".py": CODE_LIMIT}.get(suffix, TEXT_LIMIT)
+    text = text_of_user(file, limit, RuleError)
     features = None if task is None else task.features
     try:
         if suffix == ".json":
@@ -194,21 +195,6 @@ def known_task(name: str) -> Task:
             "itself."
         )
     return task_by_name(name)
-
-
-def _file_text(file: Path, limit: int) -> str:
-    """Return a file's text, never reading more than the limit."""
-    try:
-        with file.open("rb") as opened:
-            data = opened.read(limit + 1)
-    except OSError as problem:
-        raise RuleError(f"cannot read {file}: {problem.strerror or problem}.") from None
-    if len(data) > limit:
-        raise RuleError(f"{file} is larger than {limit:,} bytes, which is more than rules need.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RuleError(f"{file} is not text in UTF-8.") from None
 
 
 def _json(text: str) -> Any:

@@ -138,9 +138,6 @@ class Reading(Shown):
             lines.append("A question mark stands where the search for the share of a rule gave up.")
         return " ".join(lines)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, width: int = 100, everything: bool = False) -> str:
         """Return the reading for a terminal of `width` characters; rules are numbered from 1.
 

@@ -90,9 +90,6 @@ class ActionRegions(Shown):
             told.append(f"Shares of inputs come from {DRAWN:,} of them, drawn uniformly from the ranges.")
         return told
 
-    def __str__(self) -> str:
-        return self.text_table().to_text()
-
     def shown_parts(self) -> list[Part]:
         """Return the table."""
         return [self.text_table()]

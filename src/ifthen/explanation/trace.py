@@ -163,9 +163,6 @@ class Trace(Shown):
         columns["return_so_far"] = [s.return_so_far for s in self.steps]
         return polars.DataFrame(columns)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, width: int = 100) -> str:
         """Return the episode for a terminal of `width` characters; no line is longer.
 

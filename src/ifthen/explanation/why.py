@@ -58,17 +58,7 @@ class Standing:
     words: str = ""
 
 
-class Nowhere:
-    """What an explanation rests on where a task has no table of states: the rules alone."""
-
-    name = "states"
-
-    def standing(self, point: Vector, action: int) -> Standing:
-        """Return that nothing is known of a point and the action there."""
-        return Standing()
-
-
-class Ground(Nowhere):
+class Ground:
     """The states of a task by their features.
 
     Args:
@@ -76,7 +66,7 @@ class Ground(Nowhere):
     """
 
     def __init__(self, task: TabularTask) -> None:
-        self.task, self.name = task, f"decision states of {task.name}"
+        self.task = task
         self.decision: dict[Vector, list[int]] = defaultdict(list)
         for state, vector in zip(task.decision_states.tolist(), task.dynamics.points.tolist(), strict=True):
             self.decision[tuple(vector)].append(state)
@@ -306,12 +296,13 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
     batch = checked_points(rules, points)
     given = np.atleast_2d(np.asarray(points, dtype=np.float64)) + 0.0
     table, states = table_of(rules, task), listed(rules, task, LISTED)
-    ground = Nowhere() if table is None else Ground(table)
+    ground = None if table is None else Ground(table)
+    name = "states" if ground is None else f"decision states of {ground.task.name}"
     explanations = []
     for point, said in zip(batch, given.tolist(), strict=True):
         found, values = rules.comparison(point), point.tolist()
         action = NULL_ACTION if found is None else int(rules.actions[found.rule])
-        other, note = counterfactual(rules, values, action, states, ground.name)
+        other, note = counterfactual(rules, values, action, states, name)
         explanations.append(
             Explanation(
                 ruleset=rules,
@@ -322,7 +313,7 @@ def explain_all(policy: Any, points: ArrayLike, task: Task | None = None) -> lis
                 scores={} if found is None else found.scores,
                 counterfactual=other,
                 counterfactual_note=note,
-                standing=ground.standing(tuple(values), action),
+                standing=Standing() if ground is None else ground.standing(tuple(values), action),
                 shown=shown_values(rules, values, said),
             )
         )

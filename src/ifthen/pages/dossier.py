@@ -125,9 +125,6 @@ class Dossier(Shown):
         listed = any(point.ruleset == self.ruleset for point in self.front.points)
         return 0 if listed else len(self.learner.ruleset)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, width: int = 100) -> str:
         """Return the five answers for a terminal of `width` characters."""
         return "\n\n".join(

@@ -157,9 +157,6 @@ class Stress(Shown):
                 "late action have the same effect."
             )
 
-    def __str__(self) -> str:
-        return self.text_table().to_text()
-
     def shown_parts(self) -> list[Part]:
         """Return the table."""
         return [self.text_table()]

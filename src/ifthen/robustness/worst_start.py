@@ -23,7 +23,7 @@ from ifthen.parallel import checked_threads
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
-from ifthen.simulate.evaluate import simulator_of, with_task
+from ifthen.simulate.evaluate import environment_simulator, with_task
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.table_simulator import policy_table
@@ -111,9 +111,6 @@ class WorstStarts(Shown):
         headings = "start", "return", "steps", "ending"
         return TextTable(f"The worst starts of {self.task}", headings, rows, self.notes)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, width: int = 100) -> str:
         """Return the starts, and the worst episode step by step."""
         parts = [self.text_table().to_text(width), prose(f"The worst, {self.worst.name}:", width)]
@@ -149,7 +146,7 @@ def worst_starts(
     ruleset = checked_ruleset(policy, own)
     if not isinstance(own, EnvTask):
         return _on_table(ruleset, tabular(own, "the search for worst starts"))
-    simulator = simulator_of(own, threads=checked_threads(threads))
+    simulator = environment_simulator(own, checked_threads(threads))
     episodes = whole_number("episodes", episodes, SHOWN, EPISODE_LIMIT)
     seeds = simulator.task.searching(episodes)
     played = simulator.play_ruleset(ruleset, seeds)

@@ -181,7 +181,7 @@ def batch_of(ruleset: RuleSet) -> RuleBatch | None:
         learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]
         return RuleBatch(STRENGTH, *own, learnt, lengths, ruleset.x0)
     if isinstance(ruleset, DecisionList):
-        terms = coefficients(ruleset.features)[None] if ruleset.terms else NO_TERMS
+        terms = coefficients(ruleset.features)[None]
         return RuleBatch(LIST, *own, np.zeros((1, len(ruleset), 0)), lengths, terms=terms)
     return None
 
@@ -205,12 +205,7 @@ def stacked(rulesets: Sequence[RuleSet]) -> RuleBatch:
 
     lengths = np.array([len(ruleset) for ruleset in rulesets], dtype=np.int64)
     own = filled("bounds"), filled("actions"), filled("learnt")
-    terms = NO_TERMS
-    if any(part.terms.size for part in parts):
-        most = max(part.terms.shape[1] for part in parts)
-        terms = np.zeros((len(parts), most, len(rulesets[0].observed_features)))
-        for own_terms, part in zip(terms, parts, strict=True):
-            own_terms[: part.terms.shape[1]] = part.terms[0] if part.terms.size else 0.0
+    terms = filled("terms") if any(part.terms.size for part in parts) else NO_TERMS
     return RuleBatch(parts[0].how, *own, lengths, parts[0].x0, terms=terms)
 
 

@@ -56,7 +56,8 @@ def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
     ):
         if column in records[0]:
             unit = one.optimum or 1.0 if fractions else 1.0
-            heights = [_above(record[column], task.floor, fractions) / unit for record in records]
+            values = (record[column] for record in records)  # a gap where a state with no rule was reached
+            heights = [value / unit if fractions or value > task.floor else math.nan for value in values]
             epochs, marker = [record["epoch"] for record in records], "o" if len(records) == 1 else None
             axes.plot(epochs, heights, style, color=colour, label=label, linewidth=1.8, marker=marker)
     if held_out.optimum is not None:
@@ -72,11 +73,6 @@ def learning_curve(system: System, found: Mapping[str, Evaluation]) -> Figure:
     axes.legend(frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
-
-
-def _above(value: float, floor: float, counts: bool) -> float:
-    """Return a performance; NaN, a gap, for rules that reached a state with no rule, unless that counts."""
-    return value if counts or value > floor else math.nan
 
 
 def _limits(every: list[float], floor: float, also: list[float]) -> tuple[float, float]:

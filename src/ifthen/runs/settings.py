@@ -15,7 +15,7 @@ from ifthen.errors import ParameterError, nearest, shown
 from ifthen.rules.ruleset import RuleSet
 from ifthen.rules.text.constraint_text import is_about_rules, requirements_in
 from ifthen.runs.task_settings import SETTINGS_OF, TaskSettings, made_task, names_in, with_settings
-from ifthen.store import read_text
+from ifthen.store import text_of_user
 from ifthen.systems.callbacks import StopAt
 from ifthen.systems.learning import STEP_LIMIT, Goal
 from ifthen.systems.parameters import checked_parameters
@@ -152,13 +152,9 @@ def _toml_line(name: str, value: object) -> str:
 
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the plain contents of a TOML file, or raise saying where it is wrong."""
+    text = text_of_user(path, TOML_LIMIT, ParameterError)
     try:
-        # Editors on Windows may put a mark before the first character.
-        return tomllib.loads(read_text(path, TOML_LIMIT).removeprefix("\ufeff"))
-    except FileNotFoundError:
-        raise ParameterError(f"there is no configuration file {path}.") from None
-    except OSError as problem:
-        raise ParameterError(f"cannot read {path}: {problem.strerror or problem}.") from None
+        return tomllib.loads(text)
     except ValueError as problem:
         raise ParameterError(f"{path} is not valid TOML: {problem}.") from None
     except RecursionError:

@@ -24,19 +24,6 @@ from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Method, Noise, Task
 
 
-@overload
-def simulator_of(task: EnvTask, *, threads: int = 1) -> EnvSimulator: ...
-@overload
-def simulator_of(
-    task: Task,
-    *,
-    threads: int = 1,
-    method: Method = "sampled",
-    noise: Noise = "aligned",
-    budget: Budget | None = None,
-    elites: int = 0,
-    backend: Backend = "cpu",
-) -> Simulator: ...
 def simulator_of(
     task: Task,
     *,

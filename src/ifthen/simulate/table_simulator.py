@@ -18,6 +18,7 @@ from ifthen.checks import one_of
 from ifthen.errors import TaskError
 from ifthen.parallel import for_slices
 from ifthen.randomness import below, stream
+from ifthen.rules.arrays import Floats
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.bids import Bidding, Bids, bid_on_table
@@ -35,7 +36,7 @@ from ifthen.simulate.table_noise import plan
 from ifthen.simulate.table_play import play, replay
 from ifthen.simulate.table_rules import policy_tables, reinforce_tables
 from ifthen.simulate.trajectories import Trajectory
-from ifthen.tasks.solve import exact_performances, value_iteration
+from ifthen.tasks.solve import exact_performances, table_values, value_iteration
 from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Method, Noise
 
@@ -219,14 +220,20 @@ def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
     if isinstance(given, RuleSet):
         return np.asarray(checked_ruleset(given, task).predict(task.dynamics.points), dtype=np.int16)
     table = np.asarray(given)
-    if table.dtype.kind not in "iu" or table.shape != (task.n_states,):
+    whole = table.dtype.kind in "iu" and table.shape == (task.n_states,)
+    if not whole or table.min() < -1 or table.max() >= task.n_actions:
         raise TaskError(
-            f"a policy must be a RuleSet, a trained system, or one whole-number action for each of the "
-            f"{task.n_states} states, not {policy!r}."
+            f"a policy must be a RuleSet, a trained system, or one action for each of the {task.n_states} "
+            f"states, which must be -1 (none) to {task.n_actions - 1}, not {policy!r}."
         )
-    if table.min() < -1 or table.max() >= task.n_actions:
-        raise TaskError(f"the actions of a policy must be -1 (none) to {task.n_actions - 1}.")
     return table[task.decision_states].astype(np.int16)
+
+
+def policy_values(task: TabularTask, policy: Any) -> Floats:
+    """Return V^π of every state, `(S,)`: NaN where the policy can meet a null action, or is never asked."""
+    values = np.full(task.n_states, np.nan)
+    values[task.decision_states] = table_values(task, policy_table(policy, task))
+    return values
 
 
 def optimal_performance(task: TabularTask, method: Method = "exact", noise: Noise = "aligned") -> float:

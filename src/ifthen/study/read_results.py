@@ -213,21 +213,21 @@ def _of_trials(folder: Path, plan: StudyPlan) -> Results:
         else:
             (failed if files.failure.exists() else missing).append(trial)
     together = polars.concat(histories) if histories else polars.DataFrame()
+
+    def pruned(trial: Trial) -> RuleSet | None:
+        path = TrialFiles(folder, trial).pruned
+        return read_ruleset(path)[0] if path.exists() else None
+
     return Results(
         plan,
         together,
         tuple(failed),
         tuple(missing),
         lambda trial: load(TrialFiles(folder, trial).model, threads=1).ruleset,
-        lambda trial: _pruned(TrialFiles(folder, trial).pruned),
+        pruned,
         read_log(folder / LOG),
         versions,
     )
-
-
-def _pruned(path: Path) -> RuleSet | None:
-    """Return the rules of a trial after pruning; None where it was not pruned, or by an older version."""
-    return read_ruleset(path)[0] if path.exists() else None
 
 
 def _history(path: Path, plan: StudyPlan, trial: Trial) -> polars.DataFrame:

@@ -46,13 +46,8 @@ def samples_of(results: Results, task: str, measure: Measure) -> dict[str, list[
     }
 
 
-def main_measure(results: Results) -> Measure:
-    """Return the measure of the first verdicts: on z, as in the paper, or on test seeds in environments."""
-    return "exact_fraction" if results.environments else "fraction"
-
-
 def measures(results: Results) -> dict[Measure, str]:
-    """Return both measures in short words, the main one first."""
+    """Return both measures in short words, the main one first: on z, as in the paper, or on test seeds."""
     if not results.environments:
         return {"fraction": "on z", "exact_fraction": "exact"}
     both = "" if results.only_environments else "exact or "

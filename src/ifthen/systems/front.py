@@ -219,9 +219,6 @@ class Front(Shown):
         told = {"scored": self.scored, "measured": self.valued, "optimum": self.optimum, "knee": place}
         return {**told, "front": [point.to_dict() for point in self.points]}
 
-    def __str__(self) -> str:
-        return self.text_table().to_text()
-
     def shown_parts(self) -> list[Part]:
         """Return a row per policy."""
         return [self.text_table()]

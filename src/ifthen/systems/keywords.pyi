@@ -34,6 +34,48 @@ class PittsburghKeywords(SystemKeywords, total=False):
     fitness: Literal["sampled", "exact"]
     backend: Backend
 
+class AccuracyKeywords(SystemKeywords, total=False):
+    ga_per_epoch: int | None
+    alpha: float
+    beta: float
+    beta_epsilon: float
+    nu: int
+    theta_ga: int
+    theta_del: int
+    theta_sub: int
+    delta: float
+    selection: Literal["tournament", "roulette"]
+    tau: float
+    chi: float
+    p_swap: float
+    mu: float
+    m0: int | None
+    m0_share: float
+    r0: int | None
+    r0_share: float
+    specify: bool
+    n_specify: int
+    p_specify: float
+    ga_subsumption: bool
+    set_subsumption: bool
+    equality: Literal["box", "alleles"]
+    epsilon_i: float
+    f_i: float
+    error_share: float
+    fitness_share: float
+    gradient: bool
+    x0: float
+    delta_rls: float
+    lambda_rls: float
+    rls_limit: float
+    eta: float
+    gamma: float | None
+    p_explore: float
+    epsilon: float
+    teletransport: bool
+    truncation: Literal["end", "bootstrap"]
+    niche_error: bool | None
+
 class PPLXKeywords(SystemKeywords, total=False):
     collect: int
     model: Literal["learnt", "given"]
@@ -56,99 +98,19 @@ class PPLSTKeywords(PittsburghKeywords, total=False):
     x0: float
     payoff: Literal["return", "paper"]
 
-class XCSFKeywords(SystemKeywords, total=False):
+class XCSFKeywords(AccuracyKeywords, total=False):
     pop_limit: int | None
-    ga_per_epoch: int | None
-    alpha: float
-    beta: float
-    beta_epsilon: float
     epsilon_0: float
-    nu: int
-    theta_ga: int
-    theta_del: int
-    theta_sub: int
-    delta: float
-    selection: Literal["tournament", "roulette"]
-    tau: float
-    chi: float
-    p_swap: float
-    mu: float
-    m0: int | None
-    m0_share: float
-    r0: int | None
-    r0_share: float
     p_hash: float | None
     mutation: Literal["shift", "niche"]
-    specify: bool
-    n_specify: int
-    p_specify: float
-    ga_subsumption: bool
-    set_subsumption: bool
-    equality: Literal["box", "alleles"]
-    epsilon_i: float
-    f_i: float
-    error_share: float
-    fitness_share: float
     prediction: Literal["rls", "nlms", "constant"]
-    gradient: bool
-    x0: float
-    delta_rls: float
-    lambda_rls: float
-    rls_limit: float
-    eta: float
-    gamma: float | None
-    p_explore: float
-    epsilon: float
-    teletransport: bool
-    truncation: Literal["end", "bootstrap"]
-    niche_error: bool | None
 
-class XCSKeywords(SystemKeywords, total=False):
+class XCSKeywords(AccuracyKeywords, total=False):
     pop_limit: int
-    ga_per_epoch: int | None
-    alpha: float
-    beta: float
-    beta_epsilon: float
     epsilon_0: float | None
-    nu: int
-    theta_ga: int
-    theta_del: int
-    theta_sub: int
-    delta: float
-    selection: Literal["tournament", "roulette"]
-    tau: float
-    chi: float
-    p_swap: float
-    mu: float
-    m0: int | None
-    m0_share: float
-    r0: int | None
-    r0_share: float
     p_hash: float
     mutation: Literal["shift", "niche"] | None
-    specify: bool
-    n_specify: int
-    p_specify: float
-    ga_subsumption: bool
-    set_subsumption: bool
-    equality: Literal["box", "alleles"]
-    epsilon_i: float
-    f_i: float
-    error_share: float
-    fitness_share: float
     prediction: Literal["constant"]
-    gradient: bool
-    x0: float
-    delta_rls: float
-    lambda_rls: float
-    rls_limit: float
-    eta: float
-    gamma: float | None
-    p_explore: float
-    epsilon: float
-    teletransport: bool
-    truncation: Literal["end", "bootstrap"]
-    niche_error: bool | None
 
 class ZCSKeywords(SystemKeywords, total=False):
     pop_limit: int

@@ -110,11 +110,12 @@ def warn_if_over(system: System, goal: Goal) -> None:
         warn(message)
 
 
-def print_progress(system: System, goal: Goal) -> None:
-    """Print a line after every tenth of the way to a goal."""
+def progress_line(system: System, goal: Goal) -> str:
+    """Return how far a system is after every tenth of the way to a goal; "" in between."""
     before, done = (goal.count(record) for record in system.now.records[-2:])
     apart = max(1, goal.target // 10)
-    if done // apart > before // apart:
-        print(
-            f"{system.name}: epoch {system.epoch}, {system.num_timesteps:,} steps, {system.watched_in_words}"
-        )
+    if done // apart == before // apart:
+        return ""
+    epoch = f"{system.epoch}/{goal.target}" if goal.unit == "epochs" else str(system.epoch)
+    steps = f"{system.num_timesteps:,}" + (f" of {goal.target:,}" if goal.unit == "steps" else "")
+    return f"epoch {epoch}, {steps} steps, {system.watched_in_words}"

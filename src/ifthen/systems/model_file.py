@@ -30,9 +30,11 @@ from ifthen.tasks.tabular_task import TabularTask
 from ifthen.tasks.task import Task
 
 
-class _Part(BaseModel):
+class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
+
+class _Part(_Strict):
     name: str
     features: list[dict[str, bool | str | int | float | list[str]]]
     action_names: list[str]
@@ -52,10 +54,8 @@ class TablePart(_Part):
     preset: dict[str, int]
 
 
-class ObservedPart(BaseModel):
+class ObservedPart(_Strict):
     """What a file says of an array inside observations."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     path: list[str | int]
     label: str
@@ -64,10 +64,8 @@ class ObservedPart(BaseModel):
     kept: list[int] | None
 
 
-class StatisticsPart(BaseModel):
+class StatisticsPart(_Strict):
     """What a file says of a wrapper that had learnt statistics."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     wrapper: str
     mean: list[float]
@@ -164,9 +162,7 @@ VERSION = 1
 ArraySpec = dict[str, tuple[tuple[int, ...], type]]
 
 
-class _Manifest(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Manifest(_Strict):
     format: str
     version: int
     versions: dict[str, str]

@@ -51,15 +51,7 @@ class PPLDLParameters(PittsburghParameters):
 class PPLDL(PittsburghSystem):
     """Evolves decision lists: the first matching rule decides, and fitness is performance.
 
-    Args:
-        task: a task, a task's name, or a Gymnasium environment.
-        seed: seed of everything random in training.
-        threads: how many threads to use, all cores where None; results do not depend on it.
-        start: a decision list to begin with; random ones only where None.
-        require: what the rules must always or never do, such as "never heat when room >= 24"; one text or
-            several. Rules that keep it are put on top of the list where it is needed.
-        verbose: 1 to print a line now and then while learning.
-        parameters: by name; see `PPLDLParameters`.
+    It takes what every `System` takes, and `PPLDLParameters` by name; `start` is a decision list.
     """
 
     name = "PPL-DL"

@@ -63,16 +63,8 @@ class PPLSTParameters(PittsburghParameters):
 class PPLST(PittsburghSystem):
     """Evolves unordered rules: the strongest matching rule decides; strengths are learnt from rollouts.
 
-    It refuses `require`, which only rules with an order can keep.
-
-    Args:
-        task: a task, a task's name, or a Gymnasium environment.
-        seed: seed of everything random in training.
-        threads: how many threads to use, all cores where None; results do not depend on it.
-        start: rules to begin with: of kind strength, or a decision list, whose rules know nothing yet.
-            Random ones only where None.
-        verbose: 1 to print a line now and then while learning.
-        parameters: by name; see `PPLSTParameters`.
+    It takes what every `System` takes, and `PPLSTParameters` by name; `start` is of kind strength, or a
+    decision list, whose rules know nothing yet. It refuses `require`, which only ordered rules can keep.
     """
 
     name = "PPL-ST"

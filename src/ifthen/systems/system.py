@@ -35,7 +35,7 @@ from ifthen.systems.learning import (
     Population,
     as_one,
     checked_goal,
-    print_progress,
+    progress_line,
     warn_if_over,
 )
 from ifthen.systems.parameters import Parameters, checked_parameters, without_removed
@@ -281,18 +281,11 @@ class System(Shown, ABC):
         self.check_learning()
         asked = {"epochs": epochs, "steps": steps, "episodes": episodes, "total_timesteps": total_timesteps}
         goal = checked_goal(bare, asked, self.default_epochs, self._now)
-        return self.learn_towards(
-            goal,
-            callback=callback,
-            progress_bar=progress_bar,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-        )
+        return self.learn_towards(goal, callback, progress_bar, checkpoint, checkpoint_every)
 
     def learn_towards(
         self,
         goal: Goal,
-        *,
         callback: Callback | Sequence[Callback] | None = None,
         progress_bar: bool = False,
         checkpoint: str | Path | None = None,
@@ -312,8 +305,8 @@ class System(Shown, ABC):
                     now = self.now
                     self._now = now.followed_by(*self.advance(now.population, now.records[-1], goal))
                     show()
-                    if self.verbose:
-                        print_progress(self, goal)
+                    if self.verbose and (line := progress_line(self, goal)):
+                        print(f"{self.name}: {line}")
                     if self.epoch % checkpoint_every == 0:
                         save.where_it_pays()
                     if after_epoch(self) is False:
@@ -460,6 +453,8 @@ class System(Shown, ABC):
             if self.started and (self.epoch or self.num_timesteps)
             else [told]
         )
+
+    __str__ = object.__str__
 
     def __repr__(self) -> str:
         epoch = "not started" if self._now is None else f"epoch {self._now.epoch}"

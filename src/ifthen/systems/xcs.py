@@ -72,14 +72,8 @@ class XCSParameters(XCSFParameters):
 class XCS(XCSF):
     """Evolves one population of rules that predict one payoff each; the best prediction decides.
 
-    It refuses `start`, as its rules come by covering, and `require`, which only rules with an order can keep.
-
-    Args:
-        task: a task, a task's name, or a Gymnasium environment.
-        seed: seed of everything random in training.
-        threads: how many threads to use, all cores where None; results do not depend on it.
-        verbose: 1 to print a line now and then while learning.
-        parameters: by name; see `XCSParameters`.
+    It takes what every `System` takes, and `XCSParameters` by name, but refuses `start`, as its rules come by
+    covering, and `require`, which only rules with an order can keep.
     """
 
     name = "XCS"

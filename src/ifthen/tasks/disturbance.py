@@ -66,6 +66,8 @@ DISTURBANCES: dict[str, Disturbance] = {
     "action_repeat": Disturbance("steps for which an action is held", MOST_STEPS, (2, 3, 4, 6, 8), 1, True),
 }
 """Every disturbance by its name."""
+SWEEPS = {name: own.sweep for name, own in DISTURBANCES.items()}
+"""The strengths that a sweep tries, by name."""
 
 
 def checked_disturbances(given: Any) -> dict[str, float]:

@@ -20,7 +20,7 @@ from ifthen.errors import RuleError, TaskError, nearest
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.feature import Feature, lows_and_highs
 from ifthen.tasks.altered import ATTRIBUTES, OPTIONS, Altered, Lengthened, attribute_of
-from ifthen.tasks.disturbance import DISTURBANCES, checked_disturbances
+from ifthen.tasks.disturbance import DISTURBANCES, SWEEPS, checked_disturbances
 from ifthen.tasks.flatten import FlatSpace, check_actions, check_finite
 from ifthen.tasks.imports import cannot_make
 from ifthen.tasks.task import HORIZONS, Task
@@ -212,7 +212,7 @@ class EnvTask(Task):
     def sweeps(self) -> dict[str, tuple[float, ...]]:
         """All disturbances, and longer episodes."""
         horizons = tuple(factor * self.t_max for factor in HORIZONS if factor * self.t_max <= T_MAX_LIMIT)
-        return {**{name: own.sweep for name, own in DISTURBANCES.items()}, "t_max": horizons}
+        return {**SWEEPS, "t_max": horizons}
 
     def disturbed(self, name: str, strength: float) -> Self:
         """Return the environment with one disturbance more, other episodes, or another parameter.

@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.errors import TaskError
 from ifthen.jit import kernel
 from ifthen.parallel import for_slices
 from ifthen.rules.arrays import Floats, Ints, Mask
@@ -70,29 +69,6 @@ def _action_values(task: TabularTask, values: Floats) -> Floats:
     """Return Q `(S, A)` for the values V `(S,)` of the states that follow."""
     follow = np.where(task.done, 0.0, values[task.next_state])
     result: Floats = (task.reward + task.gamma * follow) @ task.probability
-    return result
-
-
-def policy_values(task: TabularTask, policy: Ints) -> Floats:
-    """Return V^π of every state, `(S,)`: NaN where the policy can meet a null action, or is never asked.
-
-    Args:
-        task: the task.
-        policy: the action in every state, `(S,)`, −1 for none.
-    """
-    actions = np.asarray(policy)
-    if (
-        actions.dtype.kind not in "iu"
-        or actions.shape != (task.n_states,)
-        or actions.min() < -1
-        or actions.max() >= task.n_actions
-    ):
-        raise TaskError(
-            f"a policy must be one action, -1 (none) to {task.n_actions - 1}, for each of the "
-            f"{task.n_states} states, not {policy!r}."
-        )
-    result = np.full(task.n_states, np.nan)
-    result[task.decision_states] = table_values(task, actions[task.decision_states])
     return result
 
 

@@ -28,7 +28,7 @@ from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature, cyclic_ones, lows_and_highs
 from ifthen.tasks.altered import OPTIONS
-from ifthen.tasks.disturbance import DISTURBANCES
+from ifthen.tasks.disturbance import SWEEPS
 from ifthen.tasks.table_checks import ARRAYS, T_MAX_LIMIT, checked_fields
 from ifthen.tasks.task import HORIZONS, Task
 
@@ -175,7 +175,7 @@ class TabularTask(Task):
         """All disturbances, longer episodes, and the slip of a lake."""
         horizons = tuple(min(factor * self.t_max, T_MAX_LIMIT) for factor in HORIZONS)
         slips = {f"{OPTIONS}p_slip": SLIPS} if "p_slip" in self.origin else {}
-        return {**{name: own.sweep for name, own in DISTURBANCES.items()}, **slips, "t_max": horizons}
+        return {**SWEEPS, **slips, "t_max": horizons}
 
     def disturbed(self, name: str, strength: float) -> Self:
         """Return the table with longer or shorter episodes.

@@ -71,6 +71,8 @@ class Task(Shown, ABC):
     environment: str
     """The id of the Gymnasium environment that a file may name; "" where there is none."""
 
+    __str__ = object.__str__
+
     def shown_parts(self) -> list[Part]:
         """Return what a notebook shows: what is to be done, what rules see and what they can do."""
         rows = tuple(

@@ -167,15 +167,6 @@ class TuneResult(Shown):
         """Return what a notebook shows."""
         return [self.lead, self.best_table(), self.finalists_table(), self.final_table()]
 
-    def to_text(self, width: int = 100) -> str:
-        """Return all of it as text."""
-        return "\n\n".join(
-            part if isinstance(part, str) else part.to_text(width) for part in self.shown_parts()
-        )
-
-    def __str__(self) -> str:
-        return self.to_text()
-
 
 def _mean(scores: Sequence[float]) -> str:
     """Return a mean with its interval over trainings; a dash for no scores."""

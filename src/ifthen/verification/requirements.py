@@ -20,7 +20,7 @@ from ifthen.rules.text.constraint_text import (
     requirements_in,
 )
 from ifthen.rules.text.scan import without_comment
-from ifthen.store import read_text
+from ifthen.store import text_of_user
 from ifthen.tasks.task import Task
 from ifthen.verification.behaviour_requirement import behaviour_in, behaviour_kept
 from ifthen.verification.case import Case, grounds
@@ -82,13 +82,8 @@ def check_requirements(require: Any, task: Task) -> None:
 
 def read_requirements(path: Path) -> list[str]:
     """Return the requirements in a file, one per line, or raise where it cannot be read."""
-    try:
-        text = read_text(path, FILE_LIMIT)
-    except OSError as problem:
-        raise ParameterError(f"cannot read {path}: {problem.strerror or problem}.") from None
-    except ValueError as problem:
-        raise ParameterError(f"cannot read {path}: {problem}.") from None
-    lines = [without_comment(line).strip() for line in text.removeprefix("\ufeff").splitlines()]
+    text = text_of_user(path, FILE_LIMIT, ParameterError)
+    lines = [without_comment(line).strip() for line in text.splitlines()]
     return requirements_in([line for line in lines if line])
 
 

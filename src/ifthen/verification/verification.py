@@ -203,9 +203,6 @@ class Verification(Shown):
             lines += [f"- **{finding.kind}** {finding.text}" for finding in found]
         return "\n".join(lines) + "\n"
 
-    def __str__(self) -> str:
-        return self.to_text()
-
 
 def _wrapped(text: str, head: str, width: int) -> list[str]:
     """Return indented lines of at most `width` characters; "x = 3" is never broken."""

@@ -199,7 +199,7 @@ def boards(
 def key_below(figure: Figure, keys: Keys) -> None:
     """Write a legend below all panels, in as many columns as fit."""
     if keys:
-        columns = -(-len(keys) // _key_rows(figure.get_figwidth(), [label for label, _ in keys]))
+        columns = -(-len(keys) // key_rows(figure.get_figwidth(), [label for label, _ in keys]))
         put_key(
             figure, keys, loc="lower center", ncols=columns, handletextpad=0.5, columnspacing=1.2,
             borderaxespad=0.2,
@@ -217,10 +217,10 @@ def put_key(place: Figure | Axes, keys: Keys, **options: Any) -> None:
 
 def key_height(width: float, labels: Sequence[str]) -> float:
     """Return the height of a legend below panels in a figure of a width, both in inches."""
-    return LEGEND_ROW * _key_rows(width, labels) + 0.06 if labels else 0.0
+    return LEGEND_ROW * key_rows(width, labels) + 0.06 if labels else 0.0
 
 
-def _key_rows(width: float, labels: Sequence[str]) -> int:
+def key_rows(width: float, labels: Sequence[str]) -> int:
     """Return how many rows a legend with these labels takes in a width in inches; it is filled by column."""
     widths = [text_width(label, SMALL) + 0.38 for label in labels]
     for rows in range(1, len(labels)):

@@ -41,8 +41,8 @@ from ifthen.explanation.pictures.policy_grid import (
     by_cell,
     cells,
     grid_shape,
+    letters,
     on_grid,
-    starts,
 )
 from ifthen.figure_style import ORANGE, SMALL, WIDTH
 from ifthen.rules.arrays import Floats
@@ -80,7 +80,7 @@ def policy_figure(ruleset: RuleSet, task: TabularTask, title: str = "") -> Figur
     """
     grid, side = cells(ruleset, task), cell_side(task)
     asked = {(r, c): cell for r, row in enumerate(grid) for c, cell in enumerate(row) if cell.asked}
-    keys = _policy_keys(asked.values(), bool(starts(task)))
+    keys = _policy_keys(asked.values(), any("S" in row for row in letters(task)))
     figure, (axes,) = boards(task, [title or task.name], side, below=list(keys))
     board(axes, task, side, {})
     shapes: dict[str, list[Floats]] = defaultdict(list)

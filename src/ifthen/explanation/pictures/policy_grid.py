@@ -33,6 +33,16 @@ DIRECTIONS = {
     "go northwest": (-1, -1, "↖"),
 }
 """How far to the right and down actions of these names lead, and their arrows."""
+LOOKS = {
+    "goal": ("bold green", "goal"),
+    "wall": ("dim", "wall"),
+    "hole": ("dim", "hole"),
+    "nothing": ("dim", "no action asked for"),
+    "missing": ("bold red", "no rule matches"),
+    "optimal": ("bold blue", "optimal"),
+    "other": ("bold yellow", "not optimal"),
+}
+"""The style of each kind of cell in a terminal, and what it means."""
 
 
 @dataclass(frozen=True)
@@ -117,12 +127,6 @@ def letters(task: TabularTask) -> list[list[str]]:
     return [[str(letter) for letter in row] for row in grid]
 
 
-def starts(task: TabularTask) -> list[tuple[int, int]]:
-    """Return row and column of the start: the map's S, or else the only initial state."""
-    marks = enumerate(letters(task))
-    return [(r, c) for r, row in marks for c, letter in enumerate(row) if letter == "S"]
-
-
 def cells(ruleset: RuleSet, task: TabularTask) -> list[list[Cell]]:
     """Return the grid, row by row, with the policy's action in every cell."""
     table = policy_table(ruleset, task)
@@ -144,26 +148,24 @@ def policy_text(ruleset: RuleSet, task: TabularTask, width: int = 10_000) -> Tex
     text, used = Text(), {}
     for row in grid:
         for cell in row:
-            symbol, style, meaning = _symbol(cell)
-            used[meaning] = (symbol.strip(), style)
-            text.append(symbol if roomy else symbol.strip("() "), style=style)
+            symbol, kind = sign_of(cell)
+            style, meaning = LOOKS[kind]
+            padded = f"({symbol[0]})" if kind == "other" else f" {symbol[0]} "
+            used[meaning] = (padded.strip(), style)
+            text.append(padded if roomy else symbol[0], style=style)
         text.append("\n")
     for meaning, (symbol, style) in sorted(used.items()):
         text.append(f"{symbol} {meaning}  ", style=style)
     return text
 
 
-def _symbol(cell: Cell) -> tuple[str, str, str]:
-    """Return what stands for a cell in a terminal, its style and its meaning."""
-    if cell.letter == "G":
-        return " ★ ", "bold green", "goal"
-    if cell.letter == "O":
-        return " █ ", "dim", "wall"
+def sign_of(cell: Cell) -> tuple[str, str]:
+    """Return what stands for a cell, and what it is, as in `LOOKS`."""
+    if cell.letter in ("G", "O"):
+        return ("★", "goal") if cell.letter == "G" else ("█", "wall")
     if not cell.asked:
-        return (" ■ ", "dim", "hole") if cell.letter == "H" else (" · ", "dim", "no action asked for")
+        return ("■", "hole") if cell.letter == "H" else ("·", "nothing")
     if cell.action is None:
-        return " ∅ ", "bold red", "no rule matches"
-    arrow = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[0]
-    if cell.optimal:
-        return f" {arrow} ", "bold blue", "optimal"
-    return f"({arrow})", "bold yellow", "not optimal"
+        return "∅", "missing"
+    symbol = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[:2]
+    return symbol, "optimal" if cell.optimal else "other"

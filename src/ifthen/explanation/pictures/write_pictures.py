@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -46,15 +46,10 @@ def write_pictures(
             raise ParameterError(f"pictures are written as {', '.join(get_args(Form))}, not {form!r}.")
     check_fits(ruleset, task)
     written = []
-    for name, figure in pictures(ruleset, task):
+    for name, draw in drawings(ruleset, task).items():
+        figure = draw()
         written += [write_as(Path(folder) / name, figure, form) for form in formats]
     return written
-
-
-def pictures(ruleset: RuleSet, task: Task | None = None) -> Iterator[tuple[str, Figure]]:
-    """Yield the pictures that can be drawn, each with its name; see `write_pictures`."""
-    for name, draw in drawings(ruleset, task).items():
-        yield name, draw()
 
 
 def drawings(ruleset: RuleSet, task: Task | None = None) -> dict[str, Callable[[], Figure]]:

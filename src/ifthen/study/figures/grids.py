@@ -67,11 +67,6 @@ def densities(results: Results, progress: Callable[[], object] = lambda: None) -
     return found
 
 
-def largest_density(found: Densities) -> float:
-    """Return the largest density of all tasks, for figures that share one scale."""
-    return max((float(density.max()) for density in found.values()), default=1.0)
-
-
 def density_figure(
     results: Results, found: Densities, task: TabularTask, largest: float | None = None
 ) -> Figure | None:

@@ -11,6 +11,7 @@ import polars
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ifthen.explanation.pictures.board import LEGEND_ROW, key_rows, put_key
 from ifthen.figure_style import COLUMN_WIDTH, GREY, MEDIUM, SMALL, WIDTH, bare
 from ifthen.study.study_results import Measure, Results
 
@@ -18,12 +19,6 @@ COLUMNS = 4
 LAKE_COLUMNS = 6
 PANEL_HEIGHT = 1.45
 """The height of a panel, in inches."""
-LEGEND_ROW = 0.15
-"""The height of a row of the legend, in inches."""
-LETTERS_PER_INCH = 17
-"""About this many small letters fit into an inch."""
-HANDLE = 8
-"""The mark of a legend's entry is about as wide as this many letters."""
 LAKE = re.compile(r"FrozenLake-(\d+)-(\d+(?:\.\d+)?)")
 EMPTY = ""
 FRACTION, PERFORMANCE = "fraction of optimum", "performance"
@@ -172,22 +167,9 @@ def legend_above(figure: Figure, handles: Mapping[str, Any], title: str) -> None
         handles: what stands for each entry, by its label.
         title: of the legend.
     """
-    columns = _legend_columns(list(handles), figure.get_figwidth())
-    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * (-(-len(handles) // columns) - 1))
-    legend = figure.legend(
-        list(handles.values()), list(handles), loc="outside upper center", ncols=columns, frameon=False,
-        fontsize=SMALL, title=title, title_fontsize=SMALL, handlelength=2.8, columnspacing=1.4,
+    rows = key_rows(figure.get_figwidth(), list(handles))
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * (rows - 1))
+    put_key(
+        figure, list(handles.items()), loc="outside upper center", ncols=-(-len(handles) // rows),
+        title=title, title_fontsize=SMALL, columnspacing=1.2,
     )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-
-
-def _legend_columns(labels: Sequence[str], width: float) -> int:
-    """Return the largest number of columns of a legend that a width, in inches, holds."""
-    letters = LETTERS_PER_INCH * width
-    for columns in range(len(labels), 1, -1):
-        rows = -(-len(labels) // columns)
-        widest = [max(map(len, labels[i : i + rows])) + HANDLE for i in range(0, len(labels), rows)]
-        if sum(widest) <= letters:
-            return columns
-    return 1

@@ -1,6 +1,7 @@
 """The paper's numbers: its Table 1 (performance and verdicts) and Table A1 (sizes). Its XCS is our XCSF.
 
-Beside them, `authors_otp.csv` has what the optimal policy got on the authors' draw of the noise.
+Beside them, `authors_otp.csv` has what the optimal policy got on the authors' draw of the noise, by which
+`studies/matched.toml` was made.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from ifthen.environments.frozen_lake import frozen_lake, paper_suite
-from ifthen.simulate.table_simulator import optimal_performance
+from ifthen.environments.frozen_lake import paper_suite
 from ifthen.study.study_plan import StudyPlan, Trial
 from ifthen.systems.registry import system_by_name
 from ifthen.tasks.tabular_task import TabularTask
@@ -20,7 +20,6 @@ from ifthen.tasks.task import Task
 HERE = Path(__file__).parent
 OUR_NAMES = {"XCS": "XCSF"}
 PAPERS_REFERENCE = "PPL-ST"
-DRAWS = 200
 EPOCHS, TRIALS = 250, 30
 PARAMETERS: dict[str, dict[str, Any]] = {
     "PPL-ST": {"noise": "stream"},
@@ -80,26 +79,6 @@ def papers_size(system: str, task: str, column: str) -> float | None:
     rows = {_task_name(row): row for row in _rows("tableA1.csv")}
     wanted = SIZES[column].get(system)
     return float(rows[task][wanted]) if wanted and task in rows else None
-
-
-def authors_otp(size: int, p_slip: float) -> float:
-    """Return the optimal policy's performance on the authors' draw of the noise."""
-    wanted = f"FrozenLake-{size}-{p_slip:g}"
-    return next(float(row["otp"]) for row in _rows("authors_otp.csv") if _task_name(row) == wanted)
-
-
-def matching_draw(size: int, p_slip: float) -> int:
-    """Return, of the first draws of the noise, the one on which the optimal policy does as on the authors'.
-
-    The choice looks at the optimal policy only, not at what any system gets.
-    """
-    theirs = authors_otp(size, p_slip)
-
-    def distance(seed: int) -> float:
-        task = frozen_lake(size, p_slip, noise_seed=seed)
-        return abs(optimal_performance(task, "sampled", "stream") - theirs)
-
-    return min(range(DRAWS), key=distance)
 
 
 @cache

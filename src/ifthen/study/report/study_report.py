@@ -19,13 +19,13 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from ifthen.digits import mean_and_sd
-from ifthen.explanation.pictures.policy_grid import DIRECTIONS, Cell, cells
+from ifthen.explanation.pictures.policy_grid import cells, sign_of
 from ifthen.explanation.reading import ShownRule, read_rules, readable
 from ifthen.exports.parts import rendered
 from ifthen.figure_style import write_figure
 from ifthen.pages.report_page import inline_svg
 from ifthen.store import write_text
-from ifthen.study.figures.grids import densities, density_figure, lakes_figure, largest_density
+from ifthen.study.figures.grids import densities, density_figure, lakes_figure
 from ifthen.study.figures.influence import influence_figure
 from ifthen.study.figures.learning_curves import curves_grid
 from ifthen.study.histories import UNSEEN
@@ -85,23 +85,11 @@ def best_rulesets(results: Results) -> dict[str, list[BestRuleset]]:
                 score = values[best] if scored is None else float(scored)
                 rules = list(read_rules(readable(ruleset, task), task).in_order)
                 grid = cells(ruleset, results.grids[name]) if name in results.grids else []
-                arrows = [[_arrow(cell) for cell in row] for row in grid]
+                arrows = [[sign_of(cell) for cell in row] for row in grid]
                 sizes = len(ruleset), len(learnt)
                 described = BestRuleset(trial, score, ruleset.how, *sizes, rules, arrows)
                 found.setdefault(name, []).append(described)
     return found
-
-
-def _arrow(cell: Cell) -> tuple[str, str]:
-    """Return what stands for a cell, and its class of style."""
-    if cell.letter == "G":
-        return "★", "goal"
-    if not cell.asked:
-        return "", "hole" if cell.letter == "H" else "nothing"
-    if cell.action is None:
-        return "∅", "missing"
-    symbol = DIRECTIONS[cell.action][2] if cell.action in DIRECTIONS else cell.action[:2]
-    return symbol, "optimal" if cell.optimal else "other"
 
 
 def write_tables(folder: Path, results: Results) -> None:
@@ -138,8 +126,9 @@ def all_figures(results: Results, progress: Callable[[str], None]) -> Drawings:
         "lakes": partial(lakes_figure, results.grids.values()),
         "influence": partial(influence_figure, results),
     }
+    most = max((float(density.max()) for density in found.values()), default=1.0)
     for name, task in results.grids.items():
-        for scale, largest in (("local", None), ("global", largest_density(found))):
+        for scale, largest in (("local", None), ("global", most)):
             drawings[_density_name(name, scale)] = partial(density_figure, results, found, task, largest)
     return drawings
 

@@ -60,15 +60,8 @@ if TYPE_CHECKING:
 class SAMUEL(System):
     """Evolves plans of overlapping rules that bid for actions with strengths learnt from whole episodes.
 
-    Args:
-        task: a task, a task's name, or a Gymnasium environment.
-        seed: seed of everything random in training.
-        threads: how many threads to use, all cores where None; results do not depend on it.
-        start: a decision list whose rules all plans begin with; rules that match everything where None.
-        require: what the rules must always or never do, such as "never heat when room >= 24"; one text or
-            several. Rules that keep it are put on top of the list where it is needed.
-        verbose: 1 to print a line now and then while learning.
-        parameters: by name; see `SAMUELParameters`.
+    It takes what every `System` takes, and `SAMUELParameters` by name; `start` is a decision list, whose
+    rules all plans begin with in place of rules that match everything.
     """
 
     name = "SAMUEL"

@@ -50,14 +50,8 @@ class ZCS(System):
     While it learns it draws actions by roulette, as published; its ruleset takes the strongest action.
     Learning stops between problems only: learn(steps=…) finishes the episode.
 
-    It refuses `start`, as its rules come by covering, and `require`, which only rules with an order can keep.
-
-    Args:
-        task: a task, a task's name, or a Gymnasium environment.
-        seed: seed of everything random in training.
-        threads: how many threads to use, all cores where None; results do not depend on it.
-        verbose: 1 to print a line now and then while learning.
-        parameters: by name; see `ZCSParameters`.
+    It takes what every `System` takes, and `ZCSParameters` by name, but refuses `start`, as its rules come by
+    covering, and `require`, which only rules with an order can keep.
     """
 
     name = "ZCS"
