@@ -1,9 +1,9 @@
 """PPL-X without one of its parts: does every part earn its place?
 
-    python benchmarks/pplx_ablation.py                                     # three environments, a table, three seeds
+    python benchmarks/pplx_ablation.py                             # three environments, a table, three seeds
     python benchmarks/pplx_ablation.py LunarLander-v3 --seeds 2 --steps 2000000
     python benchmarks/pplx_ablation.py Acrobot-v1 --only "no fitting" "no tuning"
-    python benchmarks/pplx_ablation.py --seeds 0                           # the tables of what is there
+    python benchmarks/pplx_ablation.py --seeds 0                   # the tables of what is there
 
 A part that is left out takes no steps, and the others get no more. Return is on 500 test seeds, on tables
 the exact share of the optimum. Every trial is kept in results/pplx-ablation at once, so that a run that was

@@ -58,6 +58,10 @@ class Rows:
     ) -> None:
         """Do what is missing: `work(**key)` returns the measures of the trial with that key."""
         missing = [key for key in wanted if self.key(key) not in self.found]
+        if threads == 1:  # one after the other, so that a trial can look at those before it
+            for key in missing:
+                self.keep({**key, **work(**key)})
+            return
         with ThreadPoolExecutor(threads) as pool:
             begun = {pool.submit(work, **key): key for key in missing}
             for done in as_completed(begun):
