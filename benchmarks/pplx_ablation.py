@@ -7,7 +7,8 @@
 
 A part that is left out takes no steps, and the others get no more. Return is on 500 test seeds, on tables
 the exact share of the optimum. Every trial is kept in results/pplx-ablation at once, so that a run that was
-stopped goes on where it was.
+stopped goes on where it was. Trials with the same seed share the epochs before the part that is left out;
+their seconds count in all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
@@ -27,6 +31,7 @@ from ifthen.systems.pplx import distil_values as distil
 from ifthen.systems.pplx import pplx_on_env as on_env
 from ifthen.systems.pplx import pplx_on_table as on_table
 from ifthen.systems.pplx import table_search
+from ifthen.systems.pplx.env_plan import DISTIL, EPOCHS, SCRATCH, VALUES
 
 LONG: dict[str, Any] = {"options": {"max_episode_steps": 2000}, "disturbances": {"noise": 0.02}}
 TASKS: dict[str, Callable[[], Any]] = {
@@ -35,8 +40,8 @@ TASKS: dict[str, Callable[[], Any]] = {
     "CartPole-v1, 2,000 steps, noise": lambda: ifthen.env_task("CartPole-v1", **LONG),
     "FrozenLake-12-0.3": lambda: ifthen.task_by_name("FrozenLake-12-0.3"),
 }
-STEPS = 500_000
-"""Steps of a plan where none are given: a sixteenth of the default in these environments."""
+STEPS = 8_000_000
+"""Steps of a plan where none are given: those that these environments have by default."""
 RESULTS = Path(__file__).parent.parent / "results" / "pplx-ablation"
 KEYS = "task", "plan", "part", "seed"
 MEASURES = "score", "rules", "tests", "steps", "seconds"
@@ -58,6 +63,11 @@ def only_down(epochs: Callable[[Any], int]) -> property:
     return property(lambda self: self.rounds + self.longest)
 
 
+def no_terms(bench: Any, known: Any, first: bool, terms: bool) -> Any:
+    """Distil into lists that compare single features."""
+    return distil.distil(bench, known, first, False)
+
+
 IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     "everything": list,
     "no random lists": lambda: [patch.object(on_env, "evolve", keeps)],
@@ -67,11 +77,18 @@ IN_ENVIRONMENTS: dict[str, Callable[[], list[Any]]] = {
     ],
     "no distillation": lambda: [patch.object(on_env, "distil", keeps)],
     "no fitting": lambda: [patch.object(distil, "CHANGES", 0)],
-    "no terms": list,
+    "no terms": lambda: [patch.object(on_env, "distil", no_terms)],
     "no shortening": lambda: [patch.object(on_env, "shorten", keeps)],
     "no tuning": lambda: [patch.object(on_env, "tune", keeps)],
     "no last choice": lambda: [patch.object(on_env, "choose", keeps)],
 }
+BEFORE_LISTS = EPOCHS[SCRATCH] + EPOCHS[VALUES]
+BEFORE_SEARCH = BEFORE_LISTS + EPOCHS[DISTIL]
+SHARED = {
+    **dict.fromkeys(("no distillation", "no fitting", "no terms"), BEFORE_LISTS),
+    **dict.fromkeys(("everything", "no shortening", "no tuning", "no last choice"), BEFORE_SEARCH),
+}
+"""The epochs in which nothing is left out: trials with the same seed share them."""
 ON_TABLES: dict[str, Callable[[], list[Any]]] = {
     "everything": list,
     "random actions first": lambda: [patch.object(on_table, "EXPLORE", 1.0)],
@@ -94,30 +111,54 @@ def own_length(lists: Any, n: int, known: Any) -> list[Any]:
 NEIGHBOURS = table_search.neighbours
 
 
+def task_of(name: str) -> Any:
+    """Return the task of a name."""
+    return TASKS.get(name, lambda: ifthen.task_by_name(name))()
+
+
+@lru_cache(maxsize=2)
+def begun(task: str, plan: str, seed: int, epochs: int) -> tuple[bytes, float]:
+    """Return the model file of a training with all parts after some epochs, and the seconds that it took."""
+    shorter = BEFORE_LISTS if epochs > BEFORE_LISTS else 0
+    return trained(task, plan, seed, shorter, epochs - shorter)[1:]
+
+
+def trained(task: str, plan: str, seed: int, before: int, more: int | None) -> tuple[Any, bytes, float]:
+    """Return a system that goes on after `before` shared epochs, its model file, and the seconds in all."""
+    parameters = {} if plan == "default" else {"steps": int(plan)}
+    with TemporaryDirectory() as folder:
+        path, taken = Path(folder) / "model.zip", 0.0
+        if before:
+            known, taken = begun(task, plan, seed, before)
+            path.write_bytes(known)
+            system = ifthen.load(path, threads=1)
+        else:
+            system = ifthen.PPLX(task_of(task), seed=seed, threads=1, **parameters)
+        began = time.process_time()
+        system.learn(epochs=system.default_epochs - system.epoch if more is None else more)
+        taken += time.process_time() - began
+        system.save(path)
+        return system, path.read_bytes(), taken
+
+
 def trial(task: str, plan: str, part: str, seed: int) -> dict[str, Any]:
     """Return what one training gives."""
-    own = TASKS.get(task, lambda: ifthen.task_by_name(task))()
-    is_table = isinstance(own, ifthen.TabularTask)
-    patches = (ON_TABLES if is_table else IN_ENVIRONMENTS)[part]()
-    parameters = {} if is_table else {"terms": part != "no terms", "steps": int(plan)}
-    for change in patches:
-        change.start()
-    try:
-        began = time.process_time()
-        system = ifthen.PPLX(own, seed=seed, threads=1, **parameters).learn()
-        seconds = time.process_time() - began
-    finally:
-        for change in patches:
-            change.stop()
+    is_table, shared = plan == "default", SHARED.get(part, 0)
+    if shared and not is_table:
+        begun(task, plan, seed, shared)
+    with ExitStack() as changes:
+        for change in (ON_TABLES if is_table else IN_ENVIRONMENTS)[part]():
+            changes.enter_context(change)
+        system, _, seconds = trained(task, plan, seed, 0 if is_table else shared, None)
     if is_table:
         score = ifthen.evaluate(system, method="exact").fraction
     else:
-        score = ifthen.evaluate(system, own, seeds=own.test_seeds(TESTED_ON)).performance
-    rules = system.ruleset
+        seeds = task_of(task).test_seeds(TESTED_ON)
+        score = ifthen.evaluate(system.ruleset, task_of(task), seeds=seeds).performance
     return {
         "score": f"{score:.6g}",
-        "rules": len(rules),
-        "tests": rules.tests,
+        "rules": len(system.ruleset),
+        "tests": system.ruleset.tests,
         "steps": system.num_timesteps,
         "seconds": f"{seconds:.1f}",
     }
