@@ -125,7 +125,7 @@ def begun(task: str, plan: str, seed: int, epochs: int) -> tuple[bytes, float]:
 
 def trained(task: str, plan: str, seed: int, before: int, more: int | None) -> tuple[Any, bytes, float]:
     """Return a system that goes on after `before` shared epochs, its model file, and the seconds in all."""
-    parameters = {} if plan == "default" else {"steps": int(plan)}
+    steps = None if plan == "default" else int(plan)
     with TemporaryDirectory() as folder:
         path, taken = Path(folder) / "model.zip", 0.0
         if before:
@@ -133,7 +133,7 @@ def trained(task: str, plan: str, seed: int, before: int, more: int | None) -> t
             path.write_bytes(known)
             system = ifthen.load(path, threads=1)
         else:
-            system = ifthen.PPLX(task_of(task), seed=seed, threads=1, **parameters)
+            system = ifthen.PPLX(task_of(task), seed=seed, threads=1, steps=steps)
         began = time.process_time()
         system.learn(epochs=system.default_epochs - system.epoch if more is None else more)
         taken += time.process_time() - began

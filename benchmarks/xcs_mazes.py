@@ -9,7 +9,8 @@ A trial learns 10,000 problems, half of which explore. The ruleset is evaluated 
 every empty cell, with at most 50 steps. Every trial is kept in results/xcs-mazes at once, so that a run that
 was stopped goes on where it was. The table has, over all trials that are there, mean ± standard deviation of
 the steps at the end; in brackets, in how many trials the ruleset is optimal at the end, and at all of the
-last seven times, and the number of trials; then the mean number of macroclassifiers and processor seconds.
+last seven times, and the number of trials; whether the steps are fewer (<) or more (>) than those of plain
+XCS by a Mann-Whitney U test at 5 %; then the mean number of macroclassifiers and processor seconds.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rows import Row, Rows
 from ifthen import XCS, evaluate, maze
 from ifthen.environments.mazes import steps_to_food
 from ifthen.runs.settings import parse_assignment
+from ifthen.study.statistics import compare
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -38,7 +40,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 """Those of Lanzi 1999 (plain, without #, Specify, biased) and of Butz, Goldberg and Lanzi 2005."""
 MAZES = ("Maze4", "Maze5", "Maze6", "Woods14")
 TIMES, LAST = 20, 7
-ROUNDING = 1e-9
+ROUNDING = 1e-5
+LEVEL = 0.05
 ONE_EPOCH = 1_000_000
 """GA invocations between two rows of the history: no more rows than looks. Learning is the same."""
 RESULTS = Path(__file__).parent.parent / "results" / "xcs-mazes"
@@ -55,22 +58,36 @@ def trial(name: str, seed: int, problems: int, parameters: dict[str, Any]) -> di
         system.learn(episodes=problems // TIMES)
         steps.append(evaluate(system.ruleset, system.task).mean_steps or np.nan)
     return {
-        "steps": " ".join(f"{own:.12g}" for own in steps),
+        "steps": " ".join(f"{own:.7g}" for own in steps),
         "macroclassifiers": system.now.records[-1]["macros"],
         "seconds": f"{time.thread_time() - began:.2f}",
     }
 
 
-def cell(best: float, rows: list[Row]) -> str:
+def at_end(rows: list[Row]) -> list[float]:
+    """Return the steps at the end of each trial."""
+    return [float(row["steps"].split()[-1]) for row in rows]
+
+
+def sign(rows: list[Row], plain: list[Row]) -> str:
+    """Return whether trials take fewer or more steps than those of plain XCS."""
+    found = compare(at_end(rows), at_end(plain))
+    if found.p is None or found.a12 is None or found.p >= LEVEL:
+        return "="
+    return "<" if found.a12 < 0.5 else ">"
+
+
+def cell(best: float, rows: list[Row], plain: list[Row]) -> str:
     """Return what a variant reaches in a maze."""
     if not rows:
         return "–"
     late = np.array([row["steps"].split() for row in rows], dtype=np.float64)[:, -LAST:]
     optimal, end = late <= best + ROUNDING, late[:, -1]
     macros, seconds = (np.mean([float(row[name]) for row in rows]) for name in MEASURES[1:])
+    often = f"{optimal[:, -1].sum()}, {optimal.all(axis=1).sum()} of {len(rows)}"
     return (
-        f"{end.mean():.2f} ± {end.std(ddof=len(rows) > 1):.2f} "
-        f"({optimal[:, -1].sum()}, {optimal.all(axis=1).sum()} of {len(rows)}) {macros:.0f}, {seconds:.1f} s"
+        f"{end.mean():.2f} ± {end.std(ddof=len(rows) > 1):.2f} ({often}) {sign(rows, plain)} "
+        f"{macros:.0f}, {seconds:.1f} s"
     )
 
 
@@ -81,7 +98,10 @@ def table(kept: Rows, mazes: list[str], variants: list[str], settings: str, prob
     lines.append("|---|" + "---|" * len(mazes))
     for variant in variants:
         same = {"variant": variant, "settings": settings, "problems": problems}
-        cells = (cell(best[name], kept.of(maze=name, **same)) for name in mazes)
+        cells = (
+            cell(best[name], kept.of(maze=name, **same), kept.of(maze=name, **same | {"variant": "plain"}))
+            for name in mazes
+        )
         lines.append(f"| {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
