@@ -4,12 +4,16 @@
     python benchmarks/beside_sb3.py LunarLander-v3 --seeds 3
     python benchmarks/beside_sb3.py --module my_envs MyEnv-v0           # after importing my_envs
     python benchmarks/beside_sb3.py Bird-v0 --learners PPO --steps 50000  # a shorter plan of PPL-X
+    python benchmarks/beside_sb3.py --seeds 0                           # the table of what is there
 
 PPL-X goes through its plan first. PPO and DQN then get as many seconds. All are played on 100 test seeds:
 PPL-X's list after its plan, the others' policies at the end of that time, without random actions. The goal is
 a share of what PPL-X's list gains over random actions (0.95); printed are the seconds and steps after which
 each one first reached it on 20 validation seeds, which it is tried on twenty times on the way. Time of trying
-is not counted, nor PPL-X's compilation. It needs stable-baselines3 (pip install '.[sb3]').
+is not counted, nor PPL-X's compilation. Seconds are those of the processor, also where PPL-X measures how
+many steps its plan may have, so that other work on the machine changes nothing. Where an environment observes
+several things, PPO and DQN get the numbers that PPL-X gets. Every training is kept in results/beside-sb3 at
+once, so that a run that was stopped goes on where it was. It needs stable-baselines3 (pip install '.[sb3]').
 """
 
 from __future__ import annotations
@@ -18,16 +22,27 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import gymnasium
 import numpy as np
+from rows import Row, Rows
 
 import ifthen
+from ifthen.systems.pplx import pplx_on_env
 from ifthen.tasks.gym_task import EnvTask
 
 ENVIRONMENTS = ("CartPole-v1", "Acrobot-v1", "MountainCar-v0", "LunarLander-v3")
 TESTED_ON, TRIED_ON, TIMES, GOAL = 100, 20, 20, 0.95
+RESULTS = Path(__file__).parent.parent / "results" / "beside-sb3"
+KEYS = "environment", "plan", "seed", "learner"
+MEASURES = "score", "chance", "goal", "seconds", "steps", "goal_seconds", "goal_steps", "rules", "tests"
+OWN = "PPL-X"
+CLOCK = SimpleNamespace(perf_counter=time.process_time)
 
 
 class Moment(NamedTuple):
@@ -38,26 +53,47 @@ class Moment(NamedTuple):
     score: float
 
 
-def ppl_x(task: EnvTask, seed: int, steps: int | None) -> tuple[list[Moment], float, str]:
-    """Return how PPL-X's lists did on the way, their mean return on test seeds, and their size."""
+class Features(gymnasium.ObservationWrapper[Any, Any, Any]):
+    """The numbers that rules see, in place of an observation of several things."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any], task: EnvTask) -> None:
+        super().__init__(env)
+        self.task = task
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(task.features),), np.float32)
+
+    def observation(self, observation: Any) -> Any:
+        """Return the features of an observation."""
+        return np.asarray(self.task.features_of(observation), np.float32)
+
+
+def made(name: str, task: EnvTask) -> gymnasium.Env[Any, Any]:
+    """Make an environment that observes numbers."""
+    env = gymnasium.make(name)
+    several = isinstance(env.observation_space, (gymnasium.spaces.Dict, gymnasium.spaces.Tuple))
+    return Features(env, task) if several else env
+
+
+def ppl_x(task: EnvTask, seed: int, steps: int | None) -> tuple[list[Moment], float, ifthen.RuleSet]:
+    """Return how PPL-X's lists did on the way, their mean return on test seeds, and the last one."""
     ifthen.PPLX("CartPole-v1", seed=seed, threads=1, steps=2000).learn()  # compiles
     system, moments, taken = ifthen.PPLX(task, seed=seed, threads=1, steps=steps), list[Moment](), 0.0
     own = None
     seeds = task.validation[:TRIED_ON]
     while own is None or system.epoch < system.default_epochs:
         began = time.process_time()
-        system.learn(epochs=1)
+        with patch.object(pplx_on_env, "time", CLOCK):
+            system.learn(epochs=1)
         taken += time.process_time() - began
         if own is None or system.ruleset != own:
             own, score = system.ruleset, ifthen.evaluate(system.ruleset, task, seeds=seeds).performance
         moments.append(Moment(taken, system.num_timesteps, score))
-    played = ifthen.evaluate(system, task, seeds=task.test_seeds(TESTED_ON)).performance
-    return moments, played, f"{len(system.ruleset)} rules, {system.ruleset.tests} tests"
+    score = ifthen.evaluate(system, task, seeds=task.test_seeds(TESTED_ON)).performance
+    return moments, score, system.ruleset
 
 
-def played(policy: Callable[[Any], Any], name: str, seeds: Any) -> float:
+def played(policy: Callable[[Any], Any], name: str, task: EnvTask, seeds: Any) -> float:
     """Return the mean return of a policy from reset seeds."""
-    env, returns = gymnasium.make(name), []
+    env, returns = made(name, task), []
     for seed in seeds:
         observation, _ = env.reset(seed=int(seed))
         total, over = 0.0, False
@@ -72,7 +108,7 @@ def random_return(name: str, task: EnvTask) -> float:
     """Return the mean return of random actions."""
     space = gymnasium.make(name).action_space
     space.seed(0)
-    return played(lambda _: space.sample(), name, task.validation[:TRIED_ON])
+    return played(lambda _: space.sample(), name, task, task.validation[:TRIED_ON])
 
 
 def baseline(kind: str, name: str, task: EnvTask, seed: int, seconds: float) -> tuple[list[Moment], float]:
@@ -80,7 +116,7 @@ def baseline(kind: str, name: str, task: EnvTask, seed: int, seconds: float) -> 
     sb3: Any = importlib.import_module("stable_baselines3")
     base: Any = importlib.import_module("stable_baselines3.common.callbacks").BaseCallback
     importlib.import_module("torch").set_num_threads(1)
-    model = getattr(sb3, kind)("MlpPolicy", gymnasium.make(name), seed=seed, device="cpu")
+    model = getattr(sb3, kind)("MlpPolicy", made(name, task), seed=seed, device="cpu")
     moments, state = list[Moment](), {"taken": 0.0, "began": time.process_time(), "next": seconds / TIMES}
 
     def act(observation: Any) -> Any:
@@ -92,47 +128,74 @@ def baseline(kind: str, name: str, task: EnvTask, seed: int, seconds: float) -> 
             taken = state["taken"] + time.process_time() - state["began"]
             if taken < state["next"]:
                 return True
-            score = played(act, name, task.validation[:TRIED_ON])
+            score = played(act, name, task, task.validation[:TRIED_ON])
             moments.append(Moment(taken, int(self.num_timesteps), score))
             state.update(taken=taken, began=time.process_time(), next=taken + seconds / TIMES)
             return bool(taken < seconds)
 
     model.learn(10**9, callback=Watch())
-    return moments, played(act, name, task.test_seeds(TESTED_ON))
+    return moments, played(act, name, task, task.test_seeds(TESTED_ON))
 
 
-def line(start: str, moments: list[Moment], got: float, goal: float, note: str = "") -> str:
+def measures(moments: list[Moment], score: float, chance: float, goal: float) -> dict[str, Any]:
+    """Return a training as a row."""
+    last, reached = moments[-1], next((own for own in moments if own.score >= goal), None)
+    return {
+        "score": f"{score:.6g}",
+        "chance": f"{chance:.6g}",
+        "goal": f"{goal:.6g}",
+        "seconds": f"{last.seconds:.1f}",
+        "steps": last.steps,
+        "goal_seconds": "" if reached is None else f"{reached.seconds:.1f}",
+        "goal_steps": "" if reached is None else reached.steps,
+        "rules": "",
+        "tests": "",
+    }
+
+
+def training(kept: Rows, environment: str, plan: str, seed: int, learner: str) -> dict[str, Any]:
+    """Train once. The others need what PPL-X took."""
+    task = ifthen.env_task(environment)
+    if learner == OWN:
+        chance = random_return(environment, task)
+        moments, score, rules = ppl_x(task, seed, None if plan == "default" else int(plan))
+        own = measures(moments, score, chance, chance + GOAL * (score - chance))
+        return own | {"rules": len(rules), "tests": rules.tests}
+    ours = kept.of(environment=environment, plan=plan, seed=seed, learner=OWN)[0]
+    moments, score = baseline(learner, environment, task, seed, float(ours["seconds"]))
+    return measures(moments, score, float(ours["chance"]), float(ours["goal"]))
+
+
+def line(row: Row) -> str:
     """Return a row of the table."""
-    last = moments[-1]
-    reached = next((own for own in moments if own.score >= goal), None)
-    when = "not reached" if reached is None else f"after {reached.seconds:6.1f} s, {reached.steps:9,} steps"
-    return (
-        f"{start:26} {got:9.2f}  goal {goal:8.2f} {when:34}  "
-        f"in all {last.seconds:6.1f} s, {last.steps:10,} steps  {note}"
-    )
+    when = f"{row['goal_seconds']} s" if row["goal_seconds"] else f"not in {float(row['seconds']):.0f} s"
+    size = f", {row['rules']} rules, {row['tests']} tests" if row["rules"] else ""
+    cells = row["environment"], row["seed"], row["learner"] + size, f"{float(row['score']):.4g}", when
+    return f"| {' | '.join(cells)} | {int(row['steps']):,} |"
 
 
 def main() -> None:
-    """Print a row for each environment, seed and learner."""
+    """Do the trainings that are missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("environments", nargs="*", default=ENVIRONMENTS)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--learners", nargs="*", default=("PPO", "DQN"), choices=("PPO", "DQN", "A2C"))
     parser.add_argument("--steps", type=int, help="the steps of PPL-X's plan, in place of its default")
     parser.add_argument("--module", help="a module that registers the environments")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     own = parser.parse_args()
     if own.module:
         importlib.import_module(own.module)
+    kept = Rows(own.results / "trials.csv", KEYS, MEASURES)
+    plan = "default" if own.steps is None else str(own.steps)
     for name in own.environments:
-        task = ifthen.env_task(name)
-        chance = random_return(name, task)
         for seed in range(own.seeds):
-            moments, got, size = ppl_x(task, seed, own.steps)
-            goal = chance + GOAL * (got - chance)
-            print(line(f"{name} {seed} PPL-X", moments, got, goal, size), flush=True)
-            for kind in own.learners:
-                others, score = baseline(kind, name, task, seed, moments[-1].seconds)
-                print(line(f"{name} {seed} {kind}", others, score, goal), flush=True)
+            wanted = [dict(zip(KEYS, (name, plan, seed, kind), strict=True)) for kind in (OWN, *own.learners)]
+            kept.fill(wanted, partial(training, kept))
+    print("| environment | seed | learner | return | goal reached after | steps in all |")
+    print("|---|--:|---|--:|--:|--:|")
+    for row in kept.of(plan=plan):
+        print(line(row))
 
 
 if __name__ == "__main__":

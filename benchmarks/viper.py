@@ -1,12 +1,14 @@
 """Distillation by PPL-X beside VIPER's trees, from the same teacher, with the same steps.
 
-python benchmarks/viper.py                                    three environments, two seeds
-python benchmarks/viper.py LunarLander-v3 --steps 200000 --seeds 1
+    python benchmarks/viper.py                                    # three environments, two seeds
+    python benchmarks/viper.py LunarLander-v3 --steps 200000 --seeds 1
+    python benchmarks/viper.py --seeds 0                          # the tables of what is there
 
 VIPER (Bastani, Pu and Solar-Lezama 2018) grows one decision tree of each size: states are gathered where the
 trees go (DAgger), drawn again in proportion to what the worst action costs there, and the best tree of all
 rounds is kept. It gets the steps for every size, PPL-X once for its whole front; choosing the best tree is
-not counted. The teacher is a network of action values. It needs scikit-learn.
+not counted. The teacher is a network of action values. Every policy is kept in results/viper at once, so that
+a run that was stopped goes on where it was. It needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rows import Rows
 
 import ifthen
 from ifthen.runs.distil import Fidelity
@@ -33,33 +37,34 @@ STEPS = {"CartPole-v1": 100_000, "Acrobot-v1": 100_000, "LunarLander-v3": 200_00
 TEACHER_STEPS, TEACHER_EPOCHS = 300_000, 22
 """The plan of the network that teaches, and its epochs up to where lists begin."""
 SIZES = (2, 4, 8, 16)
+RESULTS = Path(__file__).parent.parent / "results" / "viper"
+KEYS = "environment", "steps", "seed", "method", "size"
+MEASURES = "rules", "tests", "score", "same", "kept", "teacher"
 ROUNDS, DRAWN, TOGETHER = 20, 20_000, 8
 """VIPER's rounds, the states that a tree is grown on, and the episodes that are played side by side."""
 TESTS, CHOSEN_ON, SCREENED_ON, FINALISTS = 100, 80, 20, 3
 """Test seeds; seeds on which the best of VIPER's trees is chosen, first few, then all for the best three."""
 
 
-class Row(NamedTuple):
-    """What a policy got on test seeds."""
-
-    method: str
-    size: int
-    rules: int
-    tests: int
-    score: float
-    fidelity: Fidelity
+@cache
+def task_of(name: str) -> Any:
+    """Return the task of a name."""
+    return ifthen.task_by_name(name)
 
 
-def network_teacher(task: ifthen.EnvTask) -> Teacher:
-    """Return a network of action values that PPL-X has learnt, as a teacher."""
+@cache
+def network_teacher(name: str) -> tuple[Teacher, float]:
+    """Return a network of action values that PPL-X has learnt, as a teacher, and its mean return."""
+    task = task_of(name)
     system = ifthen.PPLX(task, seed=0, threads=1, steps=TEACHER_STEPS).learn(epochs=TEACHER_EPOCHS)
     known = system.now.population
-    return Teacher(
+    teacher = Teacher(
         "a network",
         lambda points: action_values(known.nets[-1], known.scaling, points, task.n_actions),
         task.n_actions,
         True,
     )
+    return teacher, measured(task, teacher, teacher.actions)[0]
 
 
 def measured(task: ifthen.EnvTask, teacher: Teacher, choose: Choose) -> tuple[float, Fidelity]:
@@ -107,18 +112,22 @@ def viper(task: ifthen.EnvTask, teacher: Teacher, leaves: int, steps: int, seed:
     return best[int(np.argmax(returns))][1]
 
 
-def pplx(task: ifthen.EnvTask, teacher: Teacher, steps: int, seed: int, terms: bool) -> list[Row]:
-    """Return what the lists of PPL-X get, of each size: after imitation, and after tuning."""
+def pplx(
+    task: ifthen.EnvTask, teacher: Teacher, steps: int, seed: int, terms: bool
+) -> Iterator[tuple[str, int, Any]]:
+    """Give the lists of PPL-X, as method, size and list: after imitation, and after tuning."""
     system = ifthen.PPLX(task, teacher=teacher, seed=seed, threads=1, steps=steps, terms=terms)
     learner: Any = system.learner
-    kind, rows = ", terms" if terms else "", []
-    for method, epochs in (("imitation", learner.imitation), ("PPL-X", learner.epochs - learner.imitation)):
+    methods = methods_of_pplx(terms)
+    for method, epochs in zip(methods, (learner.imitation, learner.epochs - learner.imitation), strict=True):
         front = system.learn(epochs=epochs).front
         for size in SIZES:
-            point = front.at(rules=size)
-            score, own = measured(task, teacher, partial(actions_of, point.ruleset, task))
-            rows.append(Row(method + kind, size, point.rules, point.tests, score, own))
-    return rows
+            yield method, size, front.at(rules=size).ruleset
+
+
+def methods_of_pplx(terms: bool) -> list[str]:
+    """Return what the lists of PPL-X are called."""
+    return [own + (", terms" if terms else "") for own in ("imitation", "PPL-X")]
 
 
 def actions_of(ruleset: ifthen.RuleSet, task: ifthen.EnvTask, points: Floats) -> NDArray[np.int64]:
@@ -126,53 +135,74 @@ def actions_of(ruleset: ifthen.RuleSet, task: ifthen.EnvTask, points: Floats) ->
     return ruleset.best_actions(np.clip(points, *task.ranges))
 
 
-def rows_of(name: str, steps: int, seeds: int) -> tuple[float, list[Row]]:
-    """Return the teacher's mean return, and what all methods get with each seed."""
-    task: Any = ifthen.task_by_name(name)
-    teacher, rows = network_teacher(task), list[Row]()
-    score, _ = measured(task, teacher, teacher.actions)
-    print(f"{name}: the teacher gets {score:.1f}", flush=True)
-    for seed in range(seeds):
-        for size in SIZES:
-            tree = viper(task, teacher, size, steps, seed)
-            got, own = measured(task, teacher, partial(tree_actions, tree))
-            rows.append(Row("VIPER", size, tree.get_n_leaves(), tree.get_n_leaves() - 1, got, own))
-        for terms in (False, True):
-            rows += pplx(task, teacher, steps, seed, terms)
-        for row in rows[-len(SIZES) * 5 :]:
-            print(f"{name:16} {seed:2} {row}", flush=True)
-    return score, rows
+def row(key: dict[str, Any], rules: int, tests: int, choose: Choose) -> dict[str, Any]:
+    """Return what a policy gets, as a row."""
+    teacher, score = network_teacher(key["environment"])
+    got, fidelity = measured(task_of(key["environment"]), teacher, choose)
+    return {
+        **key,
+        "rules": rules,
+        "tests": tests,
+        "score": f"{got:.6g}",
+        "same": f"{fidelity.same:.4f}",
+        "kept": f"{fidelity.kept:.4f}",
+        "teacher": f"{score:.6g}",
+    }
 
 
-def table(name: str, steps: int, teacher: float, rows: list[Row]) -> str:
+def train(kept: Rows, name: str, steps: int, seed: int) -> None:
+    """Keep what all methods get with one seed."""
+    task = task_of(name)
+    for size in SIZES:
+        key = dict(zip(KEYS, (name, steps, seed, "VIPER", size), strict=True))
+        if kept.key(key) not in kept.found:
+            tree = viper(task, network_teacher(name)[0], size, steps, seed)
+            leaves = tree.get_n_leaves()
+            kept.keep(row(key, leaves, leaves - 1, partial(tree_actions, tree)))
+    for terms in (False, True):
+        same = {"environment": name, "steps": steps, "seed": seed}
+        if all(len(kept.of(**same, method=own)) == len(SIZES) for own in methods_of_pplx(terms)):
+            continue
+        for method, size, rules in pplx(task, network_teacher(name)[0], steps, seed, terms):
+            own = {**same, "method": method, "size": size}
+            if kept.key(own) not in kept.found:
+                kept.keep(row(own, len(rules), rules.tests, partial(actions_of, rules, task)))
+
+
+def table(kept: Rows, name: str, steps: int) -> str:
     """Return means over seeds as a table: return, share of the teacher's actions, share of the cost kept."""
-    methods = list(dict.fromkeys(row.method for row in rows))
-    lines = [f"{name}, {steps:,} steps, teacher {teacher:.1f}", "| size | " + " | ".join(methods) + " |"]
-    lines.append("|--:|" + "--:|" * len(methods))
+    rows = kept.of(environment=name, steps=steps)
+    if not rows:
+        return f"{name}: nothing yet"
+    methods, seeds = list(dict.fromkeys(own["method"] for own in rows)), {own["seed"] for own in rows}
+    teacher = float(rows[0]["teacher"])
+    lines = [f"{name}, {steps:,} steps, {len(seeds)} seeds, teacher {teacher:.1f}"]
+    lines += ["| size | " + " | ".join(methods) + " |", "|--:|" + "--:|" * len(methods)]
     for size in SIZES:
         cells = []
         for method in methods:
-            own = [row for row in rows if (row.method, row.size) == (method, size)]
-            score, same, kept = (
-                float(np.mean(part))
-                for part in zip(*((r.score, r.fidelity.same, r.fidelity.kept) for r in own), strict=True)
-            )
-            cells.append(f"{score:.0f} ({same:.0%}, {kept:.0%})")
+            own = [row for row in rows if (row["method"], row["size"]) == (method, str(size))]
+            means = [float(np.mean([float(row[name]) for row in own])) for name in ("score", "same", "kept")]
+            cells.append("{:.0f} ({:.0%}, {:.0%})".format(*means) if own else "–")
         lines.append(f"| {size} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Measure and print one table per environment."""
+    """Do what is missing, and print one table per environment."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("tasks", nargs="*", default=list(STEPS))
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
+    kept = Rows(given.results / "policies.csv", KEYS, MEASURES)
     for name in given.tasks:
-        began, steps = time.perf_counter(), given.steps or STEPS.get(name, 100_000)
-        print(table(name, steps, *rows_of(name, steps, given.seeds)))
-        print(f"{time.perf_counter() - began:.0f} seconds\n", flush=True)
+        began, steps = time.process_time(), given.steps or STEPS.get(name, 100_000)
+        for seed in range(given.seeds):
+            train(kept, name, steps, seed)
+        print(table(kept, name, steps))
+        print(f"{time.process_time() - began:.0f} processor seconds\n", flush=True)
 
 
 if __name__ == "__main__":

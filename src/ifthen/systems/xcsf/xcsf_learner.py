@@ -77,6 +77,8 @@ class Learner(ABC, Generic[T]):
     def learning(self, classifiers: Classifiers, held: Mask) -> Learning:
         """Return all that a step of learning needs; `held` is the set that waits for its payoff."""
         model, inputs, up_to, live = self.places
+        if self.parameters.prediction == "constant":
+            model = model._replace(axes=())  # the weights of features stay 0, so that none is read
         by_box, n_actions = self.parameters.equality == "box", self.task.n_actions
         space = new_space(classifiers, held, by_box, inputs, up_to, live, self.reach.lows, n_actions)
         return Learning(model, classifiers, space, self.settings, self.reach)
