@@ -284,14 +284,16 @@ class Bench:
                 none if it has played more than the steps allow the others.
             length: the mean length of an episode.
             most: the most episodes of a list; as many as usual where None.
-            needed: this many lists play the few first episodes whatever they take. The others are left as
-                they are once no steps are left. All play where None.
+            needed: this many lists play the few first episodes whatever they take, fewer where steps are few.
+                The others are left as they are once no steps are left. All play where None.
         """
         seeds, before = self.task.choosing(most or self.plenty * CHOSEN_ON), (self.steps, self.episodes)
-        fitness = fitness.copy()
+        fitness, fewest = fitness.copy(), FEWEST_PLAYED
+        if needed is not None:
+            fewest = self.affordable(self.left / needed, length, FIRST_PLAYED, FEWEST_PLAYED)
         for i in range(len(drafts)):
             if needed is None or i < needed or self.left > 0:
-                fitness[[i]] = self._scored_up_to(FEWEST_PLAYED, [drafts[i]], fitness[[i]], seeds)
+                fitness[[i]] = self._scored_up_to(fewest, [drafts[i]], fitness[[i]], seeds)
         if self.left <= 0:
             return fitness
         if self.episodes > before[1]:
@@ -299,7 +301,7 @@ class Bench:
         played = fitness[:, 2].astype(np.int64)
         needed = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
         paid = int(np.searchsorted(needed, self.left / length, side="right")) - 1
-        return self._scored_up_to(max(paid, FEWEST_PLAYED), drafts, fitness, seeds)
+        return self._scored_up_to(max(paid, fewest), drafts, fitness, seeds)
 
     def _scored_up_to(self, k: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
         """Return the fitness of lists once each has played the first k seeds at least."""
