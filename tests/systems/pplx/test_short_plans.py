@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from ifthen import PPLX, DecisionList, env_task, evaluate, load
 from ifthen.errors import ModelFileError
 from ifthen.runs.pruned_policy import pruned_policy
+from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import value_learning as values
 from ifthen.systems.pplx.bench import FEWEST_PLAYED, FIRST_PLAYED, fitness_of
 from ifthen.systems.pplx.distil_values import SIZES, grown, imitated_states
@@ -211,6 +212,16 @@ def test_short_plans_learn_from_every_step_and_long_ones_from_those_of_learning(
 def test_steps_of_scored_lists_are_left_out_where_steps_may_be_counted() -> None:
     system = PPLX(env_task(YARD, episodes=20), seed=1, threads=1, steps=20_000).learn(epochs=EPOCHS[1])
     assert (system.now.population.moves >= 0).sum() < system.num_timesteps
+
+
+def test_a_progress_bar_counts_the_steps_of_a_short_plan_where_they_take_the_time() -> None:
+    whole, part = Goal("epochs", PLAN - 1), Goal("epochs", 5)
+    slow = PPLX(haystack(), seed=1, threads=1, steps=STEPS).learn(epochs=0)
+    long = PPLX(haystack(), seed=1, threads=1, steps=200_000).learn(epochs=0)
+    twin = PPLX("CartPole-v1", seed=1, threads=1, steps=STEPS).learn(epochs=0)
+    assert slow.gauge(whole) == Goal("steps", STEPS)
+    assert [each.gauge(whole) for each in (long, twin)] == [whole, whole]
+    assert slow.gauge(part) == part
 
 
 def test_lists_play_one_episode_first_where_episodes_are_very_long() -> None:

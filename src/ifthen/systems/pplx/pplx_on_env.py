@@ -30,6 +30,7 @@ from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import environment
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
@@ -63,7 +64,6 @@ from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
-    from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.pplx import PPLX
 
 PROBES = 4
@@ -181,6 +181,15 @@ class OnEnvironment(Learner):
     def doing(self, epoch: int) -> str:
         """Return what an epoch does, in a few words."""
         return WORDS[self.plan.phase(epoch)[0]]
+
+    def gauge(self, goal: Goal) -> Goal:
+        """Count steps on the way to the end of a short plan: its epochs take from no time to very long.
+
+        Where steps are cheap, they take little of the time.
+        """
+        known: Knowledge = self.system.now.population
+        whole = goal.unit == "epochs" and goal.target == self.epochs
+        return Goal("steps", int(known.budget)) if whole and known.is_short and not self.is_cheap else goal
 
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
