@@ -178,14 +178,21 @@ def drawn_step(
 
 
 def adam(
-    net: list[float], slope: list[float], mean: list[float], square: list[float], rate: float, settings: Any
+    net: list[float],
+    slope: list[float],
+    mean: list[float],
+    square: list[float],
+    rate: float,
+    decay: float,
+    settings: Any,
 ) -> tuple[list[float], list[float], list[float]]:
     """Weights, mean slopes and mean squares after a step down."""
     keep, squares = float(settings.KEEP_SLOPE), float(settings.KEEP_SQUARE)
     mean = [keep * m + (1 - keep) * g for m, g in zip(mean, slope, strict=True)]
     square = [squares * s + (1 - squares) * g * g for s, g in zip(square, slope, strict=True)]
     tiny = float(settings.TINY)
-    net = [w - rate * m / (math.sqrt(s) + tiny) for w, m, s in zip(net, mean, square, strict=True)]
+    kept = 1 - rate * decay
+    net = [kept * w - rate * m / (math.sqrt(s) + tiny) for w, m, s in zip(net, mean, square, strict=True)]
     return net, mean, square
 
 
@@ -196,6 +203,7 @@ def trained(
     scale: Any,
     gamma: float,
     rate: float,
+    decay: float,
     updates: int,
     actions: int,
     nets: Any,
@@ -223,7 +231,7 @@ def trained(
                 missed.append(abs(error))
                 dq[i][memory.moves[s]] = max(-most, min(most, error)) / settings.BATCH
             slope = flat(backward(present, x, dq))
-            net[m], mean[m], square[m] = adam(net[m], slope, mean[m], square[m], rate, settings)
+            net[m], mean[m], square[m] = adam(net[m], slope, mean[m], square[m], rate, decay, settings)
             target[m] = [(1 - share) * t + share * w for t, w in zip(target[m], net[m], strict=True)]
     found = [[x for own in row for x in own] for row in (net, target, mean, square)]
     return found, sum(missed) / max(len(missed), 1)

@@ -19,6 +19,8 @@ SAVING_SHARE = 0.05
 """Checkpoints take at most this share of the time."""
 SHORT_SAVE = 0.25
 """Checkpoints that take at most this many seconds are always written."""
+SPEED_FROM = 600.0
+"""The time left is estimated from the speed of this many seconds. An epoch may take more than a minute."""
 
 
 class Saving:
@@ -53,16 +55,20 @@ class Saving:
 
 def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
     """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
-    label = harmless(f"{system.name} on {system.task.name}")
+    label, gauge = harmless(f"{system.name} on {system.task.name}"), system.gauge(goal)
+
+    def done() -> int:
+        last = system.now.records[-1]
+        return gauge.target if goal.reached(last) else min(gauge.count(last), gauge.target)
 
     def words() -> str:
         return f"{system.doing}: {in_units(system.watched)}" if system.doing else system.watched_in_words
 
     if in_notebook():
-        own = NotebookBar(label, goal.target, goal.unit)
+        own = NotebookBar(label, gauge.target, gauge.unit)
 
         def show_there() -> None:
-            own.update(goal.count(system.now.records[-1]), words())
+            own.update(done(), words())
 
         return own, show_there
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -71,15 +77,14 @@ def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn(goal.unit),
+        TextColumn(gauge.unit),
         TimeRemainingColumn(),
         TextColumn("{task.fields[best]}"),
+        speed_estimate_period=SPEED_FROM,
     )
-    done = goal.count(system.now.records[-1])
-    row = bar.add_task(label, total=goal.target, completed=done, best="")
+    row = bar.add_task(label, total=gauge.target, completed=done(), best="")
 
     def show() -> None:
-        done = goal.count(system.now.records[-1])
-        bar.update(row, completed=done, best=words())
+        bar.update(row, completed=done(), best=words())
 
     return bar, show

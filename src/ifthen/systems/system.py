@@ -367,6 +367,10 @@ class System(Shown, ABC):
         """The phase of learning, in a few words; "" for a system without phases."""
         return ""
 
+    def gauge(self, goal: Goal) -> Goal:
+        """Return what a progress bar counts on the way to a goal."""
+        return goal
+
     @property
     def watched_in_words(self) -> str:
         """What `watched` is, with its name; in words where a state without a rule was reached."""

@@ -241,25 +241,27 @@ def test_steps_are_remembered_whole_and_no_batch_crosses_episodes(seed: int, par
 
 
 @pytest.mark.oracle
-@given(numbers)
-def test_weights_step_down_as_by_adam(seed: int) -> None:
+@given(numbers, st.sampled_from([0.0, 0.5, 20.0]))
+def test_weights_step_down_as_by_adam_and_shrink(seed: int, decay: float) -> None:
     draws = np.random.default_rng(seed)
     net, slope, mean, square = draws.normal(size=(4, 30)).astype(np.float32)
     square **= 2
     expected = naive_values.adam(
-        net.tolist(), slope.tolist(), mean.tolist(), square.tolist(), 1e-3, q_network
+        net.tolist(), slope.tolist(), mean.tolist(), square.tolist(), 1e-3, decay, q_network
     )
-    step_down(net, slope, mean, square, 1e-3)
+    step_down(net, slope, mean, square, 1e-3, decay)
     for made, own in zip((net, mean, square), expected, strict=True):
         np.testing.assert_allclose(made, own, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize(("advised", "members"), [(False, 1), (True, 1), (False, 3)])
-def test_updates_go_the_oracles_way(advised: bool, members: int) -> None:
+@pytest.mark.parametrize(
+    ("advised", "members", "decay"), [(False, 1, 0.0), (True, 1, 0.0), (False, 3, 0.0), (False, 2, 5.0)]
+)
+def test_updates_go_the_oracles_way(advised: bool, members: int, decay: float) -> None:
     memory, nets = memory_of(3), np.zeros((4, members * weights_of(FEATURES, ACTIONS)), np.float32)
     nets[0], nets[1] = (np.concatenate([network(k + m) for m in range(0, 20 * members, 20)]) for k in (1, 2))
-    own = memory, len(memory.moves), SCALE, 0.95, 1e-3, 3, ACTIONS
+    own = memory, len(memory.moves), SCALE, 0.95, 1e-3, decay, 3, ACTIONS
     some = np.random.default_rng(1).integers(-1, ACTIONS, len(memory.moves)).astype(np.int16)
     advice = some if advised else NO_ADVICE
     expected, missed = naive_values.trained(int(key_of(1)), *own, nets, advice, q_network)
@@ -284,7 +286,7 @@ def test_updates_find_the_values_of_a_chain() -> None:
     fill_network(key_of(0), FEATURES, 2, nets[0])
     nets[1] = nets[0]
     plain_scale = Scale(np.zeros(3, np.float32), np.ones(3, np.float32), 1.0)
-    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 1500, 2, nets, NO_ADVICE)
+    train(key_of(0), memory, len(memory.moves), plain_scale, 0.5, 1e-3, 0.0, 1500, 2, nets, NO_ADVICE)
     q = action_values(nets[0], plain_scale, way, 2)
     assert q == pytest.approx(np.array([[0.25, 0.2], [0.5, 0.2], [1.0, 0.2]]), abs=0.05)
 

@@ -31,8 +31,10 @@ CHOOSING_TAKES = 0.02
 """Scoring one list takes at most this share of the plan's steps."""
 FIRST_PLAYED = 3
 """Each list first plays this many episodes. Their length tells how many more the steps allow."""
+FIRST_TAKES = 0.15
+"""In short plans, lists first play one episode each where more would take this share of the plan's steps."""
 FEWEST_PLAYED = 5
-"""A list's score is a mean over at least this many episodes."""
+"""A list's score is a mean over at least this many episodes, but for plans of very few episodes."""
 SCREENED = (5, 2, 1)
 """A list plays a fifth of the episodes, then half, then all, and stops when it cannot be good enough."""
 MOST_STATES = 12_000
@@ -74,6 +76,21 @@ class Explorer:
         explore(self.key, q, self.share, episodes, self.clocks, self.held, out)
 
 
+@dataclass(frozen=True)
+class EachInTurn:
+    """Lists that play the same seeds, one list after the other: it can be sent to other processes."""
+
+    drafts: list[Draft]
+    seeds: int
+    ranges: tuple[Floats, Floats]
+
+    def __call__(self, episodes: Ints, points: Floats, out: Ints) -> None:
+        """Write actions `(m,)`, given the numbers of episodes `(m,)` and points `(m, features)`."""
+        own, inside = episodes // self.seeds, np.clip(points, *self.ranges)
+        for i in np.unique(own[episodes >= 0]):
+            out[own == i] = lists.actions_at(self.drafts[i], inside[own == i])
+
+
 class Bench:
     """Plays, and counts what it plays.
 
@@ -105,6 +122,7 @@ class Bench:
         self.draws = np.random.default_rng(int(stream(seed, "PPL-X", epoch)))
         self.steps, self.episodes = 0, 0
         self.counted: Counted | None = None  # in place of the network, where there is one
+        self.keeps, self.kept = False, list[Trajectory]()  # the steps of lists that are scored, if wanted
         self._spreads: tuple[NDArray[np.float32], Floats] | None = None
         none = np.zeros((0, len(self.task.features)))
         self.given_terms = none if given_terms is None else given_terms
@@ -129,7 +147,13 @@ class Bench:
         return self.task.learning(1) + self.draws.choice(BLOCK, n, replace=False)
 
     def play(self, drafts: list[Draft], seeds: Ints) -> Floats:
-        """Return the returns of lists from reset seeds, `(n, k)`."""
+        """Return the returns of lists from reset seeds, `(n, k)`; keep their steps where `keeps` says so."""
+        if self.keeps and len(drafts) and len(seeds):
+            act = EachInTurn(drafts, len(seeds), self.task.ranges)
+            episodes = self._counted(self.simulator.record_each(act, np.tile(seeds, len(drafts))))
+            self.kept += episodes
+            returns = [episode.discounted(self.task.gamma) for episode in episodes]
+            return np.array(returns).reshape(len(drafts), len(seeds))
         played = self.simulator.play(lists.batch(drafts, self.task), seeds)
         self.steps, self.episodes = self.steps + int(played.steps.sum()), self.episodes + played.steps.size
         return played.returns
@@ -243,7 +267,12 @@ class Bench:
         return trimmed(known.with_drafts([*drafts, *fresh], [*known.fitness, *fitness]))
 
     def scored_alike(
-        self, drafts: list[Draft], fitness: Floats, length: float, most: int | None = None
+        self,
+        drafts: list[Draft],
+        fitness: Floats,
+        length: float,
+        most: int | None = None,
+        needed: int | None = None,
     ) -> Floats:
         """Return the fitness of lists on the same seeds for choosing, as many as the steps pay for.
 
@@ -255,15 +284,24 @@ class Bench:
                 none if it has played more than the steps allow the others.
             length: the mean length of an episode.
             most: the most episodes of a list; as many as usual where None.
+            needed: this many lists play the few first episodes whatever they take, fewer where steps are few.
+                The others are left as they are once no steps are left. All play where None.
         """
         seeds, before = self.task.choosing(most or self.plenty * CHOSEN_ON), (self.steps, self.episodes)
-        fitness = self._scored_up_to(FEWEST_PLAYED, drafts, fitness, seeds)
+        fitness, fewest = fitness.copy(), FEWEST_PLAYED
+        if needed is not None:
+            fewest = self.affordable(self.left / needed, length, FIRST_PLAYED, FEWEST_PLAYED)
+        for i in range(len(drafts)):
+            if needed is None or i < needed or self.left > 0:
+                fitness[[i]] = self._scored_up_to(fewest, [drafts[i]], fitness[[i]], seeds)
+        if self.left <= 0:
+            return fitness
         if self.episodes > before[1]:
             length = max(length, (self.steps - before[0]) / (self.episodes - before[1]))
         played = fitness[:, 2].astype(np.int64)
         needed = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
         paid = int(np.searchsorted(needed, self.left / length, side="right")) - 1
-        return self._scored_up_to(max(paid, FEWEST_PLAYED), drafts, fitness, seeds)
+        return self._scored_up_to(max(paid, fewest), drafts, fitness, seeds)
 
     def _scored_up_to(self, k: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:
         """Return the fitness of lists once each has played the first k seeds at least."""
@@ -278,11 +316,14 @@ class Bench:
     def _chosen(self, known: Knowledge, drafts: list[Draft], bars: Floats) -> tuple[list[Draft], Floats]:
         """Play lists on the seeds for choosing; return those that may reach their bars, and their fitness."""
         seeds, going, before = self.task.choosing(self.plenty * CHOSEN_ON), np.arange(len(drafts)), self.steps
-        returns = self.play(drafts, seeds[:FIRST_PLAYED])
+        takes, first, fewest = len(drafts) * FIRST_PLAYED * known.length, FIRST_PLAYED, FEWEST_PLAYED
+        if self.keeps and takes > FIRST_TAKES * known.budget:
+            first = fewest = 1
+        returns = self.play(drafts, seeds[:first])
         length = max(known.length, (self.steps - before) / returns.size)
-        k = self.affordable(CHOOSING_TAKES * known.budget, length, FEWEST_PLAYED, len(seeds))
-        for stop in sorted({max(FIRST_PLAYED, k // part) for part in SCREENED}):
-            if stop > FIRST_PLAYED:
+        k = self.affordable(CHOOSING_TAKES * known.budget, length, fewest, len(seeds))
+        for stop in sorted({max(first, k // part) for part in SCREENED}):
+            if stop > first:
                 more = self.play([drafts[i] for i in going], seeds[returns.shape[1] : stop])
                 returns = np.hstack([returns, more])
             hopeful = returns.mean(axis=1) + returns.std(axis=1) / np.sqrt(stop) >= bars[going]

@@ -30,6 +30,8 @@ MOST_PLENTY = 50
 """At most this many times as many episodes as usual are played."""
 LATEST = 0.1
 """The latest episodes have this weight in the mean length."""
+LATEST_IN_SHORT = 0.5
+"""In short plans, they have this weight: as policies get better, episodes may become longer quickly."""
 HUGE = 1e300
 """Stands for an infinite number in files."""
 MOST_STEPS = 2.0**53
@@ -204,7 +206,8 @@ class Knowledge(NamedTuple):
         """Return what is known after more episodes."""
         taken = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())
-        return known.with_clock(length=(1 - LATEST) * self.length + LATEST * taken)
+        weight = LATEST_IN_SHORT if self.is_short else LATEST
+        return known.with_clock(length=(1 - weight) * self.length + weight * taken)
 
 
 def is_short(budget: float) -> bool:

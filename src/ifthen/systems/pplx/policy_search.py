@@ -63,6 +63,9 @@ PARED = 0.01
 the best single rule costs, by the values."""
 MOST_CHOSEN = 6
 """In short plans, values choose at most this many lists to play in the end."""
+NEEDED = 2
+"""In short plans, this many of them play in the end although no steps are left: the one that costs least by
+the values, and the same without what values do not miss."""
 MOST_EPISODES = 200
 """In a stage of the last choice, a list plays at most this many episodes."""
 
@@ -222,10 +225,10 @@ def choose_by_values(bench: Bench, known: Knowledge, new: list[Draft]) -> Knowle
     known = with_unplayed(known, [shorter])
     drafts = known.drafts
     same = next(i for i in range(len(drafts)) if drafts[i].key() == shorter.key())
-    going = sorted({*steady, *chosen[-most:], same})
-    fitness = known.fitness.copy()
-    fitness[going] = bench.scored_alike([drafts[i] for i in going], fitness[going], known.length)
-    staying = sorted({*going, *singles})
+    going = list(dict.fromkeys([same, chosen[-1], best, *steady, *reversed(chosen[-most:])]))
+    own, fitness = [drafts[i] for i in going], known.fitness.copy()
+    fitness[going] = bench.scored_alike(own, fitness[going], known.length, needed=NEEDED)
+    staying = sorted(i for i in {*going, *singles} if np.isfinite(fitness[i, 0]))
     return known.with_drafts([drafts[i] for i in staying], fitness[staying])
 
 

@@ -144,6 +144,10 @@ class PPLX(System):
         """The phase of the plan."""
         return self.learner.doing(self.epoch + 1)
 
+    def gauge(self, goal: Goal) -> Goal:
+        """Count the plan's steps where they take most of the time."""
+        return self.learner.gauge(goal)
+
     def reached(self, goal: Goal) -> bool:
         """Return whether learning stops here: at the goal, or at the end of the plan where steps are counted.
 

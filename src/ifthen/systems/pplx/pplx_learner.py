@@ -66,6 +66,10 @@ class Learner(ABC):
     def advance(self, population: Population, before: Record, goal: Goal) -> tuple[Population, Record]:
         """Return the population one epoch on, and its row."""
 
+    def gauge(self, goal: Goal) -> Goal:
+        """Return what a progress bar counts on the way to a goal."""
+        return goal
+
     def is_planned(self, population: Population, goal: Goal) -> bool:
         """Return whether the plan is made for a goal in steps, so that both end together."""
         return False

@@ -30,11 +30,12 @@ from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.scope import environment
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
+from ifthen.systems.learning import Goal
 from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.count_learning import counted_epoch, counts_of
+from ifthen.systems.pplx.count_learning import believed, counted_epoch, counts_of
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -63,7 +64,6 @@ from ifthen.systems.records import Record
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
-    from ifthen.systems.learning import Goal
     from ifthen.systems.pplx.pplx import PPLX
 
 PROBES = 4
@@ -182,6 +182,15 @@ class OnEnvironment(Learner):
         """Return what an epoch does, in a few words."""
         return WORDS[self.plan.phase(epoch)[0]]
 
+    def gauge(self, goal: Goal) -> Goal:
+        """Count steps on the way to the end of a short plan: its epochs take from no time to very long.
+
+        Where steps are cheap, they take little of the time.
+        """
+        known: Knowledge = self.system.now.population
+        whole = goal.unit == "epochs" and goal.target == self.epochs
+        return Goal("steps", int(known.budget)) if whole and known.is_short and not self.is_cheap else goal
+
     def bench(self, epoch: int, quota: float, plenty: int = 1) -> Bench:
         """Return what an epoch works with."""
         given = coefficients((*self.task.features, *self.given_terms))
@@ -210,8 +219,24 @@ class OnEnvironment(Learner):
             fitness=np.array(unplayed(first)),
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
         )
-        known = bench.scored(known)
+        bench.keeps = self.keeps(known)
+        known = self.with_kept(bench, bench.scored(known))
         return known, self.row(known, None, bench, None)
+
+    def keeps(self, known: Knowledge) -> bool:
+        """Return whether the steps of scored lists are learnt from, too: in short plans every step counts."""
+        return known.is_short and self.system.taught is None and len(known.moves) > 0
+
+    @staticmethod
+    def with_kept(bench: Bench, known: Knowledge) -> Knowledge:
+        """Return what is known with the steps of lists that were scored.
+
+        They are left out where counts may take the network's place: all lists are scored on the same seeds,
+        so that the same luck would count over and over again.
+        """
+        if not bench.kept or not len(known.moves) or believed(bench, known) is not None:
+            return known
+        return known._replace(**remembered(known.memory, bench.kept)._asdict())
 
     def networks(self, budget: float) -> int:
         """Return how many networks learn; a teacher's values take one."""
@@ -259,6 +284,7 @@ class OnEnvironment(Learner):
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
             known = known.forgetting()
+        bench.keeps = self.keeps(known)
         if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
@@ -284,6 +310,7 @@ class OnEnvironment(Learner):
             known = self.last_choice(bench, known)
         else:
             known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
+        known = self.with_kept(bench, known)
         return known, self.row(known, before, bench, error)
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:

@@ -229,13 +229,15 @@ def draw_batch(
 
 
 @kernel
-def step_down(net: Floats32, slope: Floats32, mean: Floats32, square: Floats32, rate: float) -> None:
-    """Change weights against their slopes, by Adam."""
-    one = np.float32(1.0)
+def step_down(
+    net: Floats32, slope: Floats32, mean: Floats32, square: Floats32, rate: float, decay: float
+) -> None:
+    """Change weights against their slopes, by Adam; they shrink by a share `rate · decay` besides."""
+    one, kept = np.float32(1.0), np.float32(1.0 - rate * decay)
     for i in range(len(net)):
         mean[i] += (one - KEEP_SLOPE) * (slope[i] - mean[i])
         square[i] += (one - KEEP_SQUARE) * (slope[i] * slope[i] - square[i])
-        net[i] -= np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
+        net[i] = kept * net[i] - np.float32(rate) * mean[i] / (np.float32(math.sqrt(square[i])) + TINY)
 
 
 @kernel
@@ -316,6 +318,7 @@ def train(
     scale: Scale,
     gamma: float,
     rate: float,
+    decay: float,
     updates: int,
     actions: int,
     nets: Floats32,
@@ -330,6 +333,7 @@ def train(
         scale: how points and rewards are scaled.
         gamma: the discount factor.
         rate: the learning rate.
+        decay: with each update, weights shrink by this share of the learning rate.
         updates: how many.
         actions: the number of actions.
         nets: `(4, networks · weights)`: the networks, the targets that value what follows, Adam's slopes and
@@ -364,7 +368,7 @@ def train(
                 dq[i, taken[i]] = min(max(error, -LARGEST_ERROR), LARGEST_ERROR) / BATCH
             backward(own, slopes, x, h1, h2, dq, g1, g2)
             past = slice(first, first + size)
-            step_down(nets[0, past], slope, nets[2, past], nets[3, past], rate)
+            step_down(nets[0, past], slope, nets[2, past], nets[3, past], rate, decay)
         for i in range(nets.shape[1]):
             nets[1, i] += AVERAGING * (nets[0, i] - nets[1, i])
     return float(missed / max(updates * BATCH * members, 1))

@@ -61,11 +61,15 @@ MOST_DISCOUNT = 0.99
 """The largest discount factor of action values."""
 LEAST_DISCOUNT = 0.9
 """The smallest discount factor of action values, unless the task's own is smaller."""
-SHORT_SIGHT = 0.2
+SHORT_SIGHT = 1 / 3
 """In short plans, values look ahead this share of an episode. Sums of fewer rewards take fewer steps to
 learn."""
 LEAST_IN_SHORT = 0.8
 """The smallest discount factor of action values in short plans, unless the task's own is smaller."""
+
+DECAY = 0.5
+"""In short plans, weights shrink by this share of the learning rate with each update. Few steps are learnt
+from many times over, and networks would learn them by heart."""
 
 
 def discount(task: EnvTask) -> float:
@@ -92,6 +96,11 @@ def discount_of(bench: Bench, known: Knowledge) -> float:
     return discount(bench.task)
 
 
+def decay_of(bench: Bench, known: Knowledge) -> float:
+    """Return how fast weights shrink for what is known."""
+    return DECAY if known.is_short and bench.teacher is None else 0.0
+
+
 def longest_cut(moves: NDArray[np.int16]) -> float:
     """Return the steps of the longest remembered episode that was cut; infinity if none was."""
     ends = np.flatnonzero(moves < 0)
@@ -109,10 +118,11 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
         epochs: how many the phase has.
     """
     nets, errors, teacher = known.nets.copy(), list[float](), bench.teacher
-    gamma = discount_of(bench, known)
+    gamma, decay = discount_of(bench, known), decay_of(bench, known)
     if place == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
     per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
+    unlearnt = len(known.moves) if place == 0 and known.is_short and teacher is None else 0
     while bench.left > 0 or not errors:
         done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
         if teacher is None:
@@ -122,9 +132,10 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
             if place == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
         rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
-        key, updates = bench.key("train", before), int(per_step * (bench.steps - before))
-        own = known.memory, len(known.moves), known.scaling, gamma, rate, updates, bench.task.n_actions
+        key, updates = bench.key("train", before), int(per_step * (bench.steps - before + unlearnt))
+        own = known.memory, len(known.moves), known.scaling, gamma, rate, decay, updates, bench.task.n_actions
         errors.append(float(train(key, *own, nets[:4], advice_of(teacher, known))))
+        unlearnt = 0
     if teacher is not None:
         nets[-1] = nets[1]
         return known._replace(nets=nets), float(np.mean(errors))
@@ -146,11 +157,11 @@ def catch_up(bench: Bench, known: Knowledge, done: float) -> Knowledge:
         known: what is known.
         done: the share of the phase that is over. The network gets this share of its updates.
     """
-    gamma, nets = discount_of(bench, known), known.nets.copy()
+    gamma, decay, nets = discount_of(bench, known), decay_of(bench, known), known.nets.copy()
     known = known._replace(scale=scale_of(known, gamma))
     updates = int(min(done * UPDATES, MOST_PER_STEP * len(known.moves)))
-    own = known.memory, len(known.moves), known.scaling, gamma, FIRST_RATE, updates, bench.task.n_actions
-    train(bench.key("catch up"), *own, nets[:4], NO_ADVICE)
+    own = known.memory, len(known.moves), known.scaling, gamma, FIRST_RATE, decay, updates
+    train(bench.key("catch up"), *own, bench.task.n_actions, nets[:4], NO_ADVICE)
     known = known._replace(nets=nets).with_clock(by_counts=0.0, network_return=-np.inf)
     return keep_if_best(bench, known)
 
@@ -162,7 +173,12 @@ def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Know
     if forgets or (teacher is not None and teacher.has_values):
         return known.forgetting()  # the plan is over, or there is nothing to learn
     own = known.memory, len(known.moves), known.scaling, discount_of(bench, known), LAST_RATE
-    train(bench.key("learn on"), *own, FEW_UPDATES, bench.task.n_actions, nets[:4], advice_of(teacher, known))
+    decay, updates = decay_of(bench, known), FEW_UPDATES
+    if known.is_short and teacher is None:
+        updates = min(updates, int(MOST_PER_STEP * sum(len(episode.actions) for episode in episodes)))
+    train(
+        bench.key("learn on"), *own, decay, updates, bench.task.n_actions, nets[:4], advice_of(teacher, known)
+    )
     nets[-1] = nets[1]
     return known._replace(nets=nets)
 
