@@ -220,6 +220,9 @@ def test_steps_inform_once_rewards_differ_or_an_episode_terminates() -> None:
         moves = np.array([0, 0, end], np.int16)
         own = known._replace(moves=moves, rewards=np.array([*rewards, 0], np.float32))
         assert own.informs is expected
+        bench = learner_of(seeker()).bench(99, 0.0)
+        assert (values.decay_of(bench, own) > 0) is expected
+        assert values.decay_of(bench, own.with_clock(budget=1e6)) == 0
     assert not known.forgetting().informs
 
 

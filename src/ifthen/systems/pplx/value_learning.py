@@ -97,8 +97,11 @@ def discount_of(bench: Bench, known: Knowledge) -> float:
 
 
 def decay_of(bench: Bench, known: Knowledge) -> float:
-    """Return how fast weights shrink for what is known."""
-    return DECAY if known.is_short and bench.teacher is None else 0.0
+    """Return how fast weights shrink for what is known.
+
+    Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
+    """
+    return DECAY if known.is_short and known.informs and bench.teacher is None else 0.0
 
 
 def longest_cut(moves: NDArray[np.int16]) -> float:
