@@ -214,6 +214,18 @@ def test_steps_of_scored_lists_are_left_out_where_steps_may_be_counted() -> None
     assert (system.now.population.moves >= 0).sum() < system.num_timesteps
 
 
+def test_steps_inform_once_rewards_differ_or_an_episode_terminates() -> None:
+    known: Knowledge = seeker().learn(epochs=0).now.population
+    for rewards, end, expected in (([1, 1], CUT, False), ([1, 2], CUT, True), ([1, 1], TERMINAL, True)):
+        moves = np.array([0, 0, end], np.int16)
+        own = known._replace(moves=moves, rewards=np.array([*rewards, 0], np.float32))
+        assert own.informs is expected
+        bench = learner_of(seeker()).bench(99, 0.0)
+        assert (values.decay_of(bench, own) > 0) is expected
+        assert values.decay_of(bench, own.with_clock(budget=1e6)) == 0
+    assert not known.forgetting().informs
+
+
 def test_a_progress_bar_counts_the_steps_of_a_short_plan_where_they_take_the_time() -> None:
     whole, part = Goal("epochs", PLAN - 1), Goal("epochs", 5)
     slow = PPLX(haystack(), seed=1, threads=1, steps=STEPS).learn(epochs=0)

@@ -151,6 +151,12 @@ class Knowledge(NamedTuple):
         return bool(np.ptp(scores) > 0 or deviations.max() > 0)
 
     @property
+    def informs(self) -> bool:
+        """Whether the steps taken tell actions apart: rewards differ, or an episode terminated."""
+        rewards = self.rewards[self.moves >= 0]
+        return bool((self.moves == TERMINAL).any() or (len(rewards) and np.ptp(rewards) > 0))
+
+    @property
     def best_score(self) -> float:
         """The highest mean return of a list."""
         return float(np.nanmax(self.scores))

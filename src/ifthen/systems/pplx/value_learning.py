@@ -97,8 +97,11 @@ def discount_of(bench: Bench, known: Knowledge) -> float:
 
 
 def decay_of(bench: Bench, known: Knowledge) -> float:
-    """Return how fast weights shrink for what is known."""
-    return DECAY if known.is_short and bench.teacher is None else 0.0
+    """Return how fast weights shrink for what is known.
+
+    Before steps tell actions apart, nothing can be learnt by heart, and flat values would explore less.
+    """
+    return DECAY if known.is_short and known.informs and bench.teacher is None else 0.0
 
 
 def longest_cut(moves: NDArray[np.int16]) -> float:
@@ -122,7 +125,8 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
     if place == 0 and teacher is None:
         known = known._replace(scale=scale_of(known, gamma))
     per_step = min(MOST_PER_STEP, max(1.0, UPDATES / (bench.quota * epochs)))
-    unlearnt = len(known.moves) if place == 0 and known.is_short and teacher is None else 0
+    waits = known.is_short and teacher is None and (place == 0 or not known.informs)
+    unlearnt = len(known.moves) if waits else 0
     while bench.left > 0 or not errors:
         done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
         if teacher is None:
@@ -132,10 +136,11 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
             if place == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
         rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
-        key, updates = bench.key("train", before), int(per_step * (bench.steps - before + unlearnt))
+        late = unlearnt if known.informs else 0
+        key, updates = bench.key("train", before), int(per_step * (bench.steps - before + late))
         own = known.memory, len(known.moves), known.scaling, gamma, rate, decay, updates, bench.task.n_actions
         errors.append(float(train(key, *own, nets[:4], advice_of(teacher, known))))
-        unlearnt = 0
+        unlearnt -= late
     if teacher is not None:
         nets[-1] = nets[1]
         return known._replace(nets=nets), float(np.mean(errors))
