@@ -6,6 +6,7 @@ import pytest
 import ifthen
 from ifthen.environments.make import env_task
 from ifthen.environments.twin_registry import registered_twin
+from ifthen.robustness.worst_start import _searched
 from ifthen.rules.decision_list import DecisionList
 from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.twin_simulator import TwinSimulator
@@ -43,6 +44,15 @@ def test_the_box_of_the_starts_is_told_in_numbers() -> None:
     assert found.played == (20, 500.0, 500.0)
     assert found.all_alike
     assert len(found.text_table().rows) == 1
+
+
+def test_starts_that_are_all_alike_are_played_and_not_searched() -> None:
+    simulator = environment_simulator(POLE)
+    assert isinstance(simulator, TwinSimulator)
+    states = simulator.starts(np.zeros(3, np.int64)).states
+    total, state = _searched(simulator, leaning(POLE), states, 1, 0)
+    assert total == simulator.play_from(leaning(POLE), simulator.starts_in(states)).returns.min()
+    assert state.tolist() == states[0].tolist()
 
 
 def test_without_a_twin_only_seeds_are_searched() -> None:

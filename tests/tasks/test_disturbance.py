@@ -132,6 +132,14 @@ def test_a_parameter_of_an_environment_is_varied_and_its_twin_does_not_play_it()
         task.disturbed("noisy", 1)
 
 
+@pytest.mark.parametrize("gamma", [1.0, 0.999, 0.9])
+def test_the_floor_of_longer_episodes_is_below_what_they_can_lose(gamma: float) -> None:
+    longer = env_task("MountainCar-v0", gamma=gamma).disturbed("t_max", 1000)
+    least = -sum(gamma**t for t in range(1000))
+    assert longer.floor < least
+    assert longer.floor >= 2 * least - 1
+
+
 def test_longer_episodes_reach_environments_that_a_function_makes() -> None:
     import gymnasium
 

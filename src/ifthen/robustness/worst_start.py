@@ -202,10 +202,13 @@ def _searched(
     """Return the least return that CMA-ES finds, and its start, from the state number `first` on."""
     low, high = states.min(axis=0), states.max(axis=0)
     free = np.flatnonzero(high > low)
+    if not len(free):  # all starts are alike
+        alike = simulator.play_from(ruleset, simulator.starts_in(states[first][None]))
+        return float(alike.returns[0, 0]), states[first]
     middle, half = (low + high) / 2, (high - low)[free] / 2
     search = new_cma((states[first] - middle)[free] / half, WIDTH)
     worst = math.inf, states[first]
-    for generation in range(GENERATIONS if len(free) else 1):
+    for generation in range(GENERATIONS):
         key = stream(seed, "worst start", first, generation)
         noise = [normal(key, 2 * i) for i in range(CANDIDATES * len(free))]
         candidates = np.clip(drawn(search, np.reshape(noise, (CANDIDATES, len(free)))), -1, 1)

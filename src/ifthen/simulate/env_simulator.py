@@ -90,6 +90,10 @@ class EnvSimulator(Simulator):
             seeds: `(k,)`.
         """
 
+    def record_alone(self, act: Actions, seeds: Ints) -> list[Trajectory]:
+        """Play as `record_each` does, in this process."""
+        return self.record_each(act, seeds)
+
     def record(self, choose: Choose, seeds: Ints) -> list[Trajectory]:
         """Play any policy from k reset seeds, and keep every step."""
         return self.record_each(self._checked(choose), seeds)

@@ -80,10 +80,14 @@ class WorkerSimulator(VectorSimulator):
             numbers = np.array_split(np.arange(len(seeds)), self.threads)
             parts = [(act, own, seeds[own]) for own in numbers if len(own)]
             return [each for part in self._spread(_record_job, parts) for each in part]
-        found = super().record_each(act, seeds)
+        found = self.record_alone(act, seeds)
         if len(seeds):
             self._pace = (time.perf_counter() - began) / len(seeds)
         return found
+
+    def record_alone(self, act: Actions, seeds: Ints) -> list[Trajectory]:
+        """Play as `record_each` does, in this process."""
+        return super().record_each(act, seeds)
 
     def _pays(self, seconds: float) -> bool:
         """Return whether handing so much work to workers pays off."""

@@ -191,7 +191,10 @@ class EnvTask(Task):
     @property
     def _horizon(self) -> float:
         """The number of steps of an episode, later ones discounted."""
-        return self.t_max if self.gamma == 1 else min(self.t_max, 1 / (1 - self.gamma))
+        return self._horizon_of(self.t_max)
+
+    def _horizon_of(self, t_max: int) -> float:
+        return t_max if self.gamma == 1 else min(t_max, 1 / (1 - self.gamma))
 
     @property
     def suitable_rules(self) -> int:
@@ -245,8 +248,9 @@ class EnvTask(Task):
     def _lengthened(self, t_max: int) -> Self:
         """Return the task with episodes of at most t_max steps; the floor keeps its distance."""
         changes: dict[str, Any] = {"t_max": t_max}
-        if self.gamma == 1 and t_max > self.t_max:
-            changes["floor"] = min(self.floor, (self.floor + 1) * t_max / self.t_max - 1)
+        if t_max > self.t_max:
+            longer = self._horizon_of(t_max) / self._horizon
+            changes["floor"] = min(self.floor, (self.floor + 1) * longer - 1)
         if self.factory is None:
             changes["options"] = {**self.options, "max_episode_steps": t_max}
         elif self._by_gymnasium:

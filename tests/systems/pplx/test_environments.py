@@ -19,10 +19,11 @@ from ifthen.environments.make import env_task
 from ifthen.errors import IfthenWarning, ModelFileError, ParameterError
 from ifthen.runs.pruned_policy import pruned_policy
 from ifthen.simulate.trajectories import Trajectory
+from ifthen.simulate.workers import WorkerSimulator
 from ifthen.systems.learning import Goal
 from ifthen.systems.pplx import env_plan
 from ifthen.systems.pplx import value_learning as values
-from ifthen.systems.pplx.bench import KEPT, fitness_of, pooled, trimmed
+from ifthen.systems.pplx.bench import KEPT, Bench, fitness_of, pooled, trimmed
 from ifthen.systems.pplx.drafts import Draft
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -41,11 +42,11 @@ from ifthen.systems.pplx.env_plan import (
 )
 from ifthen.systems.pplx.knowledge import HUGE, UNPLAYED, Knowledge, remembered
 from ifthen.systems.pplx.policy_search import CANDIDATES
-from ifthen.systems.pplx.pplx_on_env import OnEnvironment
+from ifthen.systems.pplx.pplx_on_env import OnEnvironment, measured_speed
 from ifthen.systems.pplx.q_network import Memory
 from ifthen.systems.pplx.scratch import seek, single
 from tests.archives import members, npy, poke, with_array, with_manifest, write
-from tests.envs import Walk
+from tests.envs import Walk, task_of
 from tests.systems.contract import saved_bytes
 from tests.systems.pplx.lists import FEATURES, haystack, some_draft
 
@@ -336,6 +337,15 @@ def test_discounted_returns_are_compared_with_discounted_ones() -> None:
     episodes = bench.watch(known.best, seeds)
     assert bench.mean_return(episodes) == pytest.approx(bench.play([known.best], seeds).mean())
     assert bench.mean_return(episodes) < 10
+
+
+def test_speed_is_that_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator = WorkerSimulator(task_of(), 2)
+    monkeypatch.setattr(simulator, "_pays", lambda seconds: True)
+    monkeypatch.setattr(simulator, "_spread", lambda *job: pytest.fail("a worker was asked"))
+    bench = Bench(simulator, 0, 0, 0.0)
+    assert measured_speed(bench) > 0
+    assert (bench.steps, bench.episodes) == (0, 0)
 
 
 def test_after_the_plan_steps_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ifthen.randomness import stream
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.simulate.env_simulator import EnvSimulator
-from ifthen.simulate.evaluate import environment_simulator
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx.counted_table import Counted, Lookup
@@ -169,6 +168,7 @@ class Bench:
         seeds: Ints,
         key: np.uint64,
         scale: Scale | None = None,
+        alone: bool = False,
     ) -> list[Trajectory]:
         """Return episodes with a share of random actions, step by step.
 
@@ -178,20 +178,15 @@ class Bench:
             seeds: where episodes begin.
             key: the stream that random actions are drawn from.
             scale: how a network's points are scaled.
+            alone: whether this process plays all of them, as it does for a teacher, which is not sent to others.
         """
         if not len(seeds):
             return []
         n, held = len(seeds), np.zeros((len(seeds), 2), np.int64)
         own = policy, scale, self.task.ranges, self.task.n_actions, share, key, np.zeros(n, np.int64), held
-        return self._counted(self._player(policy).record_each(Explorer(*own), seeds))
-
-    def _player(self, policy: Policy) -> EnvSimulator:
-        """Return what plays a policy: a teacher is not sent to other processes."""
-        return self._alone if isinstance(policy, Teacher) else self.simulator
-
-    @cached_property
-    def _alone(self) -> EnvSimulator:
-        return environment_simulator(self.task) if self.simulator.threads > 1 else self.simulator
+        alone = alone or isinstance(policy, Teacher)
+        record = self.simulator.record_alone if alone else self.simulator.record_each
+        return self._counted(record(Explorer(*own), seeds))
 
     def _counted(self, episodes: list[Trajectory]) -> list[Trajectory]:
         self.steps += sum(len(episode.actions) for episode in episodes)

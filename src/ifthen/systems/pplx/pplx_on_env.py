@@ -422,11 +422,11 @@ class OnEnvironment(Learner):
 
 
 def measured_speed(bench: Bench) -> float:
-    """Return the steps that are taken in a second, with random actions; nothing is learnt from them."""
+    """Return the steps that one process takes in a second, with random actions; nothing is learnt."""
     episodes, counted = PROBES, (bench.steps, bench.episodes)
     while True:
         before, began = bench.steps, time.perf_counter()
-        bench.explore(None, 1.0, bench.seeds(episodes), bench.key("timed", episodes))
+        bench.explore(None, 1.0, bench.seeds(episodes), bench.key("timed", episodes), alone=True)
         took = time.perf_counter() - began
         if took >= TIMED or episodes >= LEARNT_ON:
             speed = (bench.steps - before) / took
