@@ -178,7 +178,7 @@ class Bench:
             seeds: where episodes begin.
             key: the stream that random actions are drawn from.
             scale: how a network's points are scaled.
-            alone: whether this process plays all of them, as it does for a teacher, which is not sent to others.
+            alone: whether this process plays all of them, as it always does for teachers.
         """
         if not len(seeds):
             return []
