@@ -139,15 +139,16 @@ def _refuse(*arguments: Any, **named: Any) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def few_changes() -> Iterator[int]:
-    """Let PPL-X fit lists and networks with fewer changes than usual, which take most of the time.
+    """Let PPL-X fit lists with fewer changes, and learn with fewer networks and updates: they take most time.
 
     Gives the usual number of changes of lists, for the test that learns with it.
     """
     from ifthen.systems.pplx import distil_values as distil
-    from ifthen.systems.pplx import value_learning
+    from ifthen.systems.pplx import env_plan, value_learning
 
     usual = distil.CHANGES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(distil, "CHANGES", 1000)
         patch.setattr(value_learning, "FEW_UPDATES", 400)
+        patch.setattr(env_plan, "MOST_NETWORKS", 2)
         yield usual

@@ -8,6 +8,7 @@ import pytest
 
 from ifthen.systems.pplx import env_plan, knowledge
 from ifthen.systems.pplx import value_learning as values
+from ifthen.systems.pplx.env_plan import MOST_NETWORKS
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +21,10 @@ def few_updates() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def few_networks() -> Iterator[None]:
-    """Learn with at most two networks."""
+def all_networks() -> Iterator[None]:
+    """Learn with as many networks as outside the tests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(env_plan, "MOST_NETWORKS", 2)
+        patch.setattr(env_plan, "MOST_NETWORKS", MOST_NETWORKS)
         yield
 
 

@@ -26,7 +26,7 @@ SUM = "balance [N] = 0.123456789*f3 + 0.12*f17"
 WHOLE = np.zeros(FEATURES, np.bool_)
 
 
-pytestmark = pytest.mark.usefixtures("few_updates", "few_networks")
+pytestmark = pytest.mark.usefixtures("few_updates")
 
 
 def seeker(**given: Any) -> PPLX:

@@ -33,7 +33,7 @@ from tests.systems.pplx.lists import haystack
 PLAN = 1 + sum(EPOCHS.values())
 STEPS = 4_000
 
-pytestmark = pytest.mark.usefixtures("few_updates")
+pytestmark = pytest.mark.usefixtures("few_updates", "all_networks")
 
 
 def seeker(**given: Any) -> PPLX:
