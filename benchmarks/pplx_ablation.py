@@ -135,7 +135,7 @@ def trained(task: str, plan: str, seed: int, before: int, more: int | None) -> t
         else:
             system = ifthen.PPLX(task_of(task), seed=seed, threads=1, steps=steps)
         began = time.process_time()
-        system.learn(epochs=system.default_epochs - system.epoch if more is None else more)
+        system.learn(epochs=system.default_epochs - before if more is None else more)
         taken += time.process_time() - began
         system.save(path)
         return system, path.read_bytes(), taken
