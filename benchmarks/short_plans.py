@@ -1,7 +1,7 @@
 """PPL-X with few steps: the return of its list, and of its network, on 100 test seeds.
 
     python benchmarks/short_plans.py                                    # five environments, three seeds each
-    python benchmarks/short_plans.py --only CartPole-v1 --seeds 1
+    python benchmarks/short_plans.py --only Acrobot-v1 --first 3 --seeds 12
 
 LunarLander needs the extra box2d, FlappyBird flappy-bird-gymnasium. What is not there is left out.
 To compare with another version, run it there, too: PYTHONPATH=OTHER/src python benchmarks/short_plans.py
@@ -59,6 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", nargs="+", default=[name for name, _ in PLANS])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     own = parser.parse_args()
     warnings.simplefilter("ignore")
     for name, steps in (plan for plan in PLANS if plan[0] in own.only):
@@ -68,7 +69,7 @@ def main() -> None:
             print(f"{name}: left out ({missing})")
             continue
         found = []
-        for seed in range(own.seeds):
+        for seed in range(own.first, own.first + own.seeds):
             score, network, words = trained(name, steps, seed)
             found.append((score, network))
             print(
