@@ -323,8 +323,17 @@ def _taken(point: Point, given: RuleSet, task: Task, seeds: Ints | None, threads
         f"{in_units(after.performance)}{share}, another action in {changed:,} of {scope.words}. "
         f"The {plural(len(given), 'rule')} given have {in_units(before.performance)}."
     )
-    numbers = after.performance, before.performance, before.failed
-    return PruneResult(point.ruleset, given, scope.words, words, None, None, None, changed, *numbers, seeds)
+    return PruneResult(
+        point.ruleset,
+        given,
+        scope.words,
+        words,
+        changed=changed,
+        performance=after.performance,
+        performance_given=before.performance,
+        failed_given=before.failed,
+        seeds=seeds,
+    )
 
 
 def pruning_seeds(task: Task, episodes: int | None, seeds: ArrayLike | None) -> Ints | None:
@@ -366,5 +375,14 @@ def _by_play(
             f"Nothing can be left out: {given} stay as they are, with a mean return of "
             f"{in_units(after.performance)} over {len(seeds):,} episodes."
         )
-    numbers = after.performance, before.performance, before.failed
-    return PruneResult(rules, ruleset, scope.words, words, None, None, None, changed, *numbers, seeds)
+    return PruneResult(
+        rules,
+        ruleset,
+        scope.words,
+        words,
+        changed=changed,
+        performance=after.performance,
+        performance_given=before.performance,
+        failed_given=before.failed,
+        seeds=seeds,
+    )
