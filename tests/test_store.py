@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ifthen.errors import OutputError
+from ifthen import store
+from ifthen.errors import ModelFileError, OutputError
 from ifthen.store import alone, atomic_file, read_archive, write_archive, write_text
 from tests.archives import MANIFEST, members
 
@@ -105,6 +106,39 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="Object arrays"):
         write_archive(tmp_path / "a.zip", {}, {"x": np.array([{}])})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("limit", ["SIZE_LIMIT", "JSON_LIMIT", "MEMBER_LIMIT", "MEMORY_LIMIT"])
+def test_what_is_too_large_to_be_read_is_not_written(
+    limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, contents, arrays = (
+        tmp_path / "a.zip",
+        {"name": "ä" * 100},
+        {"x": np.arange(5), "y": np.zeros((2, 3))},
+    )
+    write_archive(path, contents, arrays)
+    sizes = {name: len(content) for name, content in members(path).items()}
+    most = {
+        "SIZE_LIMIT": sum(sizes.values()),
+        "JSON_LIMIT": sizes[MANIFEST],
+        "MEMBER_LIMIT": 3,
+        "MEMORY_LIMIT": 240 + 4 * 30,
+    }[limit]
+    path.unlink()
+    monkeypatch.setattr(store, limit, most)
+    write_archive(path, contents, arrays)
+    assert read_archive(path)[0] == contents
+    monkeypatch.setattr(store, limit, most - 1)
+    with pytest.raises(ModelFileError) as reading:
+        read_archive(path)
+    path.unlink()
+    with pytest.raises(OutputError) as writing:
+        write_archive(path, contents, arrays)
+    assert list(tmp_path.iterdir()) == []
+    if limit != "MEMORY_LIMIT":
+        assert str(writing.value) == str(reading.value)
+        assert f"{most - 1:,}" in str(writing.value)
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_output_error(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def has_more_values(data: Any, most: int) -> bool:
     while left and count <= most:
         item = left.pop()
         count += 1
-        if isinstance(item, dict | list) and len(item) <= most:
+        if isinstance(item, dict | list | tuple) and len(item) <= most:
             left += item.values() if isinstance(item, dict) else item
-        elif isinstance(item, dict | list):
+        elif isinstance(item, dict | list | tuple):
             return True
     return count > most

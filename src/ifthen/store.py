@@ -111,24 +111,19 @@ def text_of_user(path: Path, limit: int, error: type[IfthenError]) -> str:
 
 
 def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an archive; the same contents give the same bytes. What could not be read back is not written."""
-    total = sum(array.nbytes for array in arrays.values())
-    if total > SIZE_LIMIT:
-        raise OutputError(
-            f"{path} would hold {total:,} bytes of arrays; at most {SIZE_LIMIT:,} can be read back."
-        )
+    """Write an archive; the same contents give the same bytes. What is too large to read is not written."""
     text = json.dumps(manifest, allow_nan=False, indent=1, ensure_ascii=False)
-    if len(text) > JSON_LIMIT:
-        raise OutputError(
-            f"{path} would hold {len(text):,} characters of settings and history; at most {JSON_LIMIT:,} can "
-            "be read back."
-        )
+    ordered = {f"{name}.npy": np.asarray(array, order="C") for name, array in arrays.items()}
+    data = text.encode()
+    _check_limits(path, {MANIFEST: len(data)} | {n: _npy_size(a) for n, a in ordered.items()}, OutputError)
+    if problem := _too_heavy(text):
+        raise OutputError(f"{path}: {MANIFEST} could not be read back: {problem}.")
     with atomic_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_member(MANIFEST), text)
-        for name, array in arrays.items():
+        archive.writestr(_member(MANIFEST), data)
+        for name, array in ordered.items():
             buffer = io.BytesIO()
-            np.lib.format.write_array(buffer, np.asarray(array, order="C"), allow_pickle=False)
-            archive.writestr(_member(f"{name}.npy"), buffer.getvalue())
+            np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+            archive.writestr(_member(name), buffer.getvalue())
 
 
 def read_archive(
@@ -186,18 +181,36 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection
     names = [member.filename for member in members]
     if MANIFEST not in names:
         raise ModelFileError(f"{path} is a zip file but not a model: it has no {MANIFEST}.")
-    if len(names) != len(set(names)) or len(names) > MEMBER_LIMIT:
-        raise ModelFileError(f"{path} is not a model: its members repeat or are more than {MEMBER_LIMIT}.")
+    sizes = {member.filename: member.file_size for member in members}
+    if len(names) != len(sizes):
+        raise ModelFileError(f"{path} is not a model: its members repeat.")
+    _check_limits(path, sizes, ModelFileError)
     odd = [name for name in names if name != MANIFEST and not _may_be_there(name, known)]
     if odd:
         raise ModelFileError(f"{path} is not a model: {odd[0]!r} does not belong in one.")
     if any(member.compress_type not in COMPRESSION for member in members):
         raise ModelFileError(f"{path} is not a model: its members are not stored or deflated.")
-    sizes = {member.filename: member.file_size for member in members}
-    if sum(sizes.values()) > SIZE_LIMIT or sizes[MANIFEST] > JSON_LIMIT:
-        raise ModelFileError(
-            f"{path} would unpack to {sum(sizes.values()):,} bytes; at most {SIZE_LIMIT:,} are read."
+
+
+def _check_limits(path: Path, sizes: Mapping[str, int], error: type[IfthenError]) -> None:
+    """Raise an error of some class unless members of these sizes, unpacked, can be read."""
+    total = sum(sizes.values())
+    if len(sizes) > MEMBER_LIMIT:
+        raise error(f"{path} would hold {len(sizes):,} members, more than {MEMBER_LIMIT}.")
+    if sizes[MANIFEST] > JSON_LIMIT:
+        raise error(
+            f"{path}: settings and history, in {MANIFEST}, would unpack to {sizes[MANIFEST]:,} bytes; "
+            f"at most {JSON_LIMIT:,} are read."
         )
+    if total > SIZE_LIMIT:
+        raise error(f"{path} would unpack to {total:,} bytes; at most {SIZE_LIMIT:,} are read.")
+
+
+def _npy_size(array: NDArray[Any]) -> int:
+    """Return how many bytes an array takes as a member."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    return len(header.getvalue()) + array.nbytes
 
 
 def _may_be_there(name: str, known: Collection[str] | None) -> bool:
@@ -222,9 +235,8 @@ def parse_json(text: str) -> Any:
     What could not be written again (NaN, 1e999, half a surrogate pair) is not read, and neither is what would
     take too much memory.
     """
-    weight = sum(size * text.count(mark) for mark, size in WEIGHTS.items())
-    if weight > MEMORY_LIMIT:
-        raise ValueError(f"it would take about {weight >> 20:,} MiB, at most {MEMORY_LIMIT >> 20:,} are used")
+    if problem := _too_heavy(text):
+        raise ValueError(problem)
     try:
         read = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
@@ -233,6 +245,14 @@ def parse_json(text: str) -> Any:
         for name in _texts(read):
             name.encode()
     return read
+
+
+def _too_heavy(text: str) -> str | None:
+    """Return why reading a JSON text would take too much memory, if it would."""
+    weight = sum(size * text.count(mark) for mark, size in WEIGHTS.items())
+    if weight <= MEMORY_LIMIT:
+        return None
+    return f"it would take about {weight >> 20:,} MiB, at most {MEMORY_LIMIT >> 20:,} are used"
 
 
 def _refuse(constant: str) -> None:

@@ -81,7 +81,7 @@ def test_options_of_environments_are_refused_elsewhere(
     (tmp_path / "lake.txt").write_text("task: FrozenLake-4-0.1\nALWAYS Down\n")
     done = ifthen("prune", tmp_path / "lake.txt", *option)
     assert done.code == 2
-    assert "are for environments" in done.err
+    assert "in an environment" in done.err
 
 
 def test_verify_ends_with_1_where_test_episodes_pay_too_little(

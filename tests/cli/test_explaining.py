@@ -262,6 +262,7 @@ def test_prune_trades_performance_for_rules_and_draws_the_front(
         (("--plot", "x.gif"), ".png, .pdf or .svg"),
         (("--intervals", "long"), "'short' or 'tight' or 'keep'"),
         (("--list", "--effort", "huge"), "effort"),
+        (("--effort", "normal"), "--effort belongs to --list"),
         (("--performance", "7"), "no policy of the front reaches 7"),
         (("--performance", "nan"), "performance must be a number"),
         (("--rules", "0"), "rules must be a whole number from 1"),

@@ -310,7 +310,7 @@ def test_what_cannot_be_pruned_by_playing_is_refused() -> None:
     rules = random_list(walk(), 1)
     always = DecisionList([[[0, 3], [0, 3]]], [0], small_lake().features, small_lake().action_names)
     for options in ({"loss": 1.0}, {"seeds": SEEDS}, {"episodes": 3}):
-        with pytest.raises(ParameterError, match="are for environments"):
+        with pytest.raises(ParameterError, match=f"{next(iter(options))} belongs to .*in an environment"):
             prune(always, small_lake(), **options)
     with pytest.raises(ParameterError, match="loss"):
         prune(rules, walk(), loss=-1.0)
@@ -318,6 +318,25 @@ def test_what_cannot_be_pruned_by_playing_is_refused() -> None:
         prune(rules, cart_pole())
     with pytest.raises(TaskError, match="seeds"):
         prune(rules, walk(), seeds=[])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"to": "list", "loss": 1.0},
+        {"to": "list", "steps": 5},
+        {"to": "list", "seeds": np.arange(3)},
+        {"to": "list", "episodes": 3},
+        {"intervals": "keep"},
+        {"effort": "thorough"},
+        {"rho": 0.2},
+        {"rules": 2, "steps": 5},
+    ],
+)
+def test_in_an_environment_no_option_goes_unread(options: dict[str, Any]) -> None:
+    name = list(options)[-1]
+    with pytest.raises(ParameterError, match=f"{name} belongs to .*: leave {name} out"):
+        prune(random_list(walk(), 1), walk(), **options)
 
 
 def test_pruning_stops_after_its_steps_with_what_it_has_then() -> None:

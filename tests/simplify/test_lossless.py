@@ -200,8 +200,16 @@ def test_vectors_are_all_and_in_order_and_too_many_are_none() -> None:
         ({"rules": 2, "performance": 0.5}, "rules and performance are different ways to prune"),
         ({"to": "list", "method": "greedy"}, "to and method are different ways to prune"),
         ({"tests": 2, "method": "greedy"}, "method and tests are different ways to prune"),
-        ({"polish": True}, "give rules, tests or performance with it"),
-        ({"loss": 1.0}, "are for environments"),
+        ({"polish": True}, "polish belongs to rules, tests or performance on a table"),
+        ({"loss": 1.0}, "loss belongs to pruning by play .* in an environment"),
+        ({"rules": 2, "episodes": 3}, "episodes belongs to .* in an environment"),
+        ({"rules": 2, "intervals": "keep"}, "intervals belongs to pruning that changes no action"),
+        ({"to": "list", "intervals": "tight"}, "intervals belongs to .* making a decision list"),
+        ({"effort": "normal"}, "effort belongs to making a decision list"),
+        ({"method": "greedy", "effort": "normal"}, "effort belongs to .* method='greedy', which does not"),
+        ({"rho": 0.2}, "rho belongs to method='gnmc'"),
+        ({"method": "greedy", "rho": 0.2}, "rho belongs to method='gnmc'"),
+        ({"to": "list", "polish": True}, "polish belongs to"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_before_any_work(

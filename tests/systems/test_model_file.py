@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ifthen import System, env_task, load
-from ifthen.errors import ModelFileError
+from ifthen.checks import has_more_values
+from ifthen.errors import ModelFileError, OutputError
 from ifthen.provenance import versions
+from ifthen.systems import model_file
 from tests.archives import MANIFEST, manifest, members, npy, poke, with_array, with_manifest, write
 from tests.systems.contract import make, saved_bytes, table_of
 
@@ -44,6 +46,24 @@ def test_a_model_written_before_tasks_had_kinds_loads(model: Path, tmp_path: Pat
 def test_a_task_that_is_no_object_is_refused(task: Any, model: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="in the manifest, task"):
         load(with_manifest(model, tmp_path, lambda m: m.update(task=task)))
+
+
+def test_a_model_of_more_values_than_are_read_is_not_written(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, path = load(model), tmp_path / "m.zip"
+    about = manifest(members(model))
+    count = next(n for n in range(1000) if not has_more_values({**about, "history": 0, "start": 0}, n)) - 2
+    monkeypatch.setattr(model_file, "MOST_VALUES", count)
+    system.save(path)
+    assert load(path).ruleset == system.ruleset
+    monkeypatch.setattr(model_file, "MOST_VALUES", count - 1)
+    with pytest.raises(ModelFileError, match=f"more than {count - 1} values"):
+        load(path)
+    path.unlink()
+    with pytest.raises(OutputError, match=f"more than {count - 1} values"):
+        system.save(path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_tells_what_made_it(model: Path) -> None:

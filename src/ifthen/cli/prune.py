@@ -107,6 +107,8 @@ def prune(
     policy = read_policy(model, task, task_assignments, pruned=False)
     needs = {"--list": as_list, "--intervals": intervals != "short", "--effort": effort != "quick"}
     _check_states(policy, {**needs, "--polish": polish})
+    if effort != "quick" and not as_list:
+        raise ParameterError("--effort belongs to --list: give both, or leave --effort out.")
     if shows_all:
         print_front(policy, find_front(policy, polish=polish, threads=threads), plot)
         if not takes_one:

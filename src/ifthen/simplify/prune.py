@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal, get_args
 
 from numpy.typing import ArrayLike
@@ -42,6 +43,28 @@ from ifthen.tasks.task import Task
 
 Form = Literal["list"]
 STEP_LIMIT = 10**12
+Way = Literal["lossless", "play", "list", "greedy", "gnmc", "few", "few by play"]
+WAYS: dict[Way, str] = {
+    "lossless": "pruning that changes no action, on a table or without a task",
+    "play": "pruning by play as far as loss allows, in an environment",
+    "list": "making a decision list (to='list')",
+    "greedy": "method='greedy'",
+    "gnmc": "method='gnmc'",
+    "few": "rules, tests or performance on a table",
+    "few by play": "rules, tests or performance in an environment",
+}
+"""The ways to prune, in words."""
+BELONGS: dict[str, tuple[Way, ...]] = {
+    "intervals": ("lossless",),
+    "rho": ("gnmc",),
+    "polish": ("few",),
+    "effort": ("list",),
+    "loss": ("play",),
+    "episodes": ("play", "few by play"),
+    "seeds": ("play", "few by play"),
+    "steps": ("play",),
+}
+"""The ways to prune that an option belongs to; elsewhere only its default may be given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,13 +142,13 @@ def prune(
             they are.
         method: how to compact the rules of an XCSF, which stay as they are: "greedy" keeps the action in
             every state, "gnmc" (greedy niche mass compaction) nearly keeps the predictions.
-        rho: ρ, the share of each niche's fitness that "gnmc" may drop.
+        rho: with "gnmc", ρ, the share of each niche's fitness that may be dropped.
         rules: the largest number of rules: the best policy of the front with at most so many (see `front`).
         tests: the largest number of comparisons in all rules, likewise; both may be given.
         performance: the least performance: exact, or in an environment the mean return on the seeds that
             the front was chosen on; the shortest policy that reaches it.
         polish: on a table, with one of these, also tune the rules that are left.
-        effort: how long to search for a decision list: "quick", "normal" or "thorough".
+        effort: with to="list", how long to search: "quick", "normal" or "thorough".
         loss: in an environment, how much the mean return may fall, in its own units.
         episodes: in an environment, the number of pruning seeds to play beside the training seeds; 100
             where None.
@@ -148,12 +171,12 @@ def prune(
     ):
         one_of(name, value, get_args(known))
     sizes = rules, tests, performance
-    _check_options(to, method, *sizes, polish)
-    played = None if task is None else pruning_seeds(task, episodes, seeds)
-    if played is None and any(each is not None for each in (loss, episodes, seeds, steps)):
-        raise ParameterError(
-            "loss, episodes, seeds and steps are for environments, where pruning means playing."
-        )
+    real_number("rho", rho, 0, 1)
+    _check_ways(to, method, *sizes)
+    way = _way(task, to, method, any(each is not None for each in sizes))
+    options = {"intervals": intervals, "rho": rho, "polish": polish, "effort": effort, "loss": loss}
+    _check_options(way, options | {"episodes": episodes, "seeds": seeds, "steps": steps})
+    played = pruning_seeds(task, episodes, seeds) if task is not None and way in BELONGS["seeds"] else None
     if to == "list":
         shortest, known_length = decision_list_of(ruleset, task, effort)
         found, kept = keep(shortest)
@@ -166,11 +189,6 @@ def prune(
         words = f"{len(ruleset)} rules became {len(fewer)}; the action changed in {changed:,} of {where}."
         return PruneResult(fewer, ruleset, where, words, len(ruleset) - len(fewer), changed=changed)
     if any(each is not None for each in sizes):
-        if loss is not None or steps is not None:
-            raise ParameterError(
-                "loss and steps are for pruning as far as the return allows: leave them out where rules, "
-                "tests or performance say how far."
-            )
         if task is None:
             raise ParameterError("how well fewer rules do depends on the task: give it, too.")
         own = None if polish else getattr(policy, "front", None)
@@ -218,13 +236,8 @@ def _keeper(policy: Any, ruleset: RuleSet, task: Task | None, require: str | lis
     return keep
 
 
-def _check_options(
-    to: str | None,
-    method: str | None,
-    rules: int | None,
-    tests: int | None,
-    performance: float | None,
-    polish: bool,
+def _check_ways(
+    to: str | None, method: str | None, rules: int | None, tests: int | None, performance: float | None
 ) -> None:
     """Raise where options exclude each other, or are no numbers."""
     by_size = ("tests", tests) if rules is None else ("rules", rules)
@@ -238,8 +251,30 @@ def _check_options(
         whole_number("tests", tests, 0, MOST)
     if performance is not None:
         real_number("performance", performance, -1e300, 1e300)
-    if polish and rules is None and tests is None and performance is None:
-        raise ParameterError("polish tunes shorter rules: give rules, tests or performance with it.")
+
+
+def _way(task: Task | None, to: Form | None, method: Compaction | None, by_size: bool) -> Way:
+    """Return the way to prune that was asked for."""
+    if to is not None:
+        return to
+    if method is not None:
+        return method
+    plays = task is not None and task.pruning_seeds() is not None
+    if by_size:
+        return "few by play" if plays else "few"
+    return "play" if plays else "lossless"
+
+
+def _check_options(way: Way, options: Mapping[str, Any]) -> None:
+    """Raise where an option was given that does not belong to the way to prune."""
+    for name, value in options.items():
+        default = signature(prune).parameters[name].default
+        given = value is not None if default is None else value != default
+        if given and way not in BELONGS[name]:
+            ways = ", and to ".join(WAYS[each] for each in BELONGS[name])
+            raise ParameterError(
+                f"{name} belongs to {ways}. This is {WAYS[way]}, which does not use it: leave {name} out."
+            )
 
 
 def _front(
@@ -256,8 +291,6 @@ def _front(
 
     Scores are exact on a table. In an environment they are returns on the seeds that a policy is chosen on.
     """
-    if polish:
-        tabular(task, "polishing", ": leave polish out")
     if own is None:
         own = shortened(ruleset, task, seeds, polish, checked_threads(threads), progress or (lambda _: None))
     points, exact = [], task.best_method == "exact"
@@ -290,8 +323,17 @@ def _taken(point: Point, given: RuleSet, task: Task, seeds: Ints | None, threads
         f"{in_units(after.performance)}{share}, another action in {changed:,} of {scope.words}. "
         f"The {plural(len(given), 'rule')} given have {in_units(before.performance)}."
     )
-    numbers = after.performance, before.performance, before.failed
-    return PruneResult(point.ruleset, given, scope.words, words, None, None, None, changed, *numbers, seeds)
+    return PruneResult(
+        point.ruleset,
+        given,
+        scope.words,
+        words,
+        changed=changed,
+        performance=after.performance,
+        performance_given=before.performance,
+        failed_given=before.failed,
+        seeds=seeds,
+    )
 
 
 def pruning_seeds(task: Task, episodes: int | None, seeds: ArrayLike | None) -> Ints | None:
@@ -333,5 +375,14 @@ def _by_play(
             f"Nothing can be left out: {given} stay as they are, with a mean return of "
             f"{in_units(after.performance)} over {len(seeds):,} episodes."
         )
-    numbers = after.performance, before.performance, before.failed
-    return PruneResult(rules, ruleset, scope.words, words, None, None, None, changed, *numbers, seeds)
+    return PruneResult(
+        rules,
+        ruleset,
+        scope.words,
+        words,
+        changed=changed,
+        performance=after.performance,
+        performance_given=before.performance,
+        failed_given=before.failed,
+        seeds=seeds,
+    )

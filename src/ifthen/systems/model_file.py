@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Discriminator, Tag, ValidationError, field_validator
 
 from ifthen.checks import has_more_values
-from ifthen.errors import ModelFileError, ParameterError, RuleError, TaskError, shown
+from ifthen.errors import (
+    IfthenError,
+    ModelFileError,
+    OutputError,
+    ParameterError,
+    RuleError,
+    TaskError,
+    shown,
+)
 from ifthen.provenance import versions
 from ifthen.rules.arrays import Ints
 from ifthen.rules.feature import Feature, lows_and_highs
@@ -201,11 +209,23 @@ def write(
     task: Task,
     population: Mapping[str, NDArray[Any]],
 ) -> None:
-    """Write a model file."""
+    """Write a model file, or raise OutputError where it would be too large to be read."""
     head = {"format": FORMAT, "version": VERSION, "versions": versions()}
     arrays = {f"population/{name}": array for name, array in population.items()}
     arrays = {f"task/{name}": array for name, array in task.arrays().items()} | arrays
-    write_archive(path, {**head, **manifest, "task": task.to_dict()}, arrays)
+    whole = {**head, **manifest, "task": task.to_dict()}
+    _check_values(path, whole, OutputError)
+    write_archive(path, whole, arrays)
+
+
+def _check_values(path: Path, manifest: Mapping[str, Any], error: type[IfthenError]) -> None:
+    """Raise an error of some class where a manifest has more values than are read."""
+    rest = {name: part for name, part in manifest.items() if name not in ("history", "start")}
+    if has_more_values(rest, MOST_VALUES):
+        raise error(
+            f"{path}: the manifest has more than {MOST_VALUES:,} values beside its history: it describes a "
+            "task with too many actions or features to be read."
+        )
 
 
 def read(path: Path) -> Model:
@@ -218,9 +238,7 @@ def read(path: Path) -> Model:
             f"{path} has format version {shown(raw.get('version'))}; this ifthen reads version {VERSION}. "
             "Train it again, or use the ifthen that wrote it."
         )
-    rest = {name: part for name, part in raw.items() if name not in ("history", "start")}
-    if has_more_values(rest, MOST_VALUES):
-        raise ModelFileError(f"{path}: the manifest has more than {MOST_VALUES:,} values beside its history.")
+    _check_values(path, raw, ModelFileError)
     try:
         manifest = _Manifest.model_validate(raw)
         task = task_from_file(manifest.task, _under("task/", arrays))
