@@ -47,6 +47,11 @@ def below(key: int, position: int, n: int) -> int:
     return math.floor(uniform(key, position) * n)
 
 
+def normal(key: int, position: int) -> float:
+    u, v = uniform(key, position), uniform(key, position + 1)
+    return math.sqrt(-2 * math.log(1 - u)) * math.cos(2 * math.pi * v)
+
+
 def fold(key: int, value: int) -> int:
     scrambled = mix((value * 0x94D049BB133111EB + 0x9E3779B97F4A7C15) & BITS)
     return mix(mix((key + 0x9E3779B97F4A7C15) & BITS) ^ scrambled)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from tests.naive import uniform
-from tests.naive_evasion import normal
+from tests.naive import normal, uniform
 
 Strengths = Mapping[str, float]
 
@@ -32,7 +31,7 @@ def measured(
         sign = 1 if uniform(key, f) < 0.5 else -1
         at = d + t * (2 * d + 1) + 1 + 2 * f
         error = sign * strengths.get("bias", 0.0) * widths[f]
-        error += strengths.get("noise", 0.0) * normal(uniform(key, at), uniform(key, at + 1)) * widths[f]
+        error += strengths.get("noise", 0.0) * normal(key, at) * widths[f]
         found.append(math.floor(value + error + 0.5) if whole[f] else value + error)
     return found
 

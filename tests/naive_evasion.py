@@ -28,11 +28,6 @@ def course_of(vector: complex) -> float:
     return -math.degrees(cmath.phase(vector / 1j)) if vector else 0.0
 
 
-def normal(first: float, second: float) -> float:
-    """Return a normal variate of two even ones."""
-    return math.sqrt(-2 * math.log(1 - first)) * math.cos(2 * math.pi * second)
-
-
 def reading(value: float, step: float, low: float, high: float) -> float:
     """Return the nearest of all values that a sensor can show; the upper one of two."""
     shown = [low + i * step for i in range(round((high - low) / step) + 1)]

@@ -146,11 +146,6 @@ def mutate_action(key: int, at: int, p_mut: float, action: int, n_actions: int) 
     return action
 
 
-def gaussian(key: int, at: int) -> float:
-    u, v = naive.uniform(key, at + 1), naive.uniform(key, at + 2)
-    return math.sqrt(-2 * math.log(1 - u)) * math.cos(2 * math.pi * v)
-
-
 def moved_allele(
     key: int, at: int, value: float, end: int, share: float, range_: Range, sigma: float, p_any: float
 ) -> float:
@@ -161,7 +156,7 @@ def moved_allele(
         width = high - low + 1
         far = geometric(naive.uniform(key, at + 2), p_geo(width), width)
         return moved(key, at, value, far, low, high)
-    shifted = value + sigma * (high - low) * gaussian(key, at)
+    shifted = value + sigma * (high - low) * naive.normal(key, at + 1)
     return float(max(low, min(high, rounded(shifted, decimal_scale(low, high)))))
 
 

@@ -83,6 +83,7 @@ ORACLES: dict[str, dict[str, Any]] = {
         "draw": naive.draw,
         "uniform": naive.uniform,
         "below": naive.below,
+        "normal": naive.normal,
         "fold": naive.fold,
     },
     "rules.box": {
@@ -123,7 +124,6 @@ ORACLES: dict[str, dict[str, Any]] = {
         "observe": naive_evasion.sensed,
     },
     "tasks.disturbance": {
-        "normal": naive_evasion.normal,
         "actions_at": naive_disturbance.told,
         "commanded": naive_disturbance.told,
         "sense": naive_disturbance.read,
@@ -210,7 +210,6 @@ ORACLES: dict[str, dict[str, Any]] = {
         "nearest_whole": naive_evolve.rounded,
         "random_allele": naive_evolve.random_allele,
         "geometric": naive_evolve.geometric,
-        "gaussian": naive_evolve.gaussian,
         "moved": naive_evolve.moved,
         "moved_allele": naive_evolve.moved_allele,
     },

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen.errors import ParameterError
-from ifthen.randomness import below, check_seed, draw, fold, mix, stream, uniform
+from ifthen.randomness import below, check_seed, draw, fold, mix, normal, stream, uniform
 from tests import naive
 
 pytestmark = pytest.mark.oracle
@@ -70,6 +70,18 @@ def test_uniform_numbers_are_spread_evenly() -> None:
     tenths = np.bincount((numbers * 10).astype(int), minlength=10)
     chi_square = float(((tenths - 400) ** 2 / 400).sum())
     assert chi_square < 27.9  # exceeded once in a thousand by fair numbers with 9 degrees of freedom
+
+
+def test_normal_numbers_have_mean_0_and_deviation_1() -> None:
+    key = stream(0, "test")
+    numbers = np.array([normal(key, 2 * i) for i in range(20_000)])
+    assert abs(numbers.mean()) < 5 / 20_000**0.5
+    assert abs(numbers.std() - 1) < 5 / (2 * 20_000) ** 0.5
+
+
+@given(KEYS, POSITIONS)
+def test_normal_equals_its_oracle(key: int, position: int) -> None:
+    assert normal(np.uint64(key), position) == pytest.approx(naive.normal(key, position), rel=1e-12)
 
 
 @given(st.integers(0, 2**63 - 1), st.text(max_size=10), st.lists(st.integers(0, 2**40), max_size=3))

@@ -9,11 +9,12 @@ results cannot depend on the order of work, on threads or on where a run was int
 from __future__ import annotations
 
 import hashlib
+import math
 
 import numpy as np
 
 from ifthen.checks import whole_number
-from ifthen.jit import kernel
+from ifthen.jit import kernel, lean_kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -47,6 +48,13 @@ def uniform(key: np.uint64, position: int) -> float:
 def below(key: np.uint64, position: int, n: int) -> int:
     """Return the integer in 0 … n − 1 at `position` of the stream `key`."""
     return int(uniform(key, position) * n)
+
+
+@lean_kernel
+def normal(key: np.uint64, position: int) -> float:
+    """Return a standard normal variate from the draw at `position` and the next (Box and Muller 1958)."""
+    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, position)))
+    return radius * math.cos(2.0 * math.pi * uniform(key, position + 1))
 
 
 @kernel

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifthen import Feature
-from ifthen.evolve.alleles import alleles_of, decimal_scales, gaussian, moved_allele, random_allele, rounded
+from ifthen.evolve.alleles import alleles_of, decimal_scales, moved_allele, random_allele, rounded
 from ifthen.evolve.operators import mutate
-from ifthen.randomness import fold, stream
+from ifthen.randomness import fold
 from ifthen.systems.pittsburgh import Population, empty_population, random_rules
 from tests import naive_evolve
 from tests.naive_evolve import individuals
@@ -63,15 +63,6 @@ def test_alleles_of_the_widest_integers_move_at_once_and_as_by_the_oracle(
     widest = Feature("n", -(2**31) + 1, 2**31 - 1)
     after = moved_allele(np.uint64(key), at, value, 0, 0, 0.5, alleles_of([widest]))
     assert after == naive_evolve.moved_allele(key, at, value, 0, 0.5, (widest.low, widest.high), 0.1, 0.0)
-
-
-@pytest.mark.oracle
-def test_gaussian_moves_have_mean_0_and_deviation_1() -> None:
-    key = stream(0, "test")
-    numbers = np.array([gaussian(key, 3 * i) for i in range(20_000)])
-    assert abs(numbers.mean()) < 5 / 20_000**0.5
-    assert abs(numbers.std() - 1) < 5 / (2 * 20_000) ** 0.5
-    assert gaussian(key, 6) == pytest.approx(naive_evolve.gaussian(int(key), 6), rel=1e-15)
 
 
 def test_an_edge_comes_as_often_as_p_any_says_and_leaves_that_side_open() -> None:

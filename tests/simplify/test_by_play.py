@@ -361,9 +361,23 @@ def test_training_pays_for_pruning_with_a_quarter_of_its_steps() -> None:
     cart, lake = env_task("CartPole-v1", episodes=3), small_lake()
     assert fair_steps(cart, 4000) == 1000
     assert fair_steps(cart, 10**12) == MOST_STEPS[True]
-    slow = env_task("CartPole-v1", episodes=3, player="sync")
-    assert fair_steps(slow, 10**12) == MOST_STEPS[False]
+    assert fair_steps(walk(), 10**12) == MOST_STEPS[False]
     assert fair_steps(lake, 4000) is None
+
+
+def test_how_candidates_are_chosen_does_not_depend_on_the_player(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("NEAREST", 4), ("FINALISTS", 2), ("FEW_SEEDS", 1), ("FEW_DIGITS", 1)):
+        monkeypatch.setattr(f"ifthen.simplify.by_play.{name}", value)
+    found = list[Any]()
+    for player in ("twin", "auto", "sync"):
+        task = replace(cart_pole(), player=player)
+        contest, (rules, *candidates) = Contest(task, SEEDS[:3], 1), (random_list(task, s) for s in range(9))
+        points = visited_states(rules, task, SEEDS[:3]).points
+        best = contest.best(candidates, rules, points)
+        assert fair_steps(task, 10**12) == MOST_STEPS[True]
+        found.append((best, by_play.rounded_bounds(rules, contest), contest.steps, len(contest._known)))
+    assert found[0] == found[1] == found[2]
+    assert found[0][-1] > len(candidates)
 
 
 def test_pruned_rules_that_do_clearly_worse_on_validation_seeds_are_not_used(

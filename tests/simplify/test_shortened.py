@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from ifthen import DecisionList, RuleSet, evaluate, front, parse_rules, prune
 from ifthen.errors import ParameterError, RuleError
 from ifthen.simplify.by_play import Contest
-from ifthen.simplify.shortened import fewer_votes, most_used, shortened, with_a_rule_for_the_rest
+from ifthen.simplify.shortened import affordable, fewer_votes, most_used, shortened, with_a_rule_for_the_rest
+from ifthen.tasks.gym_task import Player
 from tests.simplify.test_by_play import cart_pole, random_list, random_strengths, votes, walk
 
 GOOD = """
@@ -129,6 +132,15 @@ def test_the_shortest_list_takes_the_action_that_may_always_be_taken(sides: tupl
     found = prune(good(), cart_pole(), rules=1, episodes=6, require=require)
     assert len(found.ruleset) == 1
     assert found.ruleset.action_of(0) != f"push {sides[0]}"
+
+
+def test_how_many_seeds_are_affordable_does_not_depend_on_the_player() -> None:
+    rules = good()
+    found = {
+        affordable(rules, replace(cart_pole(), player=player), 50.0, 10**6) for player in get_args(Player)
+    }
+    assert len(found) == 1
+    assert found != {affordable(rules, walk(), 50.0, 10**6)}
 
 
 def test_an_environment_without_a_twin_is_played_from_fewer_seeds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium
 import numpy as np
@@ -29,16 +29,24 @@ from ifthen import (
 from ifthen.errors import ParameterError, TaskError
 from ifthen.results import Evaluation
 from ifthen.rules.batch import batch_of
-from ifthen.simulate.evaluate import environment_simulator, evaluations
+from ifthen.simulate.evaluate import environment_simulator, evaluations, is_cheap
 from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.simulate.trajectories import NO_RULE, TRUNCATED
 from ifthen.tables import value_iteration
-from ifthen.tasks.gym_task import EnvTask
+from ifthen.tasks.gym_task import EnvTask, Player
 from tests import naive, naive_envs
-from tests.envs import random_lists, random_strengths, rulesets_of, task_of
+from tests.envs import WALK, random_lists, random_strengths, rulesets_of, task_of
 from tests.naive_envs import Individual
 from tests.systems.contract import make
 from tests.worlds import chain, small_lake
+
+
+@pytest.mark.parametrize("player", get_args(Player))
+def test_whether_steps_are_cheap_is_a_matter_of_the_task_and_not_of_its_player(player: Player) -> None:
+    assert is_cheap(env_task("CartPole-v1", player=player))
+    assert is_cheap(small_lake())
+    assert not is_cheap(env_task(WALK))
+
 
 # Tables
 

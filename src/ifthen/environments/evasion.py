@@ -32,7 +32,7 @@ from ifthen.checks import real_number
 from ifthen.environments.known_environments import KnownEnvironment, KnownFeature
 from ifthen.errors import TaskError
 from ifthen.jit import lean_kernel
-from ifthen.tasks.disturbance import normal
+from ifthen.randomness import normal
 from ifthen.tasks.twin import Twin, twin_step
 
 Start = Literal["variable", "fixed"]

@@ -302,7 +302,6 @@ def maze(
     gamma: float = GAMMA,
     t_max: int | None = None,
     reward: float = REWARD,
-    noise_seed: int = 0,
     name: str | None = None,
     memory: bool = False,
 ) -> TabularTask:
@@ -314,14 +313,13 @@ def maze(
         gamma: the discount factor; 0.9 is what later studies of these mazes use (recalled, not checked).
         t_max: steps until truncation; 50, and 500 in Woods100, where none is given.
         reward: the reward of food.
-        noise_seed: not used, as nothing here is random.
         name: the task's name; if not given the maze's, with "-bits" and "-memory" behind where these are on.
         memory: whether rules see the last move, too. States are then pairs of a cell and a last move.
     """
     env = MazeEnv(maze, coding, t_max, reward, memory=memory)
     suffixes = (BITS_SUFFIX if coding == "bits" else "") + (MEMORY_SUFFIX if memory else "")
     label = name or maze + suffixes
-    task = table_task(env, name=label, gamma=gamma, t_max=env.t_max, noise_seed=noise_seed)
+    task = table_task(env, name=label, gamma=gamma, t_max=env.t_max)
     return replace(task, origin={**task.origin, "environment": "ifthen/Maze-v0"})
 
 

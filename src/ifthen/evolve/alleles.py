@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifthen.jit import kernel
-from ifthen.randomness import below, uniform
+from ifthen.randomness import below, normal, uniform
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature, lows_and_highs
 
@@ -117,13 +117,6 @@ def geometric(u: float, tail: float, most: int) -> int:
 
 
 @kernel
-def gaussian(key: np.uint64, at: int) -> float:
-    """Return a standard normal variate from the draws at `at` + 1 and `at` + 2 (Box and Muller 1958)."""
-    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, at + 1)))
-    return radius * math.cos(2.0 * math.pi * uniform(key, at + 2))
-
-
-@kernel
 def moved(key: np.uint64, at: int, value: float, shift: float, low: float, high: float) -> float:
     """Return a bound moved by `shift` one way or the other, as far as its range goes."""
     if uniform(key, at + 1) < 0.5:
@@ -142,5 +135,5 @@ def moved_allele(
     if alleles.sigmas[d] == 0.0:
         shift = geometric(uniform(key, at + 2), alleles.tails[d], int(high - low) + 1)
         return float(moved(key, at, value, shift, low, high))
-    shifted = rounded(value + alleles.sigmas[d] * gaussian(key, at), alleles.scales[d])
+    shifted = rounded(value + alleles.sigmas[d] * normal(key, at + 1), alleles.scales[d])
     return float(min(max(shifted, low), high))

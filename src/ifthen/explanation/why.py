@@ -199,8 +199,11 @@ class Explanation(Shown):
             "scores": dict(self.scores),
             "counterfactual": changed.to_dict() if changed else None,
             "counterfactual_note": self.counterfactual_note,
-            **{name: getattr(standing, name) for name in ("asked", "place", "best", "optimal", "loss")},
+            "asked": standing.asked,
+            "place": standing.place,
             "best": list(standing.best),
+            "optimal": standing.optimal,
+            "loss": standing.loss,
         }
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from ifthen.explanation.trace import Trace, trace, trace_of
 from ifthen.explanation.trace_text import in_words
 from ifthen.notebook import Part, Shown
 from ifthen.parallel import checked_threads
-from ifthen.randomness import stream
+from ifthen.randomness import normal, stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import environment_simulator, with_task
@@ -30,7 +30,6 @@ from ifthen.simulate.table_simulator import policy_table
 from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.systems.pplx.cma_es import drawn, new_cma, updated
 from ifthen.tasks.disturbance import in_words as disturbances_in_words
-from ifthen.tasks.disturbance import normal
 from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
 from ifthen.tasks.solve import table_values
 from ifthen.tasks.tabular_task import TabularTask

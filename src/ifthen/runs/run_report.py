@@ -21,7 +21,7 @@ from ifthen.runs.run_folder import RunFolder
 from ifthen.runs.settings import RunSettings, toml_value
 from ifthen.runs.task_settings import FrozenLakeSettings, assignments_of
 from ifthen.simplify.prune import PruneResult
-from ifthen.simulate.evaluate import evaluations, shared_simulator
+from ifthen.simulate.evaluate import evaluations, is_cheap
 from ifthen.simulate.simulator import Evaluation
 from ifthen.store import write_text
 from ifthen.systems.front import Front
@@ -148,7 +148,7 @@ def front_for_report(system: System, found: Mapping[str, Evaluation]) -> Front:
     """Return the front of a system, each list played from as many test seeds as a report can afford."""
     one, steps = next(iter(found.values())), int(system.now.records[-1]["steps"])
     episodes = EPISODES
-    if not shared_simulator(system.task).cheap and one.mean_steps is not None and system.front is not None:
+    if not is_cheap(system.task) and one.mean_steps is not None and system.front is not None:
         episodes = affordable(steps, one.mean_steps * len(system.front))
     return measured_front(system, episodes=episodes, threads=system.threads)
 

@@ -8,9 +8,9 @@ are left are rounded to as few digits as that allows: "pole angle ≤ 0.03" rath
 a decision list comes to read OTHERWISE, so that the list has an answer everywhere. Rules of which nothing can
 go stay as they are.
 
-All candidates are played from the same reset seeds. In a compiled twin all are played from all seeds.
-Elsewhere steps are expensive: the candidates that change the fewest actions in visited states are played from
-a few seeds, and the best of these from all.
+All candidates are played from the same reset seeds. Where the environment has a compiled twin, all are played
+from all seeds, even if the task's `player` leaves it out. Elsewhere steps are expensive: the candidates that
+change the fewest actions in visited states are played from a few seeds, and the best of these from all.
 
 Where only so many steps may be played, pruning stops after them with the rules that it has then. Counting
 steps rather than seconds gives the same rules on every machine.
@@ -36,7 +36,7 @@ from ifthen.simplify.compact import compact_at
 from ifthen.simplify.lossless import Draft, list_by_score, lossless, shorten, with_condition
 from ifthen.simplify.shortening import Progress, one_condition_less, one_rule_less
 from ifthen.simulate.env_simulator import means
-from ifthen.simulate.evaluate import environment_simulator, simulator_of
+from ifthen.simulate.evaluate import environment_simulator, is_cheap
 from ifthen.simulate.scope import visited_states
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.tasks.task import Task
@@ -153,7 +153,7 @@ class Contest:
         self, task: EnvTask, seeds: Ints, threads: int, least: float = -np.inf, steps: float = math.inf
     ) -> None:
         self.task, self.seeds, self.least, self.steps = task, seeds, least, steps
-        self.simulator = environment_simulator(task, threads)
+        self.simulator, self.is_cheap = environment_simulator(task, threads), is_cheap(task)
         self._known: dict[tuple[bytes, int], float] = {}
 
     def performances(self, rulesets: Sequence[RuleSet], seeds: int | None = None) -> Floats:
@@ -183,7 +183,7 @@ class Contest:
             visited: states that these have visited, `(n, features)`.
         """
         candidates = list(rulesets)
-        if not self.simulator.cheap:
+        if not self.is_cheap:
             candidates = self._promising(candidates, rules, visited)
         if not candidates:
             return None
@@ -225,7 +225,7 @@ def fair_steps(task: Task, training: int) -> int | None:
     """
     if task.pruning_seeds() is None:
         return None
-    return min(training // SHARE, MOST_STEPS[simulator_of(task).cheap])
+    return min(training // SHARE, MOST_STEPS[is_cheap(task)])
 
 
 def size_of(rules: RuleSet) -> tuple[int, int, int, int]:
@@ -251,7 +251,7 @@ def a_rule_less(rules: RuleSet) -> Iterator[RuleSet]:
 
 
 MOST_DIGITS = 17
-"""The number of roundings that are tried for a bound in a compiled twin."""
+"""The number of roundings that are tried for a bound where the environment has a compiled twin."""
 FEW_DIGITS = 4
 """The number of roundings that are tried elsewhere, where playing is expensive."""
 
@@ -262,7 +262,7 @@ def rounded_bounds(rules: RuleSet, contest: Contest) -> RuleSet:
     Bounds are taken one after the other; of each, all roundings are played at once.
     """
     lows, highs = lows_and_highs(rules.features)
-    most = MOST_DIGITS if contest.simulator.cheap else FEW_DIGITS
+    most = MOST_DIGITS if contest.is_cheap else FEW_DIGITS
     for r, (d, feature), end in itertools.product(range(len(rules)), enumerate(rules.features), (0, 1)):
         value, other = float(rules.bounds[r, d, end]), rules.bounds[r, d, 1 - end]
         if feature.is_integer or value in (lows[d], highs[d]) or contest.steps <= 0:

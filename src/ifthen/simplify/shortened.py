@@ -30,7 +30,7 @@ from ifthen.simplify.by_play import (
 )
 from ifthen.simplify.lossless import with_condition
 from ifthen.simplify.shortening import Progress, one_test_less, shortened_on_table
-from ifthen.simulate.evaluate import environment_simulator, evaluate
+from ifthen.simulate.evaluate import evaluate, is_cheap
 from ifthen.simulate.scope import environment, tabular, visited_states
 from ifthen.simulate.table_simulator import optimal_performance
 from ifthen.systems.front import Front, Point
@@ -87,7 +87,7 @@ def shortened_by_play(
     given: RuleSet, task: EnvTask, seeds: Ints, threads: int, progress: Progress
 ) -> Iterator[RuleSet]:
     """Yield shorter and shorter rules, each the best that was found by playing."""
-    budget = MOST_STEPS[environment_simulator(task).cheap]
+    budget = MOST_STEPS[is_cheap(task)]
     start = pruned_by_play(given, task, seeds, threads, 0.0, progress, budget)
     yield start
     points = visited_states(start, task, seeds).points
@@ -106,8 +106,8 @@ def shortened_by_play(
 
 def affordable(rules: RuleSet, task: EnvTask, length: float, budget: int) -> int:
     """Return how many seeds may be played per candidate on the way down, in episodes of some length."""
-    n, cheap = min(len(rules), SHORT), environment_simulator(task).cheap
-    candidates = n**2 + 3 * rules.tests if cheap else FINALISTS
+    n = min(len(rules), SHORT)
+    candidates = n**2 + 3 * rules.tests if is_cheap(task) else FINALISTS
     return max(FEW_SEEDS, int(budget / (length * (n + rules.tests + 1) * (candidates + 1))))
 
 

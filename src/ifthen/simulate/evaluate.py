@@ -99,6 +99,16 @@ def environment_simulator(
     return kind(task, threads, budget, elites)
 
 
+def is_cheap(task: Task) -> bool:
+    """Return whether steps cost next to nothing: on a table, or where the environment has a compiled twin.
+
+    The task's `player` may leave the twin out: whoever plays, the same seed gives the same rules.
+    """
+    if not isinstance(task, EnvTask):
+        return True
+    return twin_of(task.replaced(player="auto") if task.player == "sync" else task) is not None
+
+
 @overload
 def shared_simulator(task: EnvTask, *, threads: int = 1) -> EnvSimulator: ...
 @overload

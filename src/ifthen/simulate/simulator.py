@@ -278,8 +278,8 @@ class Simulator(ABC):
         threads: how many threads or worker processes to use; results do not depend on it.
     """
 
-    cheap: ClassVar[bool] = True
-    """Whether steps cost next to nothing: then callers play more instead of choosing what to play."""
+    is_compiled: ClassVar[bool] = True
+    """Whether its own steps are compiled. Results must not depend on it: ask `is_cheap` of a task instead."""
 
     def __init__(self, task: Task, threads: int) -> None:
         self.task, self.threads = task, threads

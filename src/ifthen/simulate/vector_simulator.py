@@ -25,7 +25,7 @@ class VectorSimulator(EnvSimulator):
     It takes what `EnvSimulator` takes, and plays in one process: see `ifthen.simulate.workers` for more.
     """
 
-    cheap = False
+    is_compiled = False
 
     @cached_property
     def _lanes(self) -> Lanes:

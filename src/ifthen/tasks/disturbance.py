@@ -27,7 +27,7 @@ from numba.extending import intrinsic, overload
 from ifthen.checks import real_number, whole_number
 from ifthen.errors import TaskError, nearest
 from ifthen.jit import lean_kernel
-from ifthen.randomness import stream, uniform
+from ifthen.randomness import normal, stream, uniform
 from ifthen.rules.arrays import Floats
 from ifthen.rules.feature import Feature
 from ifthen.tasks.twin import PROTOTYPE, Twin, twin_step
@@ -138,13 +138,6 @@ def true_points(memories: Floats, features: int) -> Floats:
     """Return what environments show, `(m, features)`, given the memories of m episodes behind `sense`."""
     first = HEAD + 2 * features
     return memories[:, first : first + features]
-
-
-@lean_kernel
-def normal(key: np.uint64, at: int) -> float:
-    """Return a standard normal variate from the draws at `at` and `at` + 1 (Box and Muller 1958)."""
-    radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, at)))
-    return radius * math.cos(2.0 * math.pi * uniform(key, at + 1))
 
 
 @lean_kernel

@@ -294,8 +294,8 @@ class Bench:
         if self.episodes > before[1]:
             length = max(length, (self.steps - before[0]) / (self.episodes - before[1]))
         played = fitness[:, 2].astype(np.int64)
-        needed = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
-        paid = int(np.searchsorted(needed, self.left / length, side="right")) - 1
+        missing = np.maximum(np.arange(len(seeds) + 1)[:, None] - played, 0).sum(axis=1)
+        paid = int(np.searchsorted(missing, self.left / length, side="right")) - 1
         return self._scored_up_to(max(paid, fewest), drafts, fitness, seeds)
 
     def _scored_up_to(self, k: int, drafts: list[Draft], fitness: Floats, seeds: Ints) -> Floats:

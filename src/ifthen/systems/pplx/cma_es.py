@@ -41,7 +41,10 @@ def drawn(state: Cma, normal: Floats) -> Floats:
 
 
 def updated(state: Cma, candidates: Floats, scores: Floats) -> Cma:
-    """Return the distribution after candidates `(n, d)` got scores `(n,)`, higher being better."""
+    """Return the distribution after candidates `(n, d)` got scores `(n,)`, higher being better.
+
+    Hansen's term δ(hσ), which makes up for a path that stands still, is left out of the covariance.
+    """
     n, d = candidates.shape
     mu = n // 2
     weights = np.array([math.log(mu + 0.5) - math.log(rank) for rank in range(1, mu + 1)])

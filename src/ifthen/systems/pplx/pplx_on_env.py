@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ifthen.environments.twin_registry import twin_of
 from ifthen.errors import ModelFileError, ParameterError, RuleError
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
 from ifthen.rules.term import coefficients
 from ifthen.rules.text.terms import terms_in
 from ifthen.simulate.env_simulator import EnvSimulator
-from ifthen.simulate.evaluate import environment_simulator
+from ifthen.simulate.evaluate import environment_simulator, is_cheap
 from ifthen.simulate.scope import environment
 from ifthen.simulate.trajectories import Trajectory
 from ifthen.systems.front import Front, Point
@@ -133,11 +132,8 @@ class OnEnvironment(Learner):
 
     @cached_property
     def is_cheap(self) -> bool:
-        """Whether the environment has a compiled twin, even if the task's `player` leaves it out.
-
-        Whoever plays, the same seed then gives the same lists.
-        """
-        return twin_of(replace(self.task, player="auto")) is not None
+        """Whether steps cost next to nothing, whoever plays."""
+        return is_cheap(self.task)
 
     @cached_property
     def given_terms(self) -> tuple[Feature, ...]:

@@ -232,7 +232,10 @@ def draw_batch(
 def step_down(
     net: Floats32, slope: Floats32, mean: Floats32, square: Floats32, rate: float, decay: float
 ) -> None:
-    """Change weights against their slopes, by Adam; they shrink by a share `rate · decay` besides."""
+    """Change weights against their slopes, by Adam; they shrink by a share `rate · decay` besides.
+
+    The correction of Adam's means for having begun at 0 is left out.
+    """
     one, kept = np.float32(1.0), np.float32(1.0 - rate * decay)
     for i in range(len(net)):
         mean[i] += (one - KEEP_SLOPE) * (slope[i] - mean[i])

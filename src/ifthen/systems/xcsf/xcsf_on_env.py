@@ -113,7 +113,7 @@ class EnvLearner(Learner[EnvTask]):
     @property
     def places(self) -> Places:
         """Live rows, empty yet."""
-        model = live_rows(self.task, unrolled=self.simulator.cheap)
+        model = live_rows(self.task, unrolled=self.simulator.is_compiled)
         inputs = np.full((len(model.states), len(self.task.features) + 1), self.parameters.x0)
         return model, inputs, np.zeros((0, 0, 1), dtype=np.uint64), model.states
 
