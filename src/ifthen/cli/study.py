@@ -102,7 +102,8 @@ class Bars:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.bars.stop()
+        if out.is_terminal:  # else it would print an empty line
+            self.bars.stop()
 
     def line(self, name: str, how: Ended, of: str = "") -> None:
         """Count a trial that has ended; say how, where it failed or there is no bar."""

@@ -181,6 +181,8 @@ def test_any_set_is_updated_as_by_the_oracle(
     rules = random_rules(seed)
     if parameters["prediction"] == "constant":
         parameters["gradient"] = seed % 2 == 0
+        for own in rules:
+            own.weights[1:] = [0.0] * (len(own.weights) - 1)  # a constant has no weights of features
     made = updated(rules, payoff, place=place, delta_rls=1.0, **parameters)
     expected = copy.deepcopy(rules)
     state = made.model.points[place].tolist()
