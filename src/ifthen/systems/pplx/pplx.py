@@ -211,7 +211,9 @@ class PPLX(System):
         """Return the list that the parameters choose; the shortest where none is as short as they ask."""
         p = self.parameters
         if p.rules is None and p.tests is None:
-            return front.knee(self._kind.knee, within_error=True) if p.knee is None else front.knee(p.knee)
+            if p.knee is not None:
+                return front.knee(p.knee)
+            return front.knee(self._kind.knee, within_error=True, easy=self._kind.easy)
         try:
             return front.at(p.rules, p.tests)
         except ParameterError:

@@ -92,6 +92,7 @@ class OnEnvironment(Learner):
 
     plays_on = True
     knee, takes_teachers = 0.0025, True
+    easy = 10
 
     def __init__(self, system: PPLX) -> None:
         super().__init__(system)
