@@ -232,7 +232,7 @@ def compared_rules(a: Any, b: Any) -> dict[str, Any]:
 def rules_missing_from(rules: RuleSet, other: RuleSet) -> tuple[str, ...]:
     """Return in words, numbered from 1, the rules whose condition and action no rule of the others has."""
     boxes, other_boxes = (
-        (rules.bounds for rules in over_the_same_terms(rules, other))
+        (ruleset.bounds for ruleset in over_the_same_terms(rules, other))
         if rules.ordered and other.ordered
         else (rules.bounds, other.bounds)
     )
