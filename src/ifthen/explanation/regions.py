@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ifthen.digits import NOTHING, percent
 from ifthen.environments.make import TaskLike
@@ -189,9 +190,8 @@ def _shares(ruleset: RuleSet, task: Task | None) -> tuple[Floats, bool, str]:
     return _counted(ruleset, choose_at(ruleset, points)[0]), False, "inputs"
 
 
-def _counted(ruleset: RuleSet, chosen: Any) -> Floats:
+def _counted(ruleset: RuleSet, actions: NDArray[np.integer]) -> Floats:
     """Return the share of each action, and of none, among actions that were chosen."""
-    actions = np.asarray(chosen)
     places = np.where(actions < 0, len(ruleset.action_names), actions)
     shares: Floats = np.bincount(places, minlength=len(ruleset.action_names) + 1) / len(places)
     return shares
