@@ -203,7 +203,7 @@ class Bench:
 
     def readable(self, draft: Draft, known: Knowledge) -> Draft:
         """Return a list with short numbers."""
-        return lists.readable(draft, self.spreads(known), self._whole, given=self.given_terms)
+        return lists.readable(draft, self.spreads(known), self._whole, given_terms=self.given_terms)
 
     def spreads(self, known: Knowledge) -> Floats:
         """Return by how much each feature varies where lists go, `(features,)`."""
