@@ -204,11 +204,11 @@ class Knowledge(NamedTuple):
         names = ("budget", "length", "network_return", "by_counts")
         return self._replace(clock=np.array([changes.get(name, getattr(self, name)) for name in names]))
 
-    def forgetting(self) -> Knowledge:
+    def without_memory(self) -> Knowledge:
         """Return the same without the steps that were taken, which nothing is learnt from any more."""
         return self._replace(points=self.points[:0], moves=self.moves[:0], rewards=self.rewards[:0])
 
-    def told(self, episodes: list[Trajectory]) -> Knowledge:
+    def with_episodes(self, episodes: list[Trajectory]) -> Knowledge:
         """Return what is known after more episodes."""
         taken = float(np.mean([len(episode.actions) for episode in episodes]))
         known = self._replace(**remembered(self.memory, episodes)._asdict())

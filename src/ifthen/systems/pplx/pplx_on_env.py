@@ -34,7 +34,7 @@ from ifthen.systems.model_file import Model, check_history
 from ifthen.systems.pplx import drafts as lists
 from ifthen.systems.pplx import knowledge
 from ifthen.systems.pplx.bench import LEARNT_ON, Bench, fitness_of, unplayed
-from ifthen.systems.pplx.count_learning import believed, counted_epoch, counts_of
+from ifthen.systems.pplx.count_learning import counted_epoch, model_for_epoch, model_of
 from ifthen.systems.pplx.distil_values import SHORT_SIZES, SIZES, distil, grown
 from ifthen.systems.pplx.env_plan import (
     CHEAP_PLAN,
@@ -215,24 +215,24 @@ class OnEnvironment(Learner):
             fitness=np.array(unplayed(first)),
             clock=np.array([plan, np.mean([len(e.actions) for e in episodes]), -np.inf, 0.0]),
         )
-        bench.keeps = self.keeps(known)
-        known = self.with_kept(bench, bench.scored(known))
+        bench.keeps_episodes = self.keeps_episodes(known)
+        known = self.with_kept_episodes(bench, bench.scored(known))
         return known, self.row(known, None, bench, None)
 
-    def keeps(self, known: Knowledge) -> bool:
+    def keeps_episodes(self, known: Knowledge) -> bool:
         """Return whether the steps of scored lists are learnt from, too: in short plans every step counts."""
         return known.is_short and self.system.taught is None and len(known.moves) > 0
 
     @staticmethod
-    def with_kept(bench: Bench, known: Knowledge) -> Knowledge:
+    def with_kept_episodes(bench: Bench, known: Knowledge) -> Knowledge:
         """Return what is known with the steps of lists that were scored.
 
         They are left out where counts may take the network's place: all lists are scored on the same seeds,
         so that the same luck would count over and over again.
         """
-        if not bench.kept or not len(known.moves) or believed(bench, known) is not None:
+        if not bench.kept_episodes or not len(known.moves) or model_of(bench, known) is not None:
             return known
-        return known._replace(**remembered(known.memory, bench.kept)._asdict())
+        return known._replace(**remembered(known.memory, bench.kept_episodes)._asdict())
 
     def networks(self, budget: float) -> int:
         """Return how many networks learn; a teacher's values take one."""
@@ -279,13 +279,13 @@ class OnEnvironment(Learner):
         does = rounds[turn] if phase == SEARCH else DISTILLING
         bench = self.bench(epoch, self.plan.allowed(epoch, known.budget, int(before["steps"])), known.plenty)
         if phase == SEARCH and DISTILLING not in rounds[turn:] and not known.by_counts:
-            known = known.forgetting()
-        bench.keeps = self.keeps(known)
+            known = known.without_memory()
+        bench.keeps_episodes = self.keeps_episodes(known)
         if bench.quota == 0 and not known.by_counts:
             return known, self.row(known, before, bench, None)
         if epoch == 1 and known.plenty > 1:  # short episodes: the first lists have played too few of them
             known = bench.scored(known._replace(fitness=np.full_like(known.fitness, np.nan)))
-        known, own = counts_of(bench, known, phase, place)
+        known, own = model_for_epoch(bench, known, phase, place)
         if own is not None:
             bench.quota = max(bench.quota, known.budget - before["steps"] if does == CHOOSING else 0.0)
             known, error = counted_epoch(bench, known, own, self.parameters, phase, place, does)
@@ -306,7 +306,7 @@ class OnEnvironment(Learner):
             known = self.last_choice(bench, known)
         else:
             known = shorten(bench, known, first=turn == 0 or rounds[turn - 1] != SHORTENING)
-        known = self.with_kept(bench, known)
+        known = self.with_kept_episodes(bench, known)
         return known, self.row(known, before, bench, error)
 
     def last_choice(self, bench: Bench, known: Knowledge) -> Knowledge:

@@ -63,7 +63,7 @@ def evolve(bench: Bench, known: Knowledge, last: bool) -> Knowledge:
     while bench.left > 0 and (children := bred(bench, known, drafts, points, some, seen)):
         drafts, returns = survivors(bench, drafts, returns, children, seeds)
     known = kept_lists(bench, known, drafts, last)
-    return known.told(bench.watch(known.best, bench.seeds(WATCHED)))
+    return known.with_episodes(bench.watch(known.best, bench.seeds(WATCHED)))
 
 
 def seek(bench: Bench, known: Knowledge, seed: np.int64) -> list[Draft]:

@@ -117,7 +117,7 @@ def costs_of(values: Floats) -> Floats:
     return costs
 
 
-class Whole:
+class ObservationBuilder:
     """Puts whole observations together from the points of a task.
 
     Args:
@@ -182,7 +182,7 @@ def as_teacher(given: Any, task: EnvTask) -> Teacher:
     if is_sb3(given):
         from ifthen.systems.pplx.sb3 import sb3_teacher
 
-        return sb3_teacher(given, task, Whole(task))
+        return sb3_teacher(given, task, ObservationBuilder(task))
     if isinstance(given, (np.ndarray, list, tuple)):
         return _from_table(given, task)
     if callable(given) and not isinstance(given, type):
@@ -221,7 +221,7 @@ def _from_file(path: Path, task: EnvTask) -> Teacher:
     if file == path and is_sb3_file(file):  # a file in a folder was not named
         from ifthen.systems.pplx.sb3 import read_sb3, sb3_teacher
 
-        return sb3_teacher(read_sb3(file), task, Whole(task))
+        return sb3_teacher(read_sb3(file), task, ObservationBuilder(task))
     return _from_ruleset(load(file), task)
 
 
@@ -280,7 +280,7 @@ class Answer(NamedTuple):
 
 def _from_function(given: Callable[..., Any], task: EnvTask, name: str) -> Teacher:
     """Return the teacher that a function is; a few observations show what it takes and returns."""
-    whole = Whole(task)
+    whole = ObservationBuilder(task)
     wants_env, probes = _wants_env(given), whole.probes()
 
     def ask(observation: Any) -> Any:

@@ -130,9 +130,9 @@ def learn_values(bench: Bench, known: Knowledge, place: int, epochs: int) -> tup
     while bench.left > 0 or not errors:
         done, before = (place + bench.steps / bench.quota) / epochs, bench.steps
         if teacher is None:
-            known = known.told(practise(bench, known, nets[0], done))
+            known = known.with_episodes(practise(bench, known, nets[0], done))
         else:
-            known = known.told(taught(bench, known, teacher, place + len(errors)))
+            known = known.with_episodes(taught(bench, known, teacher, place + len(errors)))
             if place == 0 and not errors:
                 known = known._replace(scale=scale_of(known, gamma))
         rate = FIRST_RATE + (LAST_RATE - FIRST_RATE) * min(1.0, done)
@@ -174,9 +174,9 @@ def catch_up(bench: Bench, known: Knowledge, done: float) -> Knowledge:
 def learn_on(bench: Bench, known: Knowledge, episodes: list[Trajectory]) -> Knowledge:
     """Return what is known after episodes of lists, whose steps are remembered and learnt from."""
     forgets, teacher = not len(known.moves), bench.teacher
-    known, nets = known.told(episodes), known.nets.copy()
+    known, nets = known.with_episodes(episodes), known.nets.copy()
     if forgets or (teacher is not None and teacher.has_values):
-        return known.forgetting()  # the plan is over, or there is nothing to learn
+        return known.without_memory()  # the plan is over, or there is nothing to learn
     own = known.memory, len(known.moves), known.scaling, discount_of(bench, known), LAST_RATE
     decay, updates = decay_of(bench, known), FEW_UPDATES
     if known.is_short and teacher is None:
@@ -219,7 +219,7 @@ def keep_if_best(bench: Bench, known: Knowledge) -> Knowledge:
     nets, score = known.nets.copy(), known.network_return
     if k >= FEWEST_TESTED_ON:
         episodes = bench.explore(known.nets[1], 0.0, bench.seeds(k), np.uint64(0), known.scaling)
-        known, score = known.told(episodes), bench.mean_return(episodes)
+        known, score = known.with_episodes(episodes), bench.mean_return(episodes)
         if score < known.network_return:
             return known
     nets[-1] = nets[1]
