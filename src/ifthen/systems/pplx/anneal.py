@@ -18,11 +18,11 @@ from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.box import ZERO
 from ifthen.systems.pplx.learnt_table import LearntTable, action_value
 from ifthen.systems.pplx.list_value import (
-    Valued,
+    PolicyValue,
     changed_states,
     changed_value,
-    new_change,
-    new_valued,
+    new_policy_change,
+    new_policy_value,
     taken_value,
     value,
 )
@@ -64,7 +64,7 @@ class Guide(NamedTuple):
 
 
 @kernel
-def guide(table: LearntTable, current: Valued, out: Guide) -> None:
+def guide(table: LearntTable, current: PolicyValue, out: Guide) -> None:
     """Write where the present list loses."""
     for s in range(len(current.policy)):
         best_q, current_q = -np.inf, 0.0
@@ -207,7 +207,7 @@ def anneal(
     """
     n_states, n_actions, _ = table.next_state.shape
     n_words = rules.masks.shape[1]
-    current, change = new_valued(table, n_words), new_change(table, n_words)
+    current, change = new_policy_value(table, n_words), new_policy_change(table, n_words)
     hints = Guide(np.zeros(n_states), np.zeros((n_states, n_actions), np.bool_), np.zeros(n_states, np.int64))
     trial = Rules(rules.lows.copy(), rules.highs.copy(), rules.actions.copy(), rules.masks.copy())
     score = value(table, rules, current)
@@ -250,7 +250,7 @@ def drop_least_missed(
         values: gets what the list is worth without them, `(len(order),)`.
     """
     n_rules, n_words = len(rules.actions), rules.masks.shape[1]
-    current, change = new_valued(table, n_words), new_change(table, n_words)
+    current, change = new_policy_value(table, n_words), new_policy_change(table, n_words)
     is_left, saved_mask = np.ones(n_rules - 1, np.bool_), np.zeros(n_words, np.uint64)
     score = value(table, rules, current)
     for position in range(len(order)):

@@ -348,10 +348,10 @@ class Bench:
 def trimmed(known: Knowledge) -> Knowledge:
     """Return what is known without lists beyond KEPT: the first one, the best and those of one rule stay."""
     front, drafts = known.front, known.drafts
-    others = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
+    off_front = [int(i) for i in np.argsort(-known.scores, kind="stable") if i not in front]
     singles = [int(i) for i in np.flatnonzero(known.lengths == 1)][:KEPT]
-    kept = {0, *front[:1], *singles, *[*reversed(front), *others][: KEPT - 1]}
-    order = [0, *(i for i in [*front, *others] if i != 0 and i in kept)]
+    kept = {0, *front[:1], *singles, *[*reversed(front), *off_front][: KEPT - 1]}
+    order = [0, *(i for i in [*front, *off_front] if i != 0 and i in kept)]
     return known.with_drafts([drafts[i] for i in order], known.fitness[order])
 
 

@@ -77,7 +77,7 @@ MOST_EPISODES = 100_000
 
 
 def model_for_epoch(
-    bench: Bench, known: Knowledge, phase: int, place: int
+    bench: Bench, known: Knowledge, phase: int, phase_epoch: int
 ) -> tuple[Knowledge, CountModel | None]:
     """Return what was counted, where that takes the place of the network; None where a network learns.
 
@@ -85,14 +85,14 @@ def model_for_epoch(
         bench: plays.
         known: what is known.
         phase: the phase of the plan.
-        place: the number of the epoch in it.
+        phase_epoch: the number of the epoch in it.
     """
-    begins = phase == VALUES and place == 0 and bench.teacher is None
+    begins = phase == VALUES and phase_epoch == 0 and bench.teacher is None
     if not (begins or known.by_counts) or not len(known.moves):
         return known, None
     model = model_of(bench, known)
     if model is None and not begins:
-        return catch_up(bench, known, place / EPOCHS[VALUES] if phase == VALUES else 1.0), None
+        return catch_up(bench, known, phase_epoch / EPOCHS[VALUES] if phase == VALUES else 1.0), None
     return known.with_clock(by_counts=float(model is not None)), model
 
 
@@ -102,7 +102,7 @@ def counted_epoch(
     model: CountModel,
     parameters: PPLXParameters,
     phase: int,
-    place: int,
+    phase_epoch: int,
     activity: str,
 ) -> tuple[Knowledge, float | None]:
     """Go one epoch on where steps are counted; return the error of what counts promise, too.
@@ -113,7 +113,7 @@ def counted_epoch(
         model: what was counted.
         parameters: of the system.
         phase: the phase of the plan.
-        place: the number of the epoch in it.
+        phase_epoch: the number of the epoch in it.
         activity: what the epoch does, in the last phase.
     """
     if activity == CHOOSING:
@@ -123,14 +123,14 @@ def counted_epoch(
     known = explore_counts(bench, known, model)
     model = model_of(bench, known) or model
     if phase == VALUES:
-        if place < TESTED_FROM * EPOCHS[VALUES]:
+        if phase_epoch < TESTED_FROM * EPOCHS[VALUES]:
             return known, None
         known, error, overpromises = tested(bench, known, model)
-        return (catch_up(bench, known, (place + 1) / EPOCHS[VALUES]) if overpromises else known), error
-    new_drafts, is_last = list[Draft](), place == EPOCHS[DISTIL] - 1
-    if place == 0 or is_last:
+        return (catch_up(bench, known, (phase_epoch + 1) / EPOCHS[VALUES]) if overpromises else known), error
+    new_drafts, is_last = list[Draft](), phase_epoch == EPOCHS[DISTIL] - 1
+    if phase_epoch == 0 or is_last:
         new_drafts = annealed(bench, known, model, parameters, is_last)
-    elif place % TERMS_EVERY == 0 and parameters.terms:
+    elif phase_epoch % TERMS_EVERY == 0 and parameters.terms:
         new_drafts = grown_lists(bench, known, model)
     return compared(known, model, [*new_drafts, *shorter_lists(bench, known)]), None
 

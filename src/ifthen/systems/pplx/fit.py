@@ -73,8 +73,8 @@ def total_cost(
     data: FitPoints,
     rules: ListArrays,
     first: int,
-    before: Ints,
-    after: Ints,
+    old_deciders: Ints,
+    new_deciders: Ints,
     bound: float,
 ) -> float:
     """Return the cost of a list at all points together; infinity once it is more than a bound.
@@ -83,15 +83,15 @@ def total_cost(
         data: the points.
         rules: the list.
         first: the first rule that is not as it was.
-        before: `(n,)`: the rule that decided at each point before.
-        after: `(n,)`: gets the rule that decides now.
+        old_deciders: `(n,)`: the rule that decided at each point before.
+        new_deciders: `(n,)`: gets the rule that decides now.
         bound: where to stop.
     """
     values, costs = data.values, data.costs
     column, upper, threshold, actions = rules
     total, last, max_tests = 0.0, len(actions) - 1, column.shape[1]
-    for i in range(len(after)):
-        r = before[i]
+    for i in range(len(new_deciders)):
+        r = old_deciders[i]
         if r >= first:
             r, holds = first - 1, False
             while not holds:
@@ -104,7 +104,7 @@ def total_cost(
                     if (value > threshold[r, t]) if upper[r, t] else (value < threshold[r, t]):
                         holds = False
                         break
-        after[i] = r
+        new_deciders[i] = r
         total += costs[i, actions[r]]
         if total > bound:
             return math.inf
@@ -147,7 +147,7 @@ def fit_rules(
         numbers_only: whether thresholds and coefficients alone are changed.
     """
     n_points = data.values.shape[1]
-    deciders, after = np.zeros(n_points, np.int64), np.zeros(n_points, np.int64)
+    deciders, new_deciders = np.zeros(n_points, np.int64), np.zeros(n_points, np.int64)
     old = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
     best = ListArrays(rules.column.copy(), rules.upper.copy(), rules.threshold.copy(), rules.actions.copy())
     weights, best_weights = terms.copy(), terms.copy()
@@ -164,11 +164,11 @@ def fit_rules(
         test_cost = n_points * price * count_tests(rules)
         new_cost, bound = math.inf, bound - test_cost + ROUNDING * bound
         if first_changed >= 0:
-            new_cost = total_cost(data, rules, first_changed, deciders, after, bound)
+            new_cost = total_cost(data, rules, first_changed, deciders, new_deciders, bound)
         if new_cost <= bound:
             current_cost = new_cost + test_cost
             for i in range(n_points):
-                deciders[i] = after[i]
+                deciders[i] = new_deciders[i]
             copy_rules(rules, old)
             if term >= 0:
                 copy_term(terms, term, weights)

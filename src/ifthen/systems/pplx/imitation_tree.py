@@ -89,7 +89,7 @@ def best_split(
     total, squares = weight_of(totals)
     if total <= 0.0:
         return best_gain, best_column, best_bin
-    before = squares / total
+    parent_purity = squares / total
     for c in range(bins.shape[0]):
         sums[:] = 0.0
         counts[:] = 0
@@ -112,7 +112,7 @@ def best_split(
             (left_weight, left_squares), (right_weight, right_squares) = weight_of(left), weight_of(right)
             if left_weight <= 0.0 or right_weight <= 0.0:
                 continue
-            gain = left_squares / left_weight + right_squares / right_weight - before
+            gain = left_squares / left_weight + right_squares / right_weight - parent_purity
             if gain > best_gain * (1.0 + 1e-9):
                 best_gain, best_column, best_bin = gain, c, b
     return best_gain, best_column, best_bin

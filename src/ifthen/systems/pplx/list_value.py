@@ -22,7 +22,7 @@ PRECISION = 1e-11
 """Sweeps stop once values change by less than this share."""
 
 
-class Valued(NamedTuple):
+class PolicyValue(NamedTuple):
     """A policy with its value."""
 
     chosen: NDArray[np.uint64]
@@ -37,7 +37,7 @@ class Valued(NamedTuple):
     """`(D,)`: how often each state is visited from the starts, discounted."""
 
 
-class Change(NamedTuple):
+class PolicyChange(NamedTuple):
     """Another policy beside the present one, and what its value takes."""
 
     chosen: NDArray[np.uint64]
@@ -59,10 +59,10 @@ class Change(NamedTuple):
 
 
 @kernel
-def new_valued(table: LearntTable, n_words: int) -> Valued:
+def new_policy_value(table: LearntTable, n_words: int) -> PolicyValue:
     """Return memory for a policy."""
     n_states, n_actions, _ = table.next_state.shape
-    return Valued(
+    return PolicyValue(
         np.zeros((n_actions, n_words), np.uint64),
         np.zeros(n_states, np.int64),
         np.zeros((n_states, n_states)),
@@ -72,10 +72,10 @@ def new_valued(table: LearntTable, n_words: int) -> Valued:
 
 
 @kernel
-def new_change(table: LearntTable, n_words: int) -> Change:
+def new_policy_change(table: LearntTable, n_words: int) -> PolicyChange:
     """Return memory for a change."""
     n_states, n_actions, _ = table.next_state.shape
-    return Change(
+    return PolicyChange(
         np.zeros((n_actions, n_words), np.uint64),
         np.zeros(n_states, np.int64),
         np.zeros(n_states, np.int64),
@@ -88,7 +88,7 @@ def new_change(table: LearntTable, n_words: int) -> Change:
 
 
 @kernel
-def read_policy(rules: Rules, current: Valued) -> None:
+def read_policy(rules: Rules, current: PolicyValue) -> None:
     """Write what a list does in every state."""
     decide(rules, current.chosen)
     for s in range(len(current.policy)):
@@ -111,7 +111,7 @@ def transitions(table: LearntTable, policy: Ints) -> Floats:
 
 
 @kernel
-def value(table: LearntTable, rules: Rules, current: Valued) -> float:
+def value(table: LearntTable, rules: Rules, current: PolicyValue) -> float:
     """Work out policy, inverse, values and occupancy of a list; return the mean value of the starts."""
     n_states = len(current.policy)
     read_policy(rules, current)
@@ -132,7 +132,7 @@ def value(table: LearntTable, rules: Rules, current: Valued) -> float:
 @kernel
 def list_value(table: LearntTable, rules: Rules) -> float:
     """Return the mean value of the starts under a list."""
-    current = new_valued(table, rules.masks.shape[1])
+    current = new_policy_value(table, rules.masks.shape[1])
     read_policy(rules, current)
     values = np.zeros((len(current.policy), 1))
     for s in range(len(current.policy)):
@@ -191,7 +191,7 @@ def row_change(
 
 
 @kernel
-def changed_states(current: Valued, change: Change) -> int:
+def changed_states(current: PolicyValue, change: PolicyChange) -> int:
     """Write the states in which `change` acts otherwise, and its actions there; return their number k."""
     k = 0
     for a in range(len(current.chosen)):
@@ -205,7 +205,7 @@ def changed_states(current: Valued, change: Change) -> int:
 
 
 @kernel
-def value_of_change(table: LearntTable, current: Valued, change: Change, k: int) -> float:
+def value_of_change(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
     """Return the mean value of the starts under `change`, which acts otherwise in k states."""
     for s in range(len(current.policy)):
         change.values[s] = current.values[s]
@@ -235,7 +235,7 @@ def value_of_change(table: LearntTable, current: Valued, change: Change, k: int)
 
 
 @kernel
-def take_change(table: LearntTable, current: Valued, change: Change, k: int) -> None:
+def take_change(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> None:
     """Make `change`, just valued by `value_of_change`, the present policy."""
     n_states = len(current.policy)
     for i in range(k):
@@ -283,7 +283,7 @@ def pays_to_sweep(table: LearntTable, k: int) -> bool:
 
 
 @kernel
-def swept_value(table: LearntTable, current: Valued, change: Change, k: int) -> float:
+def swept_value(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
     """Return what `value_of_change` does, by sweeps that begin with the present values."""
     largest = 0.0
     for s in range(len(current.policy)):
@@ -307,7 +307,7 @@ def swept_value(table: LearntTable, current: Valued, change: Change, k: int) -> 
 
 
 @kernel
-def changed_value(table: LearntTable, current: Valued, change: Change, k: int) -> float:
+def changed_value(table: LearntTable, current: PolicyValue, change: PolicyChange, k: int) -> float:
     """Return the mean value of the starts under `change`, by the way that takes less."""
     if pays_to_sweep(table, k):
         return swept_value(table, current, change, k)
@@ -316,7 +316,7 @@ def changed_value(table: LearntTable, current: Valued, change: Change, k: int) -
 
 @kernel
 def taken_value(
-    table: LearntTable, rules: Rules, current: Valued, change: Change, k: int, precision: float
+    table: LearntTable, rules: Rules, current: PolicyValue, change: PolicyChange, k: int, precision: float
 ) -> float:
     """Make `change`, which is what a list does and was just valued, the present policy; return its value.
 
@@ -333,7 +333,7 @@ def taken_value(
 
 
 @kernel
-def error(table: LearntTable, current: Valued) -> float:
+def error(table: LearntTable, current: PolicyValue) -> float:
     """Return by how much the values fail Bellman's equation, at most: what rounding has added up to."""
     worst_error = 0.0
     for s in range(len(current.policy)):

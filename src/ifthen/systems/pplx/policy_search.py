@@ -121,15 +121,13 @@ def shortened(bench: Bench, known: Knowledge, draft: Draft) -> tuple[Draft, floa
 def candidates(bench: Bench, known: Knowledge, draft: Draft, points: Floats) -> list[Draft]:
     """Return the shorter lists with the least cost at points: with one part less, and with several."""
     costs, steps_before, shorter, chain = bench.costs(known, points), bench.steps, draft, list[Draft]()
-    given = bench.given_terms
     singles: list[Draft] = []
     while len(chain) < CHAIN and len(shorter.actions) > SHORTEST:
-        polishes = (
-            polished(bench.key("shorten", steps_before, len(chain), i), fewer, points, costs, POLISHES, given)
-            for i, fewer in enumerate(drops(shorter))
-        )
-        tidied = [tidy(candidate) for candidate in polishes]
-        ordered = sorted(tidied, key=lambda candidate: regret(candidate, points, costs))
+        fitted = []
+        for i, fewer in enumerate(drops(shorter)):
+            key = bench.key("shorten", steps_before, len(chain), i)
+            fitted.append(tidy(polished(key, fewer, points, costs, POLISHES, bench.given_terms)))
+        ordered = sorted(fitted, key=lambda candidate: regret(candidate, points, costs))
         singles = singles or ordered[1 : 1 + SINGLE]
         shorter = ordered[0]
         chain.append(shorter)
@@ -214,11 +212,11 @@ def choose_by_values(bench: Bench, known: Knowledge, new_drafts: list[Draft]) ->
     """
     best, points = int(np.nanargmax(known.scores)), known.visited
     known = with_unplayed(known, new_drafts)
-    costs, drafts, chosen, least = bench.costs(known, points), known.drafts, list[int](), math.inf
+    costs, drafts, chosen, least_cost = bench.costs(known, points), known.drafts, list[int](), math.inf
     for i in sorted(range(len(drafts)), key=lambda i: drafts[i].size):
         cost = regret(drafts[i], points, costs)
-        if cost < (1 - WORTH) * least:
-            chosen, least = [*chosen, i], cost
+        if cost < (1 - WORTH) * least_cost:
+            chosen, least_cost = [*chosen, i], cost
     singles = [i for i in range(len(drafts)) if len(drafts[i].actions) == 1]
     steady = {best, max(singles, key=lambda i: known.scores[i])}
     max_longest = bench.affordable(bench.quota / LEAST_EPISODES, known.length, 1, MOST_CHOSEN)

@@ -102,11 +102,11 @@ def decider(rules: Rules, s: int) -> int:
 
 
 @kernel
-def differ(before: NDArray[np.uint64], after: NDArray[np.uint64]) -> bool:
+def differ(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> bool:
     """Return whether two choices `(A, words)` differ in a state."""
-    for a in range(len(before)):
-        for w in range(before.shape[1]):
-            if before[a, w] != after[a, w]:
+    for a in range(len(first)):
+        for w in range(first.shape[1]):
+            if first[a, w] != second[a, w]:
                 return True
     return False
 
@@ -117,14 +117,15 @@ def widen(points: Ints, rules: Rules, lows: Ints, highs: Ints) -> None:
     n_actions, n_words = 1, rules.masks.shape[1]
     for a in rules.actions:
         n_actions = max(n_actions, a + 1)
-    before, after = np.zeros((n_actions, n_words), np.uint64), np.zeros((n_actions, n_words), np.uint64)
-    decide(rules, before)
+    shape = n_actions, n_words
+    chosen_before, chosen_after = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    decide(rules, chosen_before)
     for r in range(len(rules.actions) - 2, -1, -1):
         for d in range(len(lows)):
             for ends, end in ((rules.lows, lows[d]), (rules.highs, highs[d])):
                 old_end, ends[r, d] = ends[r, d], end
                 match_states(points, rules, r)
-                decide(rules, after)
-                if differ(before, after):
+                decide(rules, chosen_after)
+                if differ(chosen_before, chosen_after):
                     ends[r, d] = old_end
                     match_states(points, rules, r)
