@@ -32,7 +32,7 @@ from ifthen.systems.front import Front, Point
 from ifthen.systems.learning import Callback
 from ifthen.systems.pplx.pplx import PPLX
 from ifthen.systems.pplx.pplx_on_env import OnEnvironment
-from ifthen.systems.pplx.teacher import Teacher, Whole
+from ifthen.systems.pplx.teacher import ObservationBuilder, Teacher
 from ifthen.tasks.gym_task import EnvTask
 from ifthen.text_table import TextTable
 
@@ -243,7 +243,7 @@ def distil(
 def _check_start(system: PPLX) -> None:
     """Raise where a teacher has no action at the start."""
     task, teacher = environment(system.task, "distillation"), cast(Teacher, system.teacher)
-    if teacher.actions(Whole(task).probes()[:1])[0] < 0:
+    if teacher.actions(ObservationBuilder(task).probes()[:1])[0] < 0:
         raise ParameterError(
             f"the teacher {teacher.name} has no action at the start of {task.name}: give rules of which the "
             "last one always holds."
