@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ifthen.errors import ParameterError, nearest, shown
 from ifthen.runs.settings import checked, parse_assignment, read_settings
-from ifthen.runs.task_settings import OneOfThese, TaskSettings, made_task, texts_of
+from ifthen.runs.task_settings import AnyTaskSettings, TaskSettings, made_task, texts_of
 from ifthen.store import parse_json
 from ifthen.systems.learning import EPOCH_LIMIT
 from ifthen.systems.parameters import checked_parameters
@@ -208,7 +208,7 @@ class StudyPlan(BaseModel):
 @lru_cache(maxsize=64)
 def _made(settings: str, kind: Any) -> Task:
     """Return the task of a name, or of settings of a kind as JSON; made once, for all trials."""
-    given: OneOfThese = settings if kind is str else kind.model_validate_json(settings)
+    given: AnyTaskSettings = settings if kind is str else kind.model_validate_json(settings)
     task = made_task(given)
     try:
         _printable(task.name)
