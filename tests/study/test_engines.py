@@ -178,7 +178,7 @@ def test_a_cluster_of_ones_own_that_has_lost_its_workers_is_given_up(
 ) -> None:
     now = 1000.0
     monkeypatch.setattr("ifthen.study.cluster.time.monotonic", lambda: now)
-    own, other = (DaskCrew(NoWorkers(), tmp_path, own=whose) for whose in (True, False))
+    own, other = (DaskCrew(NoWorkers(), tmp_path, owns_cluster=whose) for whose in (True, False))
     assert own.places() == other.places() == 0
     now += GONE_SECONDS + 1
     assert other.places() == 0  # somebody else's may get workers again

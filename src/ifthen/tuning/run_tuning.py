@@ -14,7 +14,7 @@ from pathlib import Path
 from ifthen.errors import ParameterError
 from ifthen.store import alone, remove_half_written
 from ifthen.study.engines import Engine, Job
-from ifthen.study.run_study import Listed, Shift, Source, Told
+from ifthen.study.run_study import Listed, OnEnd, Shift, Source
 from ifthen.study.study_folder import MADE_BY, errors_of_files
 from ifthen.study.study_plan import Trial
 from ifthen.study.trial import STOP, Ended, TrialFiles
@@ -237,7 +237,7 @@ def _phases(tuning: Tuning) -> Iterator[tuple[Phase, Source]]:
 
 def _telling(
     tuning: Tuning, phase: Phase, source: Source, on_end: Callable[[Phase, Trial, Ended], None]
-) -> Told:
+) -> OnEnd:
     """Return what is called for each training that ends: the search's time is kept up to date."""
 
     def on_trial_end(trial: Trial, ended: Ended) -> None:

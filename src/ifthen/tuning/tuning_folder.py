@@ -58,9 +58,9 @@ class TuneFolder:
     def _check_same(self, plan: TunePlan) -> None:
         """Raise unless the folder's tuning asks for the same, naming the first difference."""
         before = checked_tune_plan(read_settings(self / PLAN))
-        for name, theirs, ours in changed_settings(before, plan, FREE):
+        for name, old_value, new_value in changed_settings(before, plan, FREE):
             raise ParameterError(
-                f"{self.path} holds a tuning with {name} = {theirs}, and this one asks for {ours}. "
+                f"{self.path} holds a tuning with {name} = {old_value}, and this one asks for {new_value}. "
                 "Give the same to go on with it, or another --out."
             )
 
