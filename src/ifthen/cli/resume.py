@@ -35,7 +35,7 @@ def resume(
     with run_folder.alone():
         learner = run_folder.system(settings, threads)
         goal = settings.goal
-        done = goal.count(learner.now.records[-1]) if learner.started else 0
+        n_done = goal.count(learner.now.records[-1]) if learner.started else 0
         finished = learner.started and settings.is_done(learner)
-        out.print(f"{done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
+        out.print(f"{n_done} of {goal.target} {goal.unit} are done" + (": finished" if finished else ""))
         learn_and_report(run_folder, settings, learner, curves_in(tensorboard))

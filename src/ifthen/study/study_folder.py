@@ -144,7 +144,8 @@ def sign(folder: Path, noun: str = "study") -> None:
         if former != present:
             raise OutputError(
                 f"{folder} holds a {noun} begun with {name} {former}, but here it is {present}. "
-                f"Results must not mix: go on with what it was begun with, or run the {noun} in another folder."
+                f"Results must not mix: go on with what it was begun with, or run the {noun} in another "
+                "folder."
             )
 
 
