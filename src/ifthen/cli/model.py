@@ -199,8 +199,8 @@ def of_policy(command: Callable[..., None]) -> Callable[..., None]:
         command(NamedPolicy(model, rules, tests, task, task_assignments), **options)
 
     _, *own_parameters = inspect.signature(command, eval_str=True).parameters.values()
-    first, *shared, _ = inspect.signature(run, eval_str=True).parameters.values()
-    parameters = [first, *own_parameters, *shared]
+    model_parameter, *shared, _ = inspect.signature(run, eval_str=True).parameters.values()
+    parameters = [model_parameter, *own_parameters, *shared]
     functools.update_wrapper(run, command)
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # which typer reads
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

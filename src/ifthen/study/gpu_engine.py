@@ -197,10 +197,10 @@ class GpuCrew:
                 job = order.job if moment is None else partial(run_trial, moment=moment)
                 future = self.local.submit(job, order.folder, order.plan_json, order.trial)
                 self._running[future] = order
-            done, _ = wait(self._running, timeout=0.02, return_when="FIRST_COMPLETED")
+            finished, _ = wait(self._running, timeout=0.02, return_when="FIRST_COMPLETED")
             if not self._running:
                 time.sleep(0.02)
-            for future in done:
+            for future in finished:
                 order = self._running.pop(future)
                 try:
                     order.ended.set_result(self.local.result(future))

@@ -184,8 +184,8 @@ class Shift:
         """Wait a little; yield the trials that have ended. One whose process died is left for later."""
         if not self._jobs:
             time.sleep(LOOK_EVERY)  # a cluster whose workers are gone may get others
-        done, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, _ = wait(self._jobs, timeout=LOOK_EVERY, return_when=FIRST_COMPLETED)
+        for future in finished:
             trial, plan = self._jobs.pop(future)
             try:
                 ended = self._crew.result(future) or self._after_death(trial, plan)

@@ -68,21 +68,23 @@ def varied(plan: StudyPlan, words: dict[Measure, str]) -> list[Series]:
     return series
 
 
-def _family_names(firsts: list[SystemPlan], parameter: str | None) -> list[str]:
+def _family_names(members: list[SystemPlan], parameter: str | None) -> list[str]:
     """Return names for families, given the first of each: empty for an only one, else what tells it apart."""
-    kinds = [first.system or first.name for first in firsts]
+    base_names = [member.system or member.name for member in members]
     names = []
-    for first, kind in zip(firsts, kinds, strict=True):
+    for member, base_name in zip(members, base_names, strict=True):
         alike = [
-            other.parameters for other, other_kind in zip(firsts, kinds, strict=True) if other_kind == kind
+            other.parameters
+            for other, other_name in zip(members, base_names, strict=True)
+            if other_name == base_name
         ]
         differ = [
             f"{name} = {value}"
-            for name, value in first.parameters.items()
+            for name, value in member.parameters.items()
             if name != parameter and any(other.get(name) != value for other in alike)
         ]
-        names.append(f"{kind} ({', '.join(differ)})" if differ else kind)
-    return names if len(firsts) > 1 else [""]
+        names.append(f"{base_name} ({', '.join(differ)})" if differ else base_name)
+    return names if len(members) > 1 else [""]
 
 
 def _but_for(system: SystemPlan, parameter: str | None) -> str:
