@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ifthen.cli.task_names import located, reach
+from ifthen.cli.task_names import allow_cwd_imports, located
 from ifthen.digits import in_units, mean_in_words
 from ifthen.runs.settings import RunSettings
 from ifthen.simulate.evaluate import evaluate
@@ -60,7 +60,7 @@ class Record:
 def plan_of(name: str, seed: int, budget: dict[str, Any]) -> TunePlan:
     """Return what one repeat asks for."""
     task = located(TASKS[name])
-    reach(task)
+    allow_cwd_imports(task)
     return checked_tune_plan({"system": "PPL-DL", "task": task, "seed": seed, **budget})
 
 

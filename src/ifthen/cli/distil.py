@@ -20,7 +20,7 @@ from ifthen.cli.model import (
     required,
 )
 from ifthen.cli.run import print_required
-from ifthen.cli.task_names import located, reach, task_option
+from ifthen.cli.task_names import allow_cwd_imports, located, task_option
 from ifthen.cli.terminal import Stop, err, out, print_rules, print_table, write_json
 from ifthen.errors import ParameterError
 
@@ -182,7 +182,7 @@ def read_teacher(name: str, task: str, changes: list[str] | None = None) -> tupl
 
     path, environment = Path(name), located(task)
     parsed_changes = parse_assignments(changes, "--task-set")
-    reach(environment)
+    allow_cwd_imports(environment)
     if path.exists():
         if is_sb3_file(path):
             err.print(f"{path} is a model of Stable-Baselines3: to load it is to run what is in it")
@@ -200,7 +200,7 @@ def function_named(name: str) -> Any:
             f"there is no file {name}, and a function is named module:function, such as "
             "gymnasium.envs.box2d.lunar_lander:heuristic."
         )
-    reach(f"{module}:{attribute}")
+    allow_cwd_imports(f"{module}:{attribute}")
     try:
         function = getattr(importlib.import_module(module), attribute, None)
     except Exception as problem:  # whatever somebody's module raises

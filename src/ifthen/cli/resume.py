@@ -9,7 +9,7 @@ import typer
 
 from ifthen.cli.model import Packages, Threads
 from ifthen.cli.run import Curves, curves_in, learn_and_report
-from ifthen.cli.task_names import check_typed, located, reach
+from ifthen.cli.task_names import allow_cwd_imports, check_typed, located
 from ifthen.cli.terminal import out
 
 
@@ -31,7 +31,7 @@ def resume(
     run_folder, typed = RunFolder(folder), [located(name) for name in typed or []]
     settings = run_folder.settings(typed)
     check_typed(typed, texts_of(settings.task))
-    reach(settings.task)
+    allow_cwd_imports(settings.task)
     with run_folder.alone():
         learner = run_folder.system(settings, threads)
         goal = settings.goal

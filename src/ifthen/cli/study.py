@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 from ifthen.cli.model import Packages
-from ifthen.cli.task_names import check_typed, located, packaged, reach, task_option
+from ifthen.cli.task_names import allow_cwd_imports, check_typed, located, packaged, task_option
 from ifthen.cli.terminal import MOST_RULES, Stop, err, out, print_table
 from ifthen.digits import mean_and_sd
 from ifthen.text_table import TextTable
@@ -86,7 +86,7 @@ def _plan_in(path: Path, changes: list[str] | None) -> StudyPlan:
 
     study_plan = read_plan(path, changes or [])
     for task in study_plan.tasks:
-        reach(task)
+        allow_cwd_imports(task)
     return study_plan.for_systems()
 
 
@@ -121,7 +121,7 @@ class _Progress(Bars):
     def __init__(self, folder: Path, plan: StudyPlan, unfinished: Sequence[Trial]) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         super().__init__(*columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"))
-        self.folder, self.left = folder, len(unfinished)
+        self.folder, self.n_left = folder, len(unfinished)
         trials, waiting = plan.trials_to_run(), Counter((trial.system, trial.task) for trial in unfinished)
         n_finished = len(trials) - len(unfinished)
         self.all = self.bars.add_task("all trials", total=len(trials), completed=n_finished, note="")
@@ -134,7 +134,7 @@ class _Progress(Bars):
 
     def on_end(self, trial: Trial, ending: Ended) -> None:
         """Count a trial that has ended."""
-        self.line(str(trial), ending, f"/{self.left}")
+        self.line(str(trial), ending, f"/{self.n_left}")
         if ending.outcome == "finished":
             self.bars.advance(self.all)
             self.bars.advance(self.cells[trial.system, trial.task])
@@ -301,7 +301,7 @@ def _results(folder: Path, typed: list[str] | None) -> Results:
 
     typed = [located(name) for name in typed or ()]
     for name in typed:
-        reach(name)
+        allow_cwd_imports(name)
     results = read_results(folder, typed)
     check_typed(typed, results.plan.texts_of_tasks())
     return results

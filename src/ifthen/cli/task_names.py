@@ -52,11 +52,11 @@ def typed_task(name: str) -> Task:
     from ifthen.environments.make import task_by_name
 
     name = located(name)
-    reach(name)
+    allow_cwd_imports(name)
     return task_by_name(name)
 
 
-def reach(task: Any) -> None:
+def allow_cwd_imports(task: Any) -> None:
     """Put the current folder on the path of imports where a user names a task as `package:Id-v0`.
 
     Python does so by itself, but not for commands. The folder comes last: nothing in it can hide a package.
@@ -166,7 +166,7 @@ def kept_task(model_task: Task, chosen: ChosenTask, path: Path, suffix: str = ""
         return renewed(model_task, chosen.package) if same_environment and chosen.package else chosen.task
     if model_task.can_be_played:
         return model_task
-    name = _began_with(path)
+    name = _original_name(path)
     if not name.endswith(f":{model_task.environment}") and model_task.environment:
         name = f"PACKAGE:{model_task.environment}"
     return model_task.replaced(factory=CannotMake(f"give --task {name or 'MODULE:CLASS'}{suffix}"))
@@ -183,7 +183,7 @@ class CannotMake:
         raise TaskError(f"opening a run never imports your code. To play, {self.advice}")
 
 
-def _began_with(path: Path) -> str:
+def _original_name(path: Path) -> str:
     """Return the `package:Id-v0` that the run of a model or folder began with; "" where it is not known."""
     from ifthen.runs.run_folder import SETTINGS
     from ifthen.runs.settings import read_settings

@@ -12,7 +12,7 @@ import typer
 from ifthen.cli.model import Assignments, Require, RequireFile, TaskChanges, Threads, read_policy, required
 from ifthen.cli.run import Curves, curves_in, learn_and_report
 from ifthen.cli.study import run_seeds
-from ifthen.cli.task_names import located, packaged, reach
+from ifthen.cli.task_names import allow_cwd_imports, located, packaged
 from ifthen.cli.terminal import out
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def train(
     if task_changes:
         settings_data["task"] = with_settings(settings_data.get("task"), task_changes)
     settings = checked_settings(settings_data)
-    reach(settings.task)
+    allow_cwd_imports(settings.task)
     changes = parse_assignments(assignments)
     pplx_options = {"rules": rules, "tests": tests, "given_terms": terms or None}
     changes |= {name: value for name, value in pplx_options.items() if value is not None}

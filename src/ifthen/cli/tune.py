@@ -9,7 +9,7 @@ import typer
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from ifthen.cli.study import STOPPED, Bars, Workers
-from ifthen.cli.task_names import located, reach
+from ifthen.cli.task_names import allow_cwd_imports, located
 from ifthen.cli.terminal import Stop, err, out
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def tune(
     check_optuna()
     changes = parse_assignments(task_assignments, "--task-set")
     task_name = located(task)
-    reach(task_name)
+    allow_cwd_imports(task_name)
     plan = checked_tune_plan(
         {
             "system": system,

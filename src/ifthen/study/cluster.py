@@ -96,7 +96,7 @@ class DaskCrew:
         self._client, self._plan, self._owns_cluster = client, str(plan), owns_cluster
         self._last_seen = time.monotonic()
         self._executor = client.get_executor(pure=False)
-        self._expected = look(self._plan)
+        self._expected = worker_view(self._plan)
 
     def check(self) -> None:
         """Raise unless there are workers, each with one thread, our versions and our view of the folder."""
@@ -104,7 +104,7 @@ class DaskCrew:
         try:
             self._client.wait_for_workers(1, timeout=WORKERS_SECONDS)
             threads = self._client.nthreads()
-            views = self._client.run(look, self._plan, on_error="return")
+            views = self._client.run(worker_view, self._plan, on_error="return")
         except TimeoutError:
             raise EngineError(
                 f"the Dask scheduler at {address} has no workers after {WORKERS_SECONDS} s. "
@@ -161,7 +161,7 @@ class DaskCrew:
         return ended
 
 
-def look(plan: str) -> dict[str, str]:
+def worker_view(plan: str) -> dict[str, str]:
     """Return what results depend on, as this process sees it: versions, sources, and the study's plan."""
     try:
         plan_state = "with hash " + hashlib.blake2b(Path(plan).read_bytes(), digest_size=8).hexdigest()
@@ -174,7 +174,7 @@ def checked_job(
     expected: dict[str, str], plan: str, job: Job, folder: str, plan_json: str, trial: tuple[str, str, int]
 ) -> Ended:
     """Do a job, unless this worker, which may have joined late, differs from the one that asks for it."""
-    _compare(f"a worker on {platform.node()}", expected, look(plan))
+    _compare(f"a worker on {platform.node()}", expected, worker_view(plan))
     return job(folder, plan_json, trial)
 
 

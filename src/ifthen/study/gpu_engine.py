@@ -88,14 +88,14 @@ class GpuCrew:
 
     def __post_init__(self) -> None:
         self._batches = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ifthen-gpu")
-        self._hands = threading.Thread(target=self._hand_out, daemon=True)
-        self._hands.start()
+        self._dispatcher = threading.Thread(target=self._dispatch, daemon=True)
+        self._dispatcher.start()
 
     def end(self) -> None:
         """Begin nothing more, and wait for what the GPU is doing."""
         self._ending.set()
         self._batches.shutdown(wait=True, cancel_futures=True)
-        self._hands.join()
+        self._dispatcher.join()
 
     def places(self) -> int:
         """Return room for any number of trials; those that were given so far form batches."""
@@ -188,7 +188,7 @@ class GpuCrew:
         with self._lock:
             self._ready.append((order, moment))
 
-    def _hand_out(self) -> None:
+    def _dispatch(self) -> None:
         """Give trials to processes that have none, and tell how they ended, until the end."""
         while not self._ending.is_set():
             while self._ready and len(self._running) < self.local.places():

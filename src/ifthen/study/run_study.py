@@ -100,7 +100,7 @@ def _tidy(folder: Path, plan: StudyPlan) -> None:
 class Source(Protocol):
     """Where a crew gets its trials from."""
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there are trials to give out, now or after others have ended."""
 
     def take(self) -> tuple[Trial, str] | None:
@@ -113,7 +113,7 @@ class Listed:
     def __init__(self, trials: Iterable[tuple[Trial, str]]) -> None:
         self._trials = deque(trials)
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there is any."""
         return bool(self._trials)
 
@@ -173,7 +173,7 @@ class Shift:
             trial_key = (trial.system, trial.task, trial.seed)
             self._jobs[self._crew.submit(self._job, os.fspath(self._folder), plan, trial_key)] = assignment
             n_free -= 1
-        return bool(self._jobs or self._retries or self._source.left())
+        return bool(self._jobs or self._retries or self._source.has_more())
 
     def _next(self) -> tuple[Trial, str] | None:
         """Return a trial to run; those whose process died come after all others."""

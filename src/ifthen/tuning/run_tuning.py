@@ -146,7 +146,7 @@ class Searching:
         """Return how long the search has taken, the runs before included."""
         return self._clock() - self._began
 
-    def left(self) -> bool:
+    def has_more(self) -> bool:
         """Return whether there are settings to try, or to go on with."""
         return len(self._handed_out) < len(self._proposed) or self._may_propose()
 
@@ -219,7 +219,7 @@ def run_tuning(
         remove_half_written(folder, PLAN, PROPOSALS, SECONDS, TABLE, BEST, REPORT, MADE_BY, STOP)
         with engine.crew(folder.absolute() / PLAN) as crew:
             for phase, source in _phases(tuning):
-                if not stop() and source.left():
+                if not stop() and source.has_more():
                     shift = Shift(crew, folder, source, job)
                     shift.work(_telling(tuning, phase, source, on_end), stop, lambda trials: None)
                     shift.end()

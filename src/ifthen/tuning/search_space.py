@@ -68,7 +68,7 @@ def space_of(
     space = {}
     for name, search in ({} if only else search_ranges(system_class.Parameters)).items():
         if name not in fixed and name not in ranges:
-            fitting = _fitting(system_class, task, fixed, name, _around(search, defaults[name]))
+            fitting = _fitting(system_class, task, fixed, name, _widened(search, defaults[name]))
             if fitting is not None:
                 space[name] = Dimension(fitting, _is_whole(system_class, name))
     for name, range_text in ranges.items():
@@ -79,7 +79,7 @@ def space_of(
                 f"{system_class.name} has no parameter {name!r}."
                 f"{nearest(name, system_class.Parameters.model_fields)}"
             )
-        space[name] = _wished(system_class, task, fixed, name, range_text)
+        space[name] = _user_dimension(system_class, task, fixed, name, range_text)
     if not space:
         raise ParameterError(
             f"{system_class.name} on {task.name} has nothing to tune: no parameter has a range, or all are "
@@ -88,7 +88,7 @@ def space_of(
     return space
 
 
-def _around(search: Search, default: Any) -> Search:
+def _widened(search: Search, default: Any) -> Search:
     """Return a declared range that holds the default, too."""
     if search.choices or not isinstance(default, int | float):
         return search
@@ -103,16 +103,18 @@ def _fitting(
     """Return the part of a declared range that the task takes; None where there is nothing to choose."""
     if search.choices:
         allowed = tuple(
-            choice for choice in search.choices if _why_not(system_class, task, fixed, name, choice) is None
+            choice for choice in search.choices if _objection(system_class, task, fixed, name, choice) is None
         )
         return replace(search, choices=allowed) if len(allowed) > 1 else None
     bounds = (int(bound) if _is_whole(system_class, name) else bound for bound in (search.low, search.high))
     return (
-        search if all(_why_not(system_class, task, fixed, name, bound) is None for bound in bounds) else None
+        search
+        if all(_objection(system_class, task, fixed, name, bound) is None for bound in bounds)
+        else None
     )
 
 
-def _why_not(
+def _objection(
     system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, value: Any
 ) -> str | None:
     """Return why a system cannot have a value of a parameter on a task; None where it can."""
@@ -124,7 +126,7 @@ def _why_not(
     return None
 
 
-def _wished(
+def _user_dimension(
     system_class: type[System], task: Task, fixed: Mapping[str, Any], name: str, range_text: str
 ) -> Dimension:
     """Return a range or choices that a user gave, or raise."""
@@ -150,7 +152,7 @@ def _wished(
         log = low > 0 and (declared.log or matched["log"] is not None)
         search, values = Search(low, high, log, multiple), (low, high)
     for value in values:
-        problem = _why_not(system_class, task, fixed, name, value)
+        problem = _objection(system_class, task, fixed, name, value)
         if problem is not None:
             raise ParameterError(f"--search {name}={range_text}: {problem}")
     return Dimension(search, integer)

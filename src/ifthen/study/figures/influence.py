@@ -56,7 +56,7 @@ def varied(plan: StudyPlan, words: dict[Measure, str]) -> list[Series]:
     """Return what is shown of a plan that varies a parameter, both measures of each family of systems."""
     families: dict[str, list[SystemPlan]] = {}
     for system in plan.systems:
-        families.setdefault(_but_for(system, plan.varies), []).append(system)
+        families.setdefault(_identity_without(system, plan.varies), []).append(system)
     names = _family_names([members[0] for members in families.values()], plan.varies)
     series = []
     for name, members in zip(names, families.values(), strict=True):
@@ -68,26 +68,26 @@ def varied(plan: StudyPlan, words: dict[Measure, str]) -> list[Series]:
     return series
 
 
-def _family_names(members: list[SystemPlan], parameter: str | None) -> list[str]:
+def _family_names(first_members: list[SystemPlan], parameter: str | None) -> list[str]:
     """Return names for families, given the first of each: empty for an only one, else what tells it apart."""
-    base_names = [member.system or member.name for member in members]
+    base_names = [first_member.system or first_member.name for first_member in first_members]
     names = []
-    for member, base_name in zip(members, base_names, strict=True):
+    for first_member, base_name in zip(first_members, base_names, strict=True):
         alike = [
             other.parameters
-            for other, other_name in zip(members, base_names, strict=True)
+            for other, other_name in zip(first_members, base_names, strict=True)
             if other_name == base_name
         ]
         differ = [
             f"{name} = {value}"
-            for name, value in member.parameters.items()
+            for name, value in first_member.parameters.items()
             if name != parameter and any(other.get(name) != value for other in alike)
         ]
         names.append(f"{base_name} ({', '.join(differ)})" if differ else base_name)
-    return names if len(members) > 1 else [""]
+    return names if len(first_members) > 1 else [""]
 
 
-def _but_for(system: SystemPlan, parameter: str | None) -> str:
+def _identity_without(system: SystemPlan, parameter: str | None) -> str:
     """Return what a system is, but for one parameter, as a text to compare."""
     remaining = {name: value for name, value in system.parameters.items() if name != parameter}
     return json.dumps([system.system or system.name, remaining], sort_keys=True, default=str)
