@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -22,6 +22,9 @@ from ifthen.systems.parameters import checked_parameters
 from ifthen.systems.registry import system_by_name
 from ifthen.systems.system import System
 from ifthen.tasks.task import Task
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 TOML_LIMIT = 2**20
 MOST_VALUES = 20_000
@@ -197,7 +200,7 @@ def checked(
         ) from None
 
 
-def _explained(error: Any, known_names: Iterable[str]) -> str:
+def _explained(error: ErrorDetails, known_names: Iterable[str]) -> str:
     """Return one sentence on one of pydantic's errors, given the names that are known where it is."""
     # Of the ways to give a task pydantic names the one that is meant; users know only the keys.
     task_kinds = [key for key in error["loc"] if key in SETTINGS_OF]

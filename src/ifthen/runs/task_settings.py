@@ -121,7 +121,7 @@ def assignments_of(settings: EnvironmentSettings) -> dict[str, str]:
     return assignments
 
 
-def _task_tag(settings: Any) -> str:
+def _task_tag(settings: object) -> str:
     """Return which of the ways to give a task is meant."""
     if isinstance(settings, Mapping):
         return ENVIRONMENT if "environment" in settings else LAKE
