@@ -82,12 +82,12 @@ def _check_layout(task: Any) -> None:
     rows = task.layout
     if rows is None:
         return
-    texts = isinstance(rows, tuple) and all(isinstance(row, str) for row in rows)
-    lengths, widths = [len(row) for row in rows] if texts else [], [f.width for f in task.features]
+    are_texts = isinstance(rows, tuple) and all(isinstance(row, str) for row in rows)
+    lengths, widths = [len(row) for row in rows] if are_texts else [], [f.width for f in task.features]
     if len(widths) == 2 and lengths == widths[:1] * widths[1]:
         return
-    on_cells = [feature.name for feature in task.features] != ["x", "y"]
-    if not on_cells or len(set(lengths)) != 1 or np.shape(task.next_state)[:1] != (sum(lengths),):
+    not_coordinates = [feature.name for feature in task.features] != ["x", "y"]
+    if not not_coordinates or len(set(lengths)) != 1 or np.shape(task.next_state)[:1] != (sum(lengths),):
         raise TaskError(
             f"layout must be a tuple of texts, one per row of cells, for features of widths {widths} or with "
             f"a cell for each state, not {rows!r}."
@@ -100,11 +100,11 @@ def _frozen(name: str, values: Any, dtype: type) -> NDArray[Any]:
     An array that is read-only already, as those from files are, is not held twice.
     """
     try:
-        given = np.asarray(values)
-        flags, own = given.flags, given.dtype == dtype
-        private = own and flags.owndata and flags.c_contiguous and not flags.writeable
-        array: NDArray[Any] = given if private else np.array(given, dtype=dtype, order="C")
-        fits = given.dtype.kind in "biuf" and bool(np.all(array == given))
+        source = np.asarray(values)
+        flags, right_type = source.flags, source.dtype == dtype
+        is_private = right_type and flags.owndata and flags.c_contiguous and not flags.writeable
+        array: NDArray[Any] = source if is_private else np.array(source, dtype=dtype, order="C")
+        fits = source.dtype.kind in "biuf" and bool(np.all(array == source))
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
