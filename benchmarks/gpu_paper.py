@@ -175,7 +175,7 @@ def main() -> None:
     if asked.compare:
         compare(*asked.compare)
         return
-    device = gpu.found()
+    device = gpu.find_device()
     print(f"{machine()}, {available_threads()} cores\n{device}")
     work: Callable[[], None] = profile if asked.profile else lambda: study(asked)
     work()

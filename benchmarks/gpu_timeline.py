@@ -245,7 +245,7 @@ def main() -> None:
     if asked.lengths:
         lengths(LENGTH_EPOCHS)
         return
-    device = gpu.found()
+    device = gpu.find_device()
     print(f"{machine()}\n{device}")
     if isinstance(device, str):
         raise SystemExit("there is no GPU to watch.")

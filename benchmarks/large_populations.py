@@ -261,9 +261,9 @@ def main() -> None:
         tell(found, asked.generations, asked.seconds)
         style.write_png(asked.image, draw(found))
         return
-    if asked.backend == "cuda" and isinstance(gpu.found(), str):
-        raise SystemExit(f"there is no GPU to learn with: {gpu.found()}.")
-    print(f"{machine()}\n{gpu.found()}")
+    if asked.backend == "cuda" and isinstance(gpu.find_device(), str):
+        raise SystemExit(f"there is no GPU to learn with: {gpu.find_device()}.")
+    print(f"{machine()}\n{gpu.find_device()}")
     effort = Effort(asked.generations, asked.seconds, asked.backend)
     for training in trainings(asked):
         file = training.file(asked.out, ".parquet")

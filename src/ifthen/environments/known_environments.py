@@ -131,8 +131,8 @@ def known_class(env: Any) -> type[KnownEnvironment]:
     """Return what is known about an environment's class or its nearest known parent."""
     _import_all()
     core = getattr(env, "unwrapped", env)
-    found = (_known[path] for path in map(class_path, type(core).__mro__) if path in _known)
-    return next(found, KnownEnvironment)
+    known_classes = (_known[path] for path in map(class_path, type(core).__mro__) if path in _known)
+    return next(known_classes, KnownEnvironment)
 
 
 def known_by_id(environment: str) -> type[KnownEnvironment]:
@@ -147,8 +147,8 @@ def known_by_id(environment: str) -> type[KnownEnvironment]:
 
 def settings_named(name: str) -> dict[str, Any] | None:
     """Return the settings that the name of a known task stands for; None if nothing knows it."""
-    found = (known.settings_named(name) for known in known_environments())
-    return next((settings for settings in found if settings is not None), None)
+    candidates = (known.settings_named(name) for known in known_environments())
+    return next((settings for settings in candidates if settings is not None), None)
 
 
 def presets_of(system: str, environment: str) -> dict[str, Any]:

@@ -217,8 +217,9 @@ def _checked_labels(feature: Feature) -> tuple[str, ...]:
     bad_labels += [label for label in labels if WORDS_OF_CONDITIONS & set(label.lower().split())]
     if bad_labels:
         raise RuleError(
-            f"the label {bad_labels[0]!r} of feature {feature.name!r} must have no outer blanks, no line breaks "
-            "and none of the words is, not and or, which stand before and between labels in conditions."
+            f"the label {bad_labels[0]!r} of feature {feature.name!r} must have no outer blanks, no line "
+            "breaks and none of the words is, not and or, which stand before and between labels in "
+            "conditions."
         )
     if len({label.lower() for label in labels}) < len(labels) or feature.unit:
         raise RuleError(f"the labels of feature {feature.name!r} must differ, and have no unit.")

@@ -272,8 +272,8 @@ def _check_size(space: Space[Any], words: str, count: int) -> None:
         is_image = space.dtype == np.uint8 and len(space.shape or ()) > 1
         raise TaskError(
             f"observations may hold at most {LEAVES_LIMIT:,} numbers, but with {space}{location} there are "
-            f"{count:,}, which is {'an image' if is_image else 'too large for rules'}: wrap the environment so "
-            f"that it gives a few meaningful numbers{_leaving_out(words)}."
+            f"{count:,}, which is {'an image' if is_image else 'too large for rules'}: wrap the environment "
+            f"so that it gives a few meaningful numbers{_leaving_out(words)}."
         )
 
 
@@ -368,8 +368,8 @@ def check_finite(label: str, names: Sequence[str], points: Floats, location: str
 def unusable_reward(label: str, reward: float, location: str) -> TaskError:
     """Return the error for a reward that is not finite."""
     return TaskError(
-        f"{label} gave the reward {reward}{location}; returns need finite numbers. Mend the environment or its "
-        "twin, or wrap it so that it gives finite rewards."
+        f"{label} gave the reward {reward}{location}; returns need finite numbers. Mend the environment or "
+        "its twin, or wrap it so that it gives finite rewards."
     )
 
 

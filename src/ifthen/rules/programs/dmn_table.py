@@ -167,10 +167,10 @@ def _columns(root: Element, table: Element, task_features: Sequence[Feature] | N
     observed: list[Feature] = []
     for column, expression in zip(inputs, expressions, strict=True):
         if expression in data:
-            found = feature_of(column.text_at("description"))
-            if found is None:
+            described = feature_of(column.text_at("description"))
+            if described is None:
                 raise RuleError(f"line {column.line}: expected a <description> such as 'x: 0 to 7'.")
-            observed.append(found)
+            observed.append(described)
     known = tuple(observed)
     if OTHERS.search(root.text_at("description")):
         if task_features is None:

@@ -162,7 +162,8 @@ class _Flat:
             if ends != (feature.low, feature.high):
                 refuse(
                     statement,
-                    f"{feature.name} has another range here than in the head: {feature.low} to {feature.high}.",
+                    f"{feature.name} has another range here than in the head: {feature.low} to "
+                    f"{feature.high}.",
                 )
 
     def _box(self, statement: ast.If, condition: Condition) -> dict[int, tuple[float, float]]:

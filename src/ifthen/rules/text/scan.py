@@ -120,8 +120,8 @@ class Names:
         for name in self.names:
             if len(name) > NAME_LIMIT:
                 raise RuleError(
-                    f"the {label} {name[:40]!r}… has {len(name):,} characters; rules as text take names of at "
-                    f"most {NAME_LIMIT}."
+                    f"the {label} {name[:40]!r}… has {len(name):,} characters; rules as text take names of "
+                    f"at most {NAME_LIMIT}."
                 )
         self._by_lower_case: dict[str, list[int]] = {}
         for number, name in enumerate(self.names):
