@@ -76,9 +76,9 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
 
 
-def nearest(name: str, known: Iterable[str], others: bool = True) -> str:
+def nearest(name: str, known_names: Iterable[str], others: bool = True) -> str:
     """Return a ` Did you mean 'X'?` hint, or the known names, unless others=False, when nothing is near."""
-    names = list(known)
+    names = list(known_names)
     by_lower_case = {
         candidate.lower(): candidate for candidate in names[:MOST_COMPARED] if len(candidate) <= LONGEST_NAME
     }

@@ -52,9 +52,9 @@ def kernels_hash(file: Path) -> str:
     """Return a short hash over a file and all files of the package that it imports, directly or not."""
     sources, pending = {file}, [file]
     while pending:
-        new = imports_of(pending.pop()) - sources
-        sources |= new
-        pending += new
+        new_sources = imports_of(pending.pop()) - sources
+        sources |= new_sources
+        pending += new_sources
     return _hash_of(sources)
 
 

@@ -127,18 +127,18 @@ def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, 
 
 
 def read_archive(
-    path: Path, known: Collection[str] | None = None
+    path: Path, array_names: Collection[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an archive's manifest and arrays, or raise ModelFileError saying what is wrong with it.
 
     Args:
         path: the file.
-        known: the names that arrays may have; nothing is unpacked of a file with others. None for any.
+        array_names: the names that arrays may have; nothing is unpacked of a file with others. None for any.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check_members(path, members, known)
+            _check_members(path, members, array_names)
             with archive.open(MANIFEST) as file:
                 manifest = _read_json(path, file.read(JSON_LIMIT))
             arrays = {
@@ -176,7 +176,7 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection[str] | None) -> None:
+def _check_members(path: Path, members: list[zipfile.ZipInfo], array_names: Collection[str] | None) -> None:
     """Raise unless the members are the ones an archive of ours may have, each of bounded size."""
     names = [member.filename for member in members]
     if MANIFEST not in names:
@@ -185,7 +185,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection
     if len(names) != len(sizes):
         raise ModelFileError(f"{path} is not a model: its members repeat.")
     _check_limits(path, sizes, ModelFileError)
-    unexpected = [name for name in names if name != MANIFEST and not _may_be_there(name, known)]
+    unexpected = [name for name in names if name != MANIFEST and not _may_be_there(name, array_names)]
     if unexpected:
         raise ModelFileError(f"{path} is not a model: {unexpected[0]!r} does not belong in one.")
     if any(member.compress_type not in COMPRESSION for member in members):
@@ -213,9 +213,9 @@ def _npy_size(array: NDArray[Any]) -> int:
     return len(header.getvalue()) + array.nbytes
 
 
-def _may_be_there(name: str, known: Collection[str] | None) -> bool:
+def _may_be_there(name: str, array_names: Collection[str] | None) -> bool:
     """Return whether a file of this name may be in an archive."""
-    return name.endswith(".npy") and (known is None or name.removesuffix(".npy") in known)
+    return name.endswith(".npy") and (array_names is None or name.removesuffix(".npy") in array_names)
 
 
 def _read_json(path: Path, data: bytes) -> dict[str, Any]:

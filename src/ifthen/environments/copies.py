@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 from ifthen.environments.known_environments import RECORDERS
-from ifthen.environments.repeatable import episode, same
+from ifthen.environments.repeatable import episode, same_episodes
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import Option
@@ -41,7 +41,7 @@ class Source(NamedTuple):
     note: str = ""
     """What a user should know about it."""
 
-    def again(self) -> Any:
+    def make_another(self) -> Any:
         """Return another environment of the same kind."""
         keywords: dict[str, Any] = {**self.options, **UNCHECKED}
         try:
@@ -178,7 +178,9 @@ def _behaves_alike(env: Any, copied: Any) -> bool:
         restore_statistics(environment)
     try:
         original = episode(env, flat, 0)
-        return same(original, episode(copied, flat, 0)) or not same(original, episode(env, flat, 0))
+        return same_episodes(original, episode(copied, flat, 0)) or not same_episodes(
+            original, episode(env, flat, 0)
+        )
     finally:
         for wrapper in learning:
             wrapper.update_running_mean = True

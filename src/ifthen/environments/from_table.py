@@ -52,26 +52,26 @@ def table_task(
         noise_seed: seed of the common random numbers of z.
     """
     core: Any = getattr(env, "unwrapped", env)
-    known, table, spec = known_class(core), getattr(core, "P", None), getattr(env, "spec", None)
+    known_env, table, spec = known_class(core), getattr(core, "P", None), getattr(env, "spec", None)
     if not isinstance(table, dict) or not table:
         raise TaskError(
             f"{type(core).__name__} has no transition table P. ifthen.table_task takes environments that "
             "have one, such as FrozenLake, CliffWalking and Taxi; ifthen.env_task takes all others."
         )
-    if known.objection_to_table(core):
-        raise TaskError(f"{known.objection_to_table(core)}. Give it to ifthen.env_task.")
+    if known_env.objection_to_table(core):
+        raise TaskError(f"{known_env.objection_to_table(core)}. Give it to ifthen.env_task.")
     next_state, reward, done, probability = common_outcomes(table)
-    vectors = _vectors(len(table), decode or partial(known.decode, core))
-    known_features = known.table_features(core) if decode is None and feature_names is None else None
+    vectors = _vectors(len(table), decode or partial(known_env.decode, core))
+    known_features = known_env.table_features(core) if decode is None and feature_names is None else None
     if feature_names is None:
-        names = [feature.name for feature in known_features or known.features] or ["state"]
+        names = [feature.name for feature in known_features or known_env.features] or ["state"]
         feature_names = names if decode is None else [f"f{i}" for i in range(vectors.shape[1])]
     if len(feature_names) != vectors.shape[1]:
         raise TaskError(
             f"{len(feature_names)} feature names {list(feature_names)} for {vectors.shape[1]} features."
         )
     n_actions = next_state.shape[1]
-    action_names = action_names or known.actions or [f"Action{a}" for a in range(n_actions)]
+    action_names = action_names or known_env.actions or [f"Action{a}" for a in range(n_actions)]
     if len(action_names) != n_actions:
         raise TaskError(f"{len(action_names)} action names for {n_actions} actions.")
     if t_max is None:
@@ -100,9 +100,9 @@ def table_task(
         t_max=t_max,
         noise_seed=noise_seed,
         observes="features" if isinstance(space, (Box, MultiDiscrete)) else "state",
-        layout=known.layout(core),
-        preset=known.preset(core),
-        origin={"environment": label, **known.table_origin(core)},
+        layout=known_env.layout(core),
+        preset=known_env.preset(core),
+        origin={"environment": label, **known_env.table_origin(core)},
     )
 
 

@@ -103,21 +103,23 @@ def env_task(
     new_env = source.env
     try:
         check_actions(new_env.action_space)
-        flat, known = FlatSpace.of(new_env.observation_space, leave_out), about(new_env)
+        flat, known_facts = FlatSpace.of(new_env.observation_space, leave_out), about(new_env)
         statistics = statistics_of(new_env)
         restore_statistics(new_env)
         try_out(new_env, flat)
         if features is None:
-            described = _described(new_env, flat, _known_numbers(flat, known), feature_names, ranges or {})
+            described = _described(
+                new_env, flat, _known_numbers(flat, known_facts), feature_names, ranges or {}
+            )
         else:
-            described = _as_given(flat, _known_numbers(flat, known), features)
+            described = _as_given(flat, _known_numbers(flat, known_facts), features)
         actions, spec = new_env.action_space, new_env.spec
     finally:
         new_env.close()
     label = spec.id if spec else type(new_env.unwrapped).__name__
     n_lanes = _lanes_of(source, label, flat, statistics, leave_out, lanes)
     limit = _limit(t_max, spec)
-    names = _action_names(action_names, known, new_env)
+    names = _action_names(action_names, known_facts, new_env)
     if isinstance(default_action, str):
         if default_action not in names:
             raise TaskError(
@@ -130,9 +132,9 @@ def env_task(
         action_names=names,
         environment=source.environment,
         options=source.options,
-        episodes=(known.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
+        episodes=(known_facts.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
         t_max=limit,
-        floor=_floor(known, gamma, limit) if floor is None else floor,
+        floor=_floor(known_facts, gamma, limit) if floor is None else floor,
         gamma=gamma,
         default_action=default_action,
         noise_seed=noise_seed,
@@ -172,7 +174,7 @@ def _lanes_of(
     one_at_a_time = bool(source.note)
     module = type(source.env.unwrapped).__module__
     if not module.startswith("gymnasium.envs.") or changing_wrapper(source.env):
-        repeatability = repeatability_of(source.again, leave_out)
+        repeatability = repeatability_of(source.make_another, leave_out)
         one_at_a_time = one_at_a_time or repeatability.apart is False
         notes += repeatability.notes
     for note in notes:
@@ -180,10 +182,10 @@ def _lanes_of(
     return int(one_at_a_time) if lanes is None else lanes
 
 
-def _known_numbers(flat: FlatSpace, known: About) -> tuple[KnownFeature, ...]:
+def _known_numbers(flat: FlatSpace, known_facts: About) -> tuple[KnownFeature, ...]:
     """Return what is known about each number observed, at least its name."""
-    if len(known.features) == len(flat.leaves):
-        return known.features
+    if len(known_facts.features) == len(flat.leaves):
+        return known_facts.features
     return tuple(KnownFeature(leaf.name) for leaf in flat.leaves)
 
 
@@ -203,17 +205,17 @@ def _described(
             raise TaskError(f"ranges speak of {label!r}, which is no feature.{nearest(label, labels)}")
     described: list[tuple[Feature, str]] = []
     probed: list[tuple[float, float]] = []
-    for i, (leaf, label, known) in enumerate(zip(flat.leaves, labels, known_features, strict=True)):
+    for i, (leaf, label, known_feature) in enumerate(zip(flat.leaves, labels, known_features, strict=True)):
         if label in ranges:
             source, (low, high) = "given", _ends(label, ranges[label])
-        elif known.low is not None and known.high is not None:
-            source, (low, high) = "known", (known.low, known.high)
+        elif known_feature.low is not None and known_feature.high is not None:
+            source, (low, high) = "known", (known_feature.low, known_feature.high)
         elif not is_open(leaf):
             source, (low, high) = "declared", (_shortest(leaf.low), _shortest(leaf.high))
         else:
             probed = probed or probed_ranges(env, flat)
             source, (low, high) = "probed", probed[i]
-        described.append((_feature(leaf, label, known, low, high), source))
+        described.append((_feature(leaf, label, known_feature, low, high), source))
     return described
 
 
@@ -226,8 +228,8 @@ def _as_given(
         raise TaskError(f"features must be of the class Feature, not {features!r}.")
     if len(checked) != len(flat.leaves):
         raise TaskError(f"{len(checked)} features were given for {len(flat.leaves)} numbers observed.")
-    for i, (feature, known) in enumerate(zip(checked, known_features, strict=True)):
-        if feature.is_integer and not flat.is_whole(i) and not known.is_integer:
+    for i, (feature, known_feature) in enumerate(zip(checked, known_features, strict=True)):
+        if feature.is_integer and not flat.is_whole(i) and not known_feature.is_integer:
             raise TaskError(
                 f"feature {feature.name!r} is of whole numbers, but {flat.leaves[i].name} is a real number "
                 'in the observation space: give kind="real".'
@@ -240,16 +242,16 @@ def _shortest(end: float) -> float:
     return float(str(np.float32(end))) if float(np.float32(end)) == end else end
 
 
-def _feature(leaf: Leaf, label: str, known: KnownFeature, low: float, high: float) -> Feature:
+def _feature(leaf: Leaf, label: str, known_feature: KnownFeature, low: float, high: float) -> Feature:
     """Return one feature with its range."""
-    kind = "integer" if known.is_integer else leaf.kind
+    kind = "integer" if known_feature.is_integer else leaf.kind
     if kind == "integer":
         integers = int(low), int(high)
         if integers != (low, high):
             raise TaskError(f"the range of {label} must be whole numbers, not {(low, high)}.")
         low, high = integers
     try:
-        return Feature(label, low, high, kind, known.unit, clips=True, cyclic=known.cyclic)
+        return Feature(label, low, high, kind, known_feature.unit, clips=True, cyclic=known_feature.cyclic)
     except RuleError as problem:
         raise TaskError(str(problem)) from None
 
@@ -264,15 +266,15 @@ def _ends(label: str, interval: Any) -> tuple[float, float]:
     return low, high
 
 
-def _action_names(requested: Sequence[str] | None, known: About, env: Any) -> tuple[str, ...]:
+def _action_names(requested: Sequence[str] | None, known_facts: About, env: Any) -> tuple[str, ...]:
     """Return a name for every action: given, else known, else as the environment itself calls them."""
     n = int(env.action_space.n)
     if requested is not None:
         if len(requested) != n:
             raise TaskError(f"{len(requested)} action names {list(requested)} for {n} actions.")
         return tuple(str(name) for name in requested)
-    if len(known.actions) == n:
-        return known.actions
+    if len(known_facts.actions) == n:
+        return known_facts.actions
     core = env.unwrapped
     if callable(getattr(core, "get_action_meanings", None)):  # as Atari games do
         names = [str(name).lower() for name in core.get_action_meanings()]
@@ -299,15 +301,15 @@ def _limit(t_max: int | None, spec: Any) -> int:
     return limit
 
 
-def _floor(known: About, gamma: float, t_max: int) -> float:
+def _floor(known_facts: About, gamma: float, t_max: int) -> float:
     """Return a number below any return."""
-    if known.least_reward is None:
+    if known_facts.least_reward is None:
         return UNKNOWN_FLOOR
     horizon = t_max if gamma == 1 else min(t_max, 1 / (1 - gamma))
-    return min(0.0, known.least_reward) * horizon - 1.0
+    return min(0.0, known_facts.least_reward) * horizon - 1.0
 
 
-def as_task(task: Any) -> TabularTask | EnvTask:
+def as_task(task: TaskLike) -> TabularTask | EnvTask:
     """Return the task of anything that a user may give.
 
     Args:
@@ -330,8 +332,8 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
             `package:Id-v0` imports the package that registers it first, as `gymnasium.make` does, and
             `module:attribute` names a class, or a function that makes the environment, in a module.
     """
-    for known in known_environments():
-        task = known.task_named(name)
+    for known_env in known_environments():
+        task = known_env.task_named(name)
         if task is not None:
             return task
     if name not in gymnasium.registry and not IN_MODULE.fullmatch(name):

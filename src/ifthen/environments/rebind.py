@@ -11,7 +11,7 @@ from typing import Any
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.known_environments import known_by_id
-from ifthen.environments.make import IN_MODULE, as_task
+from ifthen.environments.make import IN_MODULE, TaskLike, as_task
 from ifthen.errors import TaskError, warn
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace
@@ -51,7 +51,7 @@ def renewed(task: Task, name: str) -> Task:
     return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
 
 
-def policy_and_its_task(policy: Any, task_like: Any) -> tuple[Any, Task]:
+def policy_and_its_task(policy: Any, task_like: TaskLike) -> tuple[Any, Task]:
     """Return a policy and the task to play it in, whose features and actions are the same.
 
     A task is played as it is. An environment of one's own keeps all settings of the task that a system of it

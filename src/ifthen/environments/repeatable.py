@@ -86,19 +86,19 @@ def repeatability_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> 
         start = time.perf_counter()
         reference, *replays = (episode(first_env, flat, number) for number in (0, 0, 1, 0))
         rate = (len(reference) + sum(map(len, replays))) / max(time.perf_counter() - start, 1e-9)
-        repeats = same(reference, replays[0]) and same(reference, replays[2])
+        repeats = same_episodes(reference, replays[0]) and same_episodes(reference, replays[2])
         try:
             second_env = stack.enter_context(closing(make()))
             restore_statistics(second_env)
             if getattr(second_env, "env", second_env) is getattr(first_env, "env", first_env):
                 return Repeatability(repeats, None, None)
-            alike = same(reference, episode(second_env, flat, 0))
+            alike = same_episodes(reference, episode(second_env, flat, 0))
             if not (repeats and alike):
                 return Repeatability(repeats, alike, None)
             turns = zip(random_steps(first_env, flat, 0), random_steps(second_env, flat, 0), strict=True)
             with time_limit(LEAST_SECONDS + PATIENCE * len(reference) / rate):
                 steps_in_turns = list(islice(turns, STEPS + 1))
-            apart = all(same(reference, [pair[i] for pair in steps_in_turns]) for i in (0, 1))
+            apart = all(same_episodes(reference, [pair[i] for pair in steps_in_turns]) for i in (0, 1))
         except (TaskError, ValueError):  # the second cannot be made or played beside the first, or ends early
             return Repeatability(repeats, None, False)
         return Repeatability(repeats, alike, apart)
@@ -132,7 +132,7 @@ def episode(env: Any, flat: FlatSpace, number: int) -> Steps:
     return list(islice(random_steps(env, flat, number), STEPS + 1))
 
 
-def same(left: Steps, right: Steps) -> bool:
+def same_episodes(left: Steps, right: Steps) -> bool:
     """Return whether two episodes are the same to the last bit."""
     return len(left) == len(right) and all(
         a[1:] == b[1:] and np.array_equal(a.row, b.row) for a, b in zip(left, right, strict=True)

@@ -65,13 +65,13 @@ def fill_blocks(rules: Intervals, i: int, out: Blocks) -> None:
     count, features = rules.lengths[i], rules.lows.shape[2]
     row = 0
     for block in range(len(out.ends)):
-        first = block * EIGHT
+        first_rule = block * EIGHT
         for d in range(features):
-            restricts = d == 0 and first + EIGHT > count
+            restricts = d == 0 and first_rule + EIGHT > count
             for r in range(EIGHT):
-                missing = first + r >= count
-                low = math.inf if missing else rules.lows[i, first + r, d]
-                high = -math.inf if missing else rules.highs[i, first + r, d]
+                missing = first_rule + r >= count
+                low = math.inf if missing else rules.lows[i, first_rule + r, d]
+                high = -math.inf if missing else rules.highs[i, first_rule + r, d]
                 out.lows[row * EIGHT + r] = low
                 out.highs[row * EIGHT + r] = high
                 restricts = restricts or (not missing and (low > -math.inf or high < math.inf))

@@ -22,7 +22,13 @@ from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import holds, is_box, shared, without_wraps
 from ifthen.rules.boxes.differences import BUDGET
-from ifthen.rules.boxes.list_analysis import Difference, compare, over, over_the_same_terms, with_terms_of
+from ifthen.rules.boxes.list_analysis import (
+    Difference,
+    compare,
+    over_the_same_terms,
+    with_features,
+    with_terms_of,
+)
 from ifthen.rules.boxes.rank_space import Point, RankSpace
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, whole_box
@@ -172,7 +178,7 @@ def _check_number(boxes: int) -> None:
 
 def _boxes(constraint: Constraint, features: Sequence[Feature]) -> Floats:
     """Return the boxes of a constraint over all features, `(n, features, 2)`, without wraps."""
-    bounds = over(constraint.where, tuple(features)).bounds.astype(np.float64)
+    bounds = with_features(constraint.where, tuple(features)).bounds.astype(np.float64)
     return without_wraps(bounds, tuple(features))[0]
 
 
@@ -267,14 +273,15 @@ def with_shield(
 ) -> Shielded:
     """Return a list with all rules of a shield on top, also needless ones; see `shielded`."""
     features = with_terms_of(ruleset.features, *(constraint.where for constraint in constraints))
-    base = over(ruleset, features)
+    base = with_features(ruleset, features)
     preferred = [] if default_action is None else [default_action]
     preferred += [*base.actions[::-1].tolist(), *range(len(base.action_names))]
     added: list[tuple[Floats, int]] = []
     for constraint in constraints:
         if not constraint.never:
             added += [
-                (box, constraint.action) for box in over(constraint.where, features).bounds.astype(np.float64)
+                (box, constraint.action)
+                for box in with_features(constraint.where, features).bounds.astype(np.float64)
             ]
     for region in regions_of(constraints, features):
         added += _next_choices(base, region, preferred)
@@ -289,10 +296,10 @@ def leading(rules: RuleSet, constraints: Sequence[Constraint]) -> int:
     boxes = [
         box
         for constraint in constraints
-        for box in over(constraint.where, features).bounds.astype(np.float64)
+        for box in with_features(constraint.where, features).bounds.astype(np.float64)
     ]
     n_leading = 0
-    for rule_box in over(rules, features).bounds.astype(np.float64):
+    for rule_box in with_features(rules, features).bounds.astype(np.float64):
         if not any(holds(box, rule_box) or (box == rule_box).all() for box in boxes):
             break
         n_leading += 1
@@ -332,10 +339,10 @@ def _needed(rules: DecisionList, added: int, boxes: Sequence[Floats]) -> Ints:
     wraps = (rules.bounds[..., 0] > rules.bounds[..., 1])[..., None]
     rule_boxes = np.where(wraps, full_box, rules.bounds).astype(np.float64)
     candidates = [r for r in range(added, len(rules)) if any(holds(box, rule_boxes[r]) for box in boxes)]
-    kept = list(range(len(rules)))
+    remaining = list(range(len(rules)))
     for r in [*reversed(candidates), *reversed(range(added))][:MOST_DROPPED]:
-        fewer = [other for other in kept if other != r]
-        lists = rules.subset(kept), rules.subset(fewer or kept)
+        fewer = [q for q in remaining if q != r]
+        lists = rules.subset(remaining), rules.subset(fewer or remaining)
         if fewer and compare(*lists, within=rule_boxes[r], budget=LOOKS_PER_RULE).equal is True:
-            kept = fewer
-    return np.array(kept)
+            remaining = fewer
+    return np.array(remaining)

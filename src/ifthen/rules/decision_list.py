@@ -33,8 +33,8 @@ class DecisionList(RuleSet):
     def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say that the first rule decides and the others come after it."""
         position = "first" if len(matching) > 1 else "only one"
-        after = f"comes after rule {winner + 1}"
-        others = tuple(Lost(r, None, after, self) for r in matching.tolist() if r != winner)
+        why = f"comes after rule {winner + 1}"
+        others = tuple(Lost(r, None, why, self) for r in matching.tolist() if r != winner)
         return Comparison(winner, f"rule {winner + 1} is the {position} that matches", others)
 
 

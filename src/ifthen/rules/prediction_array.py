@@ -17,7 +17,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.box import rule_matches, without_wraps
-from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
+from ifthen.rules.comparison import Comparison, Lost, Scoring, distinct_texts
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.strength import prediction, strengths_at
@@ -166,7 +166,7 @@ class PredictionArrayRules(RuleSet):
 
     def _less_fit(self, rule: int, winner: int) -> str:
         """Return why a rule for the same action does not count as the one that decides."""
-        lower, higher = apart(float(self.fitness[rule]), float(self.fitness[winner]))
+        lower, higher = distinct_texts(float(self.fitness[rule]), float(self.fitness[winner]))
         fit = f"less fit: {lower} < {higher}" if lower != higher else f"equally fit ({higher})"
         return f"speaks for the same action, {fit}"
 
@@ -190,9 +190,9 @@ def _vote_reason(names: tuple[str, ...], array: Floats, advocated: list[int]) ->
     """Return why the action is taken; `advocated` are the actions with votes, the best first."""
     best, *others = advocated
     if not others:
-        (payoff,) = apart(float(array[best]))
+        (payoff,) = distinct_texts(float(array[best]))
         return f"{names[best]} is predicted to pay {payoff}, and no matching rule speaks for another action"
-    best_payoff, next_payoff = apart(float(array[best]), float(array[others[0]]))
+    best_payoff, next_payoff = distinct_texts(float(array[best]), float(array[others[0]]))
     if array[best] == array[others[0]]:
         tie = f"{names[best]} and {names[others[0]]} are predicted to pay the same, {best_payoff}"
         return f"{tie}: of equals, the lower action index wins"
@@ -201,7 +201,7 @@ def _vote_reason(names: tuple[str, ...], array: Floats, advocated: list[int]) ->
 
 def _vote_lost(name: str, payoff: float, best: float) -> str:
     """Return why a rule for another action than the one taken lost."""
-    lower, higher = apart(payoff, best)
+    lower, higher = distinct_texts(payoff, best)
     if payoff == best:
         return f"{name} is predicted to pay as much, {higher}: of equals, the lower action index wins"
     return f"{name} is predicted to pay less: {lower} < {higher}"

@@ -21,7 +21,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.box import centres
-from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
+from ifthen.rules.comparison import Comparison, Lost, Scoring, distinct_texts
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
@@ -104,7 +104,7 @@ class StrengthRules(RuleSet):
             scores.setdefault(self.action_of(r), score)
             if r == winner:
                 continue
-            lower, higher = apart(score, best)
+            lower, higher = distinct_texts(score, best)
             why = f"weaker: {lower} < {higher}" if score < best else f"equal strength ({higher})"
             if actions[r] == actions[winner]:
                 why += ", and speaks for the same action"
@@ -120,7 +120,7 @@ class StrengthRules(RuleSet):
         winner_action = self.action_of(winner)
         tied = [lost for lost in others if lost.score == best]
         rival = next((lost for lost in tied if lost.action != winner_action), others[0])
-        own_score, other_score = apart(best, rival.score or 0.0)
+        own_score, other_score = distinct_texts(best, rival.score or 0.0)
         if not tied:
             following = f"next is rule {rival.rule + 1} with {other_score}"
             return f"rule {winner + 1} is the strongest: {own_score}, {following}"

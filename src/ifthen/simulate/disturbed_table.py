@@ -88,8 +88,8 @@ class DisturbedTable:
         elif name in DISTURBANCES:
             checked_disturbances({name: strength})
         elif name:
-            known = (*DISTURBANCES, "t_max", f"{OPTIONS}NAME")
-            raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, known)}")
+            valid_names = (*DISTURBANCES, "t_max", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, valid_names)}")
         self.task = task
 
     def tested(self, policy: Any, episodes: int = 0) -> Evaluation:
@@ -250,10 +250,10 @@ def _dropping_chain(task: TabularTask, table: Ints, p_lost: float) -> Chain:
         state, action = codes % size, codes // size
         successors, chance, reward = _outcomes(task, state, action)
         renewed = np.where(successors >= 0, successors + size * np.maximum(table[successors], 0), -1)
-        kept = np.where(successors >= 0, successors + size * action[:, None], -1)
+        unchanged = np.where(successors >= 0, successors + size * action[:, None], -1)
         chances = np.concatenate([chance * (1 - p_lost), chance * p_lost], axis=1)
         return Steps(
-            np.concatenate([renewed, kept], axis=1), chances, np.concatenate([reward, reward], axis=1)
+            np.concatenate([renewed, unchanged], axis=1), chances, np.concatenate([reward, reward], axis=1)
         )
 
     starts = task.dynamics.starts.astype(np.int64)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import weakref
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,11 +40,30 @@ from ifthen.tasks.flatten import unusable_reward
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
-    from ifthen.simulate.twin_simulator import TwinSimulator
+    from ifthen.simulate.twin_play import Starts
 
 NOT_PLAYED = -1
 KEPT = 4
 """The number of recordings that are kept: words, pictures and pages ask for the same ones."""
+
+
+class FromStates(Protocol):
+    """Plays episodes that start in states which no reset seed gives."""
+
+    def real_states(self, seeds: Ints) -> Floats:
+        """Return the states of the environment after reset with k seeds, `(k, state_size)`."""
+
+    def seen_in(self, states: Floats) -> Floats:
+        """Return the observations in states of the environment, `(k, features)`, undisturbed."""
+
+    def starts_in(self, states: Floats) -> Starts:
+        """Return starts in states of the environment `(k, state_size)`, all with the same disturbances."""
+
+    def play_from(self, ruleset: RuleSet, starts: Starts) -> Episodes:
+        """Play one ruleset of any kind from k starts: arrays `(1, k)`."""
+
+    def record_from(self, ruleset: RuleSet, starts: Starts) -> list[Trajectory]:
+        """Play one ruleset of any kind from k starts, and keep every step."""
 
 
 class EnvSimulator(Simulator):
@@ -154,7 +173,7 @@ class EnvSimulator(Simulator):
         board.endings[~counted] = NOT_PLAYED
         return self._caps(board, running, dropped)
 
-    def _caps(self, board: Episodes, last: Ints, dropped: list[Ints]) -> Floats:
+    def _caps(self, board: Episodes, finalists: Ints, dropped: list[Ints]) -> Floats:
         """Return an upper bound of each ruleset's worth after a race.
 
         Means over fewer episodes can flatter. A ruleset that dropped out is worth less than the worst one
@@ -163,7 +182,7 @@ class EnvSimulator(Simulator):
         measured = means(self.task, board)
         caps = np.full(len(board.endings), np.inf)
         worth = np.where(measured.failed, np.inf, measured.performance)
-        lowest = worth[last].min()
+        lowest = worth[finalists].min()
         for group in reversed(dropped):
             caps[group] = np.nextafter(lowest, -np.inf)
             lowest = np.minimum(worth[group], caps[group]).min(initial=lowest)
@@ -181,10 +200,10 @@ class EnvSimulator(Simulator):
         """Return the performance of a ruleset of any kind on training seeds, and on validation seeds."""
         return self.measures_of(partial(self.play_ruleset, ruleset))
 
-    def measures_of(self, play: Any) -> dict[str, float]:
+    def measures_of(self, play: Callable[[Ints], Episodes]) -> dict[str, float]:
         """Return the same for anything that plays reset seeds."""
         split = len(self.task.z)
-        played: Episodes = play(np.concatenate([self.task.z, self.task.validation]))
+        played = play(np.concatenate([self.task.z, self.task.validation]))
         slices = {"performance": slice(0, split), "unseen_performance": slice(split, None)}
         return {
             name: float(means(self.task, played.of_seeds(seed_slice)).performance[0])
@@ -266,7 +285,7 @@ class EnvSimulator(Simulator):
         learner.in_lane(self, *lesson)
 
     @property
-    def from_states(self) -> TwinSimulator | None:
+    def from_states(self) -> FromStates | None:
         """This simulator, where episodes can start in states that no reset seed gives; else None."""
         return None
 

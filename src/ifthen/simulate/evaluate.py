@@ -176,7 +176,11 @@ def evaluate(
 
 
 def evaluations(
-    policy: Any, task: Any = None, noise: Noise = "aligned", threads: int | None = None, episodes: int = 100
+    policy: Any,
+    task: TaskLike | None = None,
+    noise: Noise = "aligned",
+    threads: int | None = None,
+    episodes: int = 100,
 ) -> dict[str, Evaluation]:
     """Return the measures of a policy that people want to see, by what they are called.
 
@@ -198,7 +202,7 @@ def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) ->
     return shared_simulator(task, method, noise if task.has_states else "aligned", checked_threads(threads))
 
 
-def with_task(policy: Any, task: Any = None) -> tuple[Any, Task]:
+def with_task(policy: Any, task: TaskLike | None = None) -> tuple[Any, Task]:
     """Return a policy and the task to look at it in: the one given, or a trained system's own.
 
     Where an environment is given, names and ranges come from the policy; see `policy_and_its_task`.

@@ -173,7 +173,7 @@ class Sweeps(NamedTuple):
     """`(n, D)` where γ is 1, else `(1, D)`: scratch."""
     values: Floats
     """`(n, D)`: V^π of every decision state."""
-    room: int
+    n_values: int
     """Numbers that a thread has in fast memory; 0 where the values do not fit. An odd number, so that threads
     do not wait for each other."""
 
@@ -187,8 +187,8 @@ def sweep(work: Sweeps) -> None:
         previous = work.previous[i if work.previous.shape[0] > 1 else 0]
         model = work.next_state, work.reward, work.probability
         settings = work.gamma, work.sweeps, work.tolerance
-        if work.room > 0:
-            values = cuda.shared.array(0, float64)[thread * work.room : thread * work.room + n_states]
+        if work.n_values > 0:
+            values = cuda.shared.array(0, float64)[thread * work.n_values : thread * work.n_values + n_states]
             evaluate_policy(work.policies[i], *model, *settings, previous, values)
             for s in range(n_states):
                 work.values[i, s] = values[s]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.digits import plural, worth_showing
+from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature
@@ -105,7 +106,7 @@ def ruleset_of(policy: Any) -> RuleSet:
     return ruleset
 
 
-def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None]:
+def policy_and_task(policy: Any, task: TaskLike | None = None) -> tuple[RuleSet, Task | None]:
     """Return the rules of a policy, and the task to look at them in; None where there is none.
 
     Args:

@@ -264,7 +264,9 @@ class Anywhere(InEnvironment, Protocol):
 class Tester(Protocol):
     """Measures policies on what they were not learnt from, in episodes of at most t_max steps."""
 
-    task: Any
+    @property
+    def task(self) -> Task:
+        """The task."""
 
     def tested(self, policy: Any, episodes: int) -> Evaluation:
         """Return how a policy does, in an environment on so many test seeds."""
@@ -383,8 +385,8 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
 
 def described(owner: RuleSet | Task, other: RuleSet | Task) -> str:
     """Return features and actions in short, for error messages: those features first that the other lacks."""
-    known = set(other.features)
-    ordered = sorted((f for f in owner.features if not f.is_term), key=lambda f: f in known)
+    other_features = set(other.features)
+    ordered = sorted((f for f in owner.features if not f.is_term), key=lambda f: f in other_features)
     features = [f"{f.name} in [{f.low}, {f.high}]{f' {f.unit}' if f.unit else ''}" for f in ordered]
     return f"{listed(features)} and actions {listed(owner.action_names)}"
 

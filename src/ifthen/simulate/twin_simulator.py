@@ -171,9 +171,9 @@ class TwinSimulator(EnvSimulator):
         steps, bad = np.zeros(n, dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
         last_values, address = np.zeros((n, len(task.features) + 1)), self.twin.step
 
-        def work(first: int, end: int) -> None:
+        def work(start: int, end: int) -> None:
             reinforce_on_twin(
-                first, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last_values
+                start, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last_values
             )
 
         for_slices(work, n, self.threads)
@@ -188,8 +188,8 @@ class TwinSimulator(EnvSimulator):
         bad, last_values = np.full((n, 2), -1, dtype=np.int64), np.zeros((n, len(task.features) + 1))
         address, n_actions = self.twin.step, task.n_actions
 
-        def work(first: int, end: int) -> None:
-            bid_on_twin(first, end, laid_out, lesson, address, starts, n_actions, out, bad, last_values)
+        def work(start: int, end: int) -> None:
+            bid_on_twin(start, end, laid_out, lesson, address, starts, n_actions, out, bad, last_values)
 
         for_slices(work, n, self.threads)
         self._refuse_bad(bad, last_values)

@@ -30,11 +30,11 @@ class Altered:
         """Return a fresh environment with the attribute set."""
         env = self.make()
         try:
-            owner, name, before = attribute_of(env, self.path)
+            owner, name, current = attribute_of(env, self.path)
         except TaskError:
             env.close()
             raise
-        as_integer = isinstance(before, int) and float(self.value).is_integer()
+        as_integer = isinstance(current, int) and float(self.value).is_integer()
         setattr(owner, name, int(self.value) if as_integer else self.value)
         return env
 

@@ -120,9 +120,9 @@ class EnvTask(Task):
             "floor": real_number("floor", self.floor, -1e300, 1e300, TaskError),
         }
         if self.default_action is not None:
-            last = self.n_actions - 1
+            last_action = self.n_actions - 1
             numbers["default_action"] = whole_number(
-                "default_action", self.default_action, 0, last, TaskError
+                "default_action", self.default_action, 0, last_action, TaskError
             )
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
@@ -241,8 +241,8 @@ class EnvTask(Task):
             make = partial(self.make, disable_env_checker=True)  # which slows all
             return self.replaced(factory=Altered(make, name, strength))
         if name not in DISTURBANCES:
-            known = (*DISTURBANCES, "t_max", f"{ATTRIBUTES}NAME", f"{OPTIONS}NAME")
-            raise TaskError(f"there is no disturbance {name!r}.{nearest(name, known)}")
+            valid_names = (*DISTURBANCES, "t_max", f"{ATTRIBUTES}NAME", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r}.{nearest(name, valid_names)}")
         return self.replaced(disturbances={**self.disturbances, name: strength})
 
     def _lengthened(self, t_max: int) -> Self:
@@ -273,8 +273,8 @@ class EnvTask(Task):
     def _seeds(self, block: int, n: int) -> Ints:
         """Return the first n seeds of a block."""
         n = whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError)
-        first = (self.noise_seed * BLOCKS + block) * BLOCK
-        return np.arange(first, first + n, dtype=np.int64)
+        first_seed = (self.noise_seed * BLOCKS + block) * BLOCK
+        return np.arange(first_seed, first_seed + n, dtype=np.int64)
 
     @cached_property
     def z(self) -> Ints:
@@ -446,9 +446,9 @@ class EnvTask(Task):
             )
         return np.where(no_action, actions, actions + start)[()]
 
-    def check_points(self, points: Floats, where: str = "") -> None:
+    def check_points(self, points: Floats, location: str = "") -> None:
         """Raise where a number observed, `(n, features)`, is not finite, naming its feature."""
-        check_finite(self.name, [feature.name for feature in self.features], points, where)
+        check_finite(self.name, [feature.name for feature in self.features], points, location)
 
     def __repr__(self) -> str:
         names = listed([feature.name for feature in self.features], MANY)

@@ -38,14 +38,14 @@ def statistics_of(env: Any) -> list[dict[str, Any]]:
 def restore_statistics(env: Any, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
     """Stop such wrappers from learning, and give them what they had learnt, or raise where they differ."""
     wrappers = wrappers_with_statistics(env)
-    names, known = (
+    names, saved_names = (
         [type(wrapper).__name__ for wrapper in wrappers],
         [saved["wrapper"] for saved in statistics],
     )
-    if known and names != known:
+    if saved_names and names != saved_names:
         raise TaskError(
-            f"was learnt in the wrappers {', '.join(known)}, which learn statistics; this environment has "
-            f"{', '.join(names) or 'none'}: wrap it in the same way."
+            f"was learnt in the wrappers {', '.join(saved_names)}, which learn statistics; this "
+            f"environment has {', '.join(names) or 'none'}: wrap it in the same way."
         )
     for wrapper in wrappers:
         wrapper.update_running_mean = False

@@ -98,9 +98,9 @@ def widen(rules: Ranks, limits: Ranks, hole: Ranks) -> None:
         low, high = limits[d, 0], limits[d, 1]
         for r in range(rules.shape[0]):
             blocks_axis = rules[r, d, 0] <= rules[r, d, 1]
-            for other in range(hole.shape[0]):
-                apart = rules[r, other, 0] > hole[other, 1] or rules[r, other, 1] < hole[other, 0]
-                if apart and other != d:
+            for other_d in range(hole.shape[0]):
+                is_apart = rules[r, other_d, 0] > hole[other_d, 1] or rules[r, other_d, 1] < hole[other_d, 0]
+                if is_apart and other_d != d:
                     blocks_axis = False
                     break
             if blocks_axis and rules[r, d, 1] < hole[d, 0]:

@@ -78,7 +78,7 @@ def differences(
     space: RankSpace,
     rules: Ranks,
     actions: Ranks,
-    first: int,
+    n_first: int,
     budget: int,
     cell: Ranks | None = None,
     limit: int = 1,
@@ -90,7 +90,7 @@ def differences(
         space: the space.
         rules: both lists, `(rules, features, 2)`, in ranks.
         actions: their actions, `(rules,)`.
-        first: the length of the first list.
+        n_first: the length of the first list.
         budget: looks before giving up.
         cell: where to look, `(features, 2)`; everywhere where None.
         limit: the largest number of cells to keep.
@@ -98,23 +98,23 @@ def differences(
     """
     if len(space.terms):
         return _only_with_observations(
-            space, _search(space, rules, actions, first, budget, cell, MOST_CELLS), limit
+            space, _search(space, rules, actions, n_first, budget, cell, MOST_CELLS), limit
         )
-    return _search(space, rules, actions, first, budget, cell, limit, stop)
+    return _search(space, rules, actions, n_first, budget, cell, limit, stop)
 
 
 def _only_with_observations(space: RankSpace, result: SearchResult, limit: int) -> SearchResult:
     """Leave out the cells in which there is no observation; a search that keeps too few has given up."""
     answers = [space.observation(cell) for cell in result.kept]
     unsure = sum(isinstance(answer, str) and answer == "unknown" for answer in answers)
-    kept = result.kept[[not isinstance(answer, str) for answer in answers]]
-    shares = np.array([space.share(cell) for cell in kept])
-    cells = kept[np.argsort(-shares, kind="stable")[:limit]]
+    with_observation = result.kept[[not isinstance(answer, str) for answer in answers]]
+    shares = np.array([space.share(cell) for cell in with_observation])
+    cells = with_observation[np.argsort(-shares, kind="stable")[:limit]]
     gave_up = result.gave_up or result.number > len(result.kept) or unsure > 0
     undecided = result.undecided if result.gave_up else 0.0
     return result._replace(
         kept=cells,
-        number=len(kept),
+        number=len(with_observation),
         different=float(shares.sum()),
         undecided=undecided,
         gave_up=gave_up,
@@ -126,7 +126,7 @@ def _search(
     space: RankSpace,
     rules: Ranks,
     actions: Ranks,
-    first: int,
+    n_first: int,
     budget: int,
     cell: Ranks | None,
     limit: int,
@@ -141,10 +141,10 @@ def _search(
         np.zeros(5, dtype=np.int64),
         np.zeros(2),
     )
-    find_differences(rules, actions, first, start_cell, space.scale, budget, stop, log)
-    nodes, number, kept, left, looks = log.counts.tolist()
+    find_differences(rules, actions, n_first, start_cell, space.scale, budget, stop, log)
+    nodes, number, n_kept, n_left, looks = log.counts.tolist()
     different, undecided = log.totals.tolist()
-    return SearchResult(log.kept[:kept], log.used, number, different, undecided, nodes, looks, left > 0)
+    return SearchResult(log.kept[:n_kept], log.used, number, different, undecided, nodes, looks, n_left > 0)
 
 
 def uncovered(
@@ -182,7 +182,7 @@ def shorten(
     Returns how many, the action where none matches, which was `otherwise` so far, and the rule that contains
     the cell, −1 for none. Writes into `filled` how much of the cell each rule fills.
     """
-    kept, container = 0, -1
+    n_alive, container = 0, -1
     for i in range(n):
         r = alive[i]
         share = overlap(rules, r, cell)
@@ -191,11 +191,11 @@ def shorten(
         if share == 1.0:
             otherwise, container = int(actions[r]), int(r)
             break
-        alive[kept], filled[kept] = r, share
-        kept += 1
-    while kept > 0 and actions[alive[kept - 1]] == otherwise:
-        kept -= 1
-    return kept, otherwise, container
+        alive[n_alive], filled[n_alive] = r, share
+        n_alive += 1
+    while n_alive > 0 and actions[alive[n_alive - 1]] == otherwise:
+        n_alive -= 1
+    return n_alive, otherwise, container
 
 
 @kernel
@@ -216,13 +216,13 @@ def same_rules(rules: Ranks, actions: Ranks, cell: Ranks, rules_a: Ranks, rules_
 @kernel
 def fills_most(rules_a: Ranks, filled_a: Floats, k_a: int, rules_b: Ranks, filled_b: Floats, k_b: int) -> int:
     """Return the rule of two lists, not both empty, that fills most of the cell; the first of equals."""
-    best, most = -1, -1.0
+    best, largest = -1, -1.0
     for i in range(k_a):
-        if filled_a[i] > most:
-            best, most = int(rules_a[i]), filled_a[i]
+        if filled_a[i] > largest:
+            best, largest = int(rules_a[i]), filled_a[i]
     for i in range(k_b):
-        if filled_b[i] > most:
-            best, most = int(rules_b[i]), filled_b[i]
+        if filled_b[i] > largest:
+            best, largest = int(rules_b[i]), filled_b[i]
     return best
 
 

@@ -121,8 +121,8 @@ def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
     space = RankSpace(ruleset.features, bounds)
     boxes, regions = space.ranks(bounds), dict[tuple[int, int], Region]()
     for first, box in enumerate(boxes[:-1]):
-        shared_boxes, others = shared(box, boxes[first + 1 :]), unwrapped.actions[first + 1 :]
-        for i in np.flatnonzero(is_box(shared_boxes) & (others != unwrapped.actions[first])).tolist():
+        shared_boxes, other_actions = shared(box, boxes[first + 1 :]), unwrapped.actions[first + 1 :]
+        for i in np.flatnonzero(is_box(shared_boxes) & (other_actions != unwrapped.actions[first])).tolist():
             if not isinstance(space.observation(shared_boxes[i]) if ruleset.terms else None, str):
                 pair, region = (
                     (int(origins[first]), int(origins[first + 1 + i])),
@@ -190,18 +190,18 @@ def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
     stem = max((feature.name for feature in a.observed_features), key=len)  # longer names are new
     terms = [term(f"{stem} {number}", dict(of), a.observed_features) for number, of in enumerate(sums)]
     features = (*a.observed_features, *terms)
-    return over(a, features), over(b, features)
+    return with_features(a, features), with_features(b, features)
 
 
 def with_terms_of(features: Sequence[Feature], *rulesets: RuleSet) -> tuple[Feature, ...]:
     """Return features with all terms of rulesets behind, each sum once and by its first name."""
-    known = {feature.of: feature for feature in features if feature.is_term}
+    terms = {feature.of: feature for feature in features if feature.is_term}
     for term_feature in (added for ruleset in rulesets for added in ruleset.terms):
-        known.setdefault(term_feature.of, term_feature)
-    return (*(feature for feature in features if not feature.is_term), *known.values())
+        terms.setdefault(term_feature.of, term_feature)
+    return (*(feature for feature in features if not feature.is_term), *terms.values())
 
 
-def over(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
+def with_features(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
     """Return a decision list over other features: the same observed ones, and at least the same terms."""
     bounds = np.tile(whole_box(features).astype(np.float64), (len(ruleset), 1, 1))
     positions = {candidate.of: d for d, candidate in enumerate(features) if candidate.is_term}
@@ -230,16 +230,16 @@ def order_by_score(ruleset: RuleSet) -> list[int] | None:
 
     Of two rules that overlap and propose different actions, one must be stronger wherever both match.
     """
-    before = _precedence(ruleset)
-    return None if before is None else in_order(before)
+    precedes = _precedence(ruleset)
+    return None if precedes is None else in_order(precedes)
 
 
-def in_order(before: Mask) -> list[int] | None:
+def in_order(precedes: Mask) -> list[int] | None:
     """Return numbers in an order that keeps which must come before which `(n, n)`; None where none does."""
     order: list[int] = []
-    remaining = list(range(len(before)))
+    remaining = list(range(len(precedes)))
     while remaining:
-        free = [r for r in remaining if not before[remaining, r].any()]
+        free = [r for r in remaining if not precedes[remaining, r].any()]
         if not free:
             return None
         order.append(free[0])
@@ -253,7 +253,7 @@ def _precedence(ruleset: RuleSet) -> Mask | None:
     scoring, bounds = ruleset.scoring, unwrapped.bounds.astype(np.float64)
     if scoring is None or scoring.votes is not None:
         return None
-    before = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
+    precedes = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
     for i, j in itertools.combinations(range(len(unwrapped)), 2):
         r, q = origins[i], origins[j]
         overlap = shared(bounds[i], bounds[j])
@@ -262,6 +262,6 @@ def _precedence(ruleset: RuleSet) -> Mask | None:
         r_above, q_above = always_above(scoring, r, q, overlap), always_above(scoring, q, r, overlap)
         if not r_above and not q_above:
             return None
-        before[r, q] |= r_above
-        before[q, r] |= q_above
-    return before
+        precedes[r, q] |= r_above
+        precedes[q, r] |= q_above
+    return precedes

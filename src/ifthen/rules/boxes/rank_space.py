@@ -98,12 +98,12 @@ class Axis:
         self.rank_of_cut = np.arange(len(self.cuts)) + np.concatenate([[0], np.cumsum(has_gap)])
         positions = np.sort(np.concatenate([np.arange(len(self.cuts)), np.flatnonzero(has_gap) + 0.5]))
         self.gap = positions % 1 > 0
-        before, after = np.floor(positions).astype(np.int64), np.ceil(positions).astype(np.int64)
-        self.starts, self.ends = self.cuts[before], self.cuts[after]
+        lower_cut, upper_cut = np.floor(positions).astype(np.int64), np.ceil(positions).astype(np.int64)
+        self.starts, self.ends = self.cuts[lower_cut], self.cuts[upper_cut]
         self.points = np.array([between(a, b) for a, b in zip(self.starts, self.ends, strict=True)])
         # Between neighbouring numbers there is nothing, so their distance is no length either.
         no_length = np.concatenate([[0.0], np.cumsum(np.where(has_gap, 0.0, np.diff(self.cuts)))])
-        by_length = (self.cuts - no_length)[before], (self.cuts - no_length)[after]
+        by_length = (self.cuts - no_length)[lower_cut], (self.cuts - no_length)[upper_cut]
         by_points = np.arange(len(positions)) * 1.0, np.arange(len(positions)) + 1.0
         self.from_, self.to = by_length if self.gap.any() else by_points
 
@@ -321,11 +321,14 @@ def choose_cut(rules: Ranks, r: int, cell: Ranks) -> tuple[int, int, bool]:
     feature, last, above, largest = -1, -1, False, 0.0
     for d in range(cell.shape[0]):
         width = cell[d, 1] - cell[d, 0] + 1
-        under, over = (rules[r, d, 0] - cell[d, 0]) / width, (cell[d, 1] - rules[r, d, 1]) / width
-        if under > largest:
-            feature, last, above, largest = d, int(rules[r, d, 0]) - 1, True, under
-        if over > largest:
-            feature, last, above, largest = d, int(rules[r, d, 1]), False, over
+        share_below, share_above = (
+            (rules[r, d, 0] - cell[d, 0]) / width,
+            (cell[d, 1] - rules[r, d, 1]) / width,
+        )
+        if share_below > largest:
+            feature, last, above, largest = d, int(rules[r, d, 0]) - 1, True, share_below
+        if share_above > largest:
+            feature, last, above, largest = d, int(rules[r, d, 1]), False, share_above
     return feature, last, above
 
 

@@ -17,12 +17,12 @@ from ifthen.rules.programs.condition import (
     TRUE,
     Condition,
     Spans,
-    after,
-    before,
     below,
     joined,
     negated,
+    next_value,
     outside,
+    previous_value,
     test,
 )
 from ifthen.rules.programs.program_values import Extreme, Sum, Value
@@ -176,7 +176,7 @@ def _last_below(coefficient: float, limit: float, included: bool) -> float:
     if not math.isfinite(end):
         raise RuleError(f"{limit} by {coefficient} is too large a number.")
     for _ in range(STEPS):
-        end = after(end, False) if holds(after(end, False)) else end
+        end = next_value(end, False) if holds(next_value(end, False)) else end
     for _ in range(2 * STEPS):
-        end = end if holds(end) else before(end, False)
+        end = end if holds(end) else previous_value(end, False)
     return end

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.errors import RuleError
-from ifthen.rules.arrays import check_size
+from ifthen.rules.arrays import Floats, Ints, check_size
 from ifthen.rules.box import holds, is_box
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import whole_box
@@ -42,16 +42,16 @@ class Choice:
 
 def choice(condition: Condition, yes: Node, no: Node) -> Node:
     """Return a choice, or what it comes down to."""
-    if condition == TRUE or same(yes, no):
+    if condition == TRUE or same_node(yes, no):
         return yes
     if condition == FALSE:
         return no
-    if isinstance(yes, Choice) and same(yes.no, no):
+    if isinstance(yes, Choice) and same_node(yes.no, no):
         return choice(joined((condition, yes.condition), True), yes.yes, no)
     return Choice(condition, yes, no, rules_of(yes) + rules_of(no), decides(yes) and decides(no))
 
 
-def same(left: Node, right: Node) -> bool:
+def same_node(left: Node, right: Node) -> bool:
     """Return whether two nodes are known to be the same."""
     if isinstance(left, Choice) or isinstance(right, Choice):
         return left is right
@@ -96,7 +96,7 @@ def decision_list(node: Node, axes: Axes, action_names: tuple[str, ...]) -> Deci
     ).without_unused_terms()
 
 
-def _not_inside(bounds: Any, numbers: Any) -> Any:
+def _not_inside(bounds: Floats, numbers: Ints) -> Ints:
     """Return the rules, by number, whose box lies in no earlier one; of very many rules, all."""
     if len(numbers) > MOST_COMPARED:
         return numbers
@@ -107,7 +107,7 @@ def _not_inside(bounds: Any, numbers: Any) -> Any:
     return np.array(outermost, dtype=np.int64)
 
 
-def _needed(bounds: Any, actions: Any, candidates: Any, full_box: Any) -> Any:
+def _needed(bounds: Floats, actions: Ints, candidates: Ints, full_box: Floats) -> Ints:
     """Return the rules, by number, up to the first without a condition, less those that it repeats."""
     everywhere = (bounds[candidates] == full_box).all(axis=(1, 2))
     numbers = candidates[: int(everywhere.argmax()) + 1] if everywhere.any() else candidates

@@ -71,8 +71,8 @@ def outside(spans: Spans, is_integer: bool) -> Spans:
     gaps, start = [], -math.inf
     for low, high in spans:
         if low > -math.inf:
-            gaps.append((start, before(low, is_integer)))
-        start = after(high, is_integer)
+            gaps.append((start, previous_value(low, is_integer)))
+        start = next_value(high, is_integer)
     if not spans or spans[-1][1] < math.inf:
         gaps.append((start, math.inf))
     return tuple(gaps)
@@ -83,15 +83,15 @@ def below(end: float, is_integer: bool, included: bool) -> Spans:
     if is_integer:
         last = math.floor(end) if included else math.ceil(end) - 1
         return ((-math.inf, float(last)),)
-    return ((-math.inf, end if included else before(end, False)),)
+    return ((-math.inf, end if included else previous_value(end, False)),)
 
 
-def after(value: float, is_integer: bool) -> float:
+def next_value(value: float, is_integer: bool) -> float:
     """Return the value that comes next."""
     return value + 1 if is_integer else float(np.nextafter(value, math.inf))
 
 
-def before(value: float, is_integer: bool) -> float:
+def previous_value(value: float, is_integer: bool) -> float:
     """Return the value that comes before."""
     return value - 1 if is_integer else float(np.nextafter(value, -math.inf))
 

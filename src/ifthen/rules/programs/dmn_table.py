@@ -17,7 +17,7 @@ from ifthen.errors import RuleError, nearest
 from ifthen.rules.arrays import check_size
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
-from ifthen.rules.programs.condition import after, before
+from ifthen.rules.programs.condition import next_value, previous_value
 from ifthen.rules.programs.head import OTHERS, UNKNOWN, feature_of
 from ifthen.rules.term import term
 from ifthen.rules.text.scan import NUMBER
@@ -171,30 +171,30 @@ def _columns(root: Element, table: Element, task_features: Sequence[Feature] | N
             if described is None:
                 raise RuleError(f"line {column.line}: expected a <description> such as 'x: 0 to 7'.")
             observed.append(described)
-    known = tuple(observed)
+    all_features = tuple(observed)
     if OTHERS.search(root.text_at("description")):
         if task_features is None:
             raise RuleError(UNKNOWN)
-        known = tuple(task_features)
-    by_name = {feature.name: d for d, feature in enumerate(known)}
+        all_features = tuple(task_features)
+    by_name = {feature.name: d for d, feature in enumerate(all_features)}
     feature_names = dict(zip(data, (feature.name for feature in observed), strict=False))
     indices, terms = [], list[Feature]()
     for column, expression in zip(inputs, expressions, strict=True):
         name = feature_names.get(expression)
         if name is None:
-            indices.append(len(known) + len(terms))
-            terms.append(_term(column, expression, feature_names, known))
+            indices.append(len(all_features) + len(terms))
+            terms.append(_term(column, expression, feature_names, all_features))
         elif name not in by_name:
             raise RuleError(
                 f"line {column.line}: unknown feature {name[:60]!r}.{nearest(name[:60], by_name)}"
             )
         else:
             indices.append(by_name[name])
-    return Columns((*known, *terms), indices)
+    return Columns((*all_features, *terms), indices)
 
 
 def _term(
-    column: Element, expression: str, feature_names: dict[str, str], known: Sequence[Feature]
+    column: Element, expression: str, feature_names: dict[str, str], features: Sequence[Feature]
 ) -> Feature:
     """Return the term that an input's expression is."""
     coefficients: dict[str, float] = {}
@@ -207,7 +207,7 @@ def _term(
     unit = column.text_at("description").removeprefix("unit: ")
     label = column.attributes.get("label", "")
     name = label.removesuffix(f" [{unit}]") if unit else label
-    return term(name or None, coefficients, known, unit)
+    return term(name or None, coefficients, features, unit)
 
 
 def _row(
@@ -232,13 +232,13 @@ def _interval(entry: Element, feature: Feature) -> tuple[float, float]:
     if relation:
         end = float(relation[2])
         if relation[1] in ("<", "<="):
-            high = end if relation[1] == "<=" else before(end, is_integer)
+            high = end if relation[1] == "<=" else previous_value(end, is_integer)
         else:
-            low = end if relation[1] == ">=" else after(end, is_integer)
+            low = end if relation[1] == ">=" else next_value(end, is_integer)
     elif interval:
         low, high = float(interval[2]), float(interval[3])
-        low = low if interval[1] == "[" else after(low, is_integer)
-        high = high if interval[4] == "]" else before(high, is_integer)
+        low = low if interval[1] == "[" else next_value(low, is_integer)
+        high = high if interval[4] == "]" else previous_value(high, is_integer)
     elif NUMBER.fullmatch(text):
         low = high = float(text)
     elif text != "-":

@@ -34,8 +34,12 @@ Row = tuple[dict[int, tuple[float, float]], int]
 
 def exported_function(text: str, module: ast.Module) -> Function | None:
     """Return the function of a module that `ifthen export` wrote; None where it did not."""
-    first = text.split("\n", 1)[0]
-    return functions_in(module).get("action") if first.startswith("#") and first.endswith(WRITTEN) else None
+    first_line = text.split("\n", 1)[0]
+    return (
+        functions_in(module).get("action")
+        if first_line.startswith("#") and first_line.endswith(WRITTEN)
+        else None
+    )
 
 
 def rules_in_python(
@@ -60,9 +64,9 @@ def rules_in_python(
     head_lines = [line[2:] for line in lines[: function.lineno] if line.startswith("# ")]
     feature_lines = [line for line in head_lines if feature_of(line) is not None]
     described = [feature_of(line, name) for line, name in zip(feature_lines, names, strict=False)]
-    known = known_features(described if len(feature_lines) == len(names) else (), len(names), features)
+    all_features = known_features(described if len(feature_lines) == len(names) else (), len(names), features)
     terms = {number: comment[1] for number, line in enumerate(lines, 1) if (comment := COMMENT.search(line))}
-    return flat_rules(function, known, actions, terms)
+    return flat_rules(function, all_features, actions, terms)
 
 
 def _texts(node: ast.expr) -> list[str]:

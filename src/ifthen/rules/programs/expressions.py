@@ -131,8 +131,8 @@ class Expressions:
 
     def _name(self, node: ast.Name, names: Names) -> Node:
         if node.id not in names:
-            known = ", ".join(sorted(names)[:20])
-            refuse(node, f"{node.id!r} is not known here: expected one of {known or 'the arguments'}.")
+            known_names = ", ".join(sorted(names)[:20])
+            refuse(node, f"{node.id!r} is not known here: expected one of {known_names or 'the arguments'}.")
         return names[node.id]
 
     def _attribute(self, node: ast.Attribute, names: Names) -> Node:
@@ -158,9 +158,9 @@ class Expressions:
     def _sliced(self, node: ast.Subscript, bounds: ast.Slice) -> Items:
         """Return the features from one place to another: obs[2:4]."""
         ends = [getattr(end, "value", None) for end in (bounds.lower, bounds.upper)]
-        written = [end for end in (bounds.lower, bounds.upper, bounds.step) if end is not None]
+        given_ends = [end for end in (bounds.lower, bounds.upper, bounds.step) if end is not None]
         if bounds.step is not None or not all(
-            isinstance(getattr(end, "value", None), int) for end in written
+            isinstance(getattr(end, "value", None), int) for end in given_ends
         ):
             refuse(node, f"{_shown(node)} cannot be read: expected whole numbers, as in obs[2:4].")
         return Items(map(self.feature, range(len(self.axes.observed))[slice(*ends)]))
@@ -210,14 +210,14 @@ class Expressions:
     def _compared(
         self, node: ast.Compare, left: ast.expr, relation: str, right: ast.expr, names: Names
     ) -> Node:
-        def beside(left_value: Value) -> Node:
+        def with_left(left_value: Value) -> Node:
             return self.values(
                 right,
                 names,
                 lambda right_value: self.axes.compared(left_value, relation, right_value, node.lineno),
             )
 
-        return self.values(left, names, beside)
+        return self.values(left, names, with_left)
 
     def _ifexp(self, node: ast.IfExp, names: Names) -> Node:
         ends = _clipping(node)

@@ -50,9 +50,9 @@ def known_features(
         n_features: how many features there are.
         task_features: those of a task, if there is one.
     """
-    known = [feature for feature in described if feature is not None]
-    if len(known) == n_features:
-        return tuple(known)
+    found_features = [feature for feature in described if feature is not None]
+    if len(found_features) == n_features:
+        return tuple(found_features)
     if task_features is None:
         raise RuleError(UNKNOWN)
     if len(task_features) != n_features:

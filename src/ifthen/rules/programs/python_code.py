@@ -91,7 +91,7 @@ class Continuation:
     """The statements that follow a block: those after its `if`, and what follows these."""
 
     block: tuple[ast.stmt, ...]
-    after: Continuation | None
+    following: Continuation | None
 
 
 class _Reader:
@@ -170,7 +170,7 @@ class _Reader:
             while not statements:
                 if continuation is None:
                     return None
-                statements, continuation = list(reversed(continuation.block)), continuation.after
+                statements, continuation = list(reversed(continuation.block)), continuation.following
             statement = statements.pop()
             self.expressions.step(statement)
             if isinstance(statement, ast.Return):
@@ -199,9 +199,15 @@ class _Reader:
                 kind = type(statement).__name__.lower()
                 refuse(statement, f"{kind!r} cannot be read as rules: expected if, a name = …, or return.")
 
-    def _continuation(self, block: tuple[ast.stmt, ...], after: Continuation | None) -> Continuation | None:
+    def _continuation(
+        self, block: tuple[ast.stmt, ...], following: Continuation | None
+    ) -> Continuation | None:
         """Return statements that follow, the same object for the same ones."""
-        return self._continuations.setdefault((block, after), Continuation(block, after)) if block else after
+        return (
+            self._continuations.setdefault((block, following), Continuation(block, following))
+            if block
+            else following
+        )
 
     def _split(
         self,
@@ -212,9 +218,9 @@ class _Reader:
         names: Names,
     ) -> Node:
         """Return a choice where what follows an `if` depends on it."""
-        after = self._continuation(following, continuation)
-        yes = self.block(tuple(statement.body), after, names)
-        return choice(condition, yes, self.block(tuple(statement.orelse), after, names))
+        after_if = self._continuation(following, continuation)
+        yes = self.block(tuple(statement.body), after_if, names)
+        return choice(condition, yes, self.block(tuple(statement.orelse), after_if, names))
 
     def _for_each_leaf(
         self,
@@ -225,14 +231,14 @@ class _Reader:
         statement: ast.stmt,
     ) -> Node:
         """Return what follows an assignment of values that depend on conditions."""
-        (name, value), *others = conditional
+        (name, value), *remaining = conditional
 
         def with_leaf(leaf: Any) -> Node:
             self.expressions.step(statement)
             bindings = {**names, name: leaf}
             return (
-                self._for_each_leaf(others, following, continuation, bindings, statement)
-                if others
+                self._for_each_leaf(remaining, following, continuation, bindings, statement)
+                if remaining
                 else self.block(following, continuation, bindings)
             )
 
@@ -261,14 +267,14 @@ class _Reader:
         targets: Sequence[ast.expr],
         value: ast.expr,
         names: Names,
-        put: Callable[[dict[str, Node]], Any],
+        bind: Callable[[dict[str, Node]], Any],
     ) -> None:
         """Give the names of an assignment to what stands on its right."""
         assigned = self.expressions.read(value, names)
         for target in targets:
             if isinstance(target, ast.Name):
                 self._call_sum(target, assigned)
-                put({target.id: assigned})
+                bind({target.id: assigned})
                 continue
             if not isinstance(target, ast.Tuple | ast.List) or not isinstance(assigned, Items | Observation):
                 refuse(statement, "expected one name, or names for all parts, to the left of =.")
@@ -277,7 +283,7 @@ class _Reader:
             if len(target_names) != len(target.elts) or len(target_names) != size:
                 refuse(statement, f"expected {size} names to the left of =, not {len(target.elts)}.")
             items = assigned if isinstance(assigned, Items) else map(self.expressions.feature, range(size))
-            put(dict(zip(target_names, items, strict=True)))
+            bind(dict(zip(target_names, items, strict=True)))
 
     def _call_sum(self, target: ast.Name, value: Node) -> None:
         """Remember what a sum is called, for the term that it may become."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, listed, nearest, shown
 from ifthen.rules.box import pieces_around, without_wraps
-from ifthen.rules.boxes.list_analysis import over, with_terms_of
+from ifthen.rules.boxes.list_analysis import with_features, with_terms_of
 from ifthen.rules.constraint import Constraint, check_together
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
@@ -196,7 +196,7 @@ def _difference(region: DecisionList, excluded: DecisionList) -> DecisionList:
     """Return what is left of a region without another one; raises where nothing is left."""
     features = with_terms_of(region.features, excluded)
     kept_boxes, holes = (
-        without_wraps(over(part, features).bounds.astype(np.float64), features)[0]
+        without_wraps(with_features(part, features).bounds.astype(np.float64), features)[0]
         for part in (region, excluded)
     )
     pieces = list(kept_boxes)

@@ -126,8 +126,8 @@ class RulesText:
             if scanner.following():
                 raise RuleError(f"expected one number, not also {scanner.rest()}.")
         else:
-            known = ("kind", "task", "feature", "actions", *SETTINGS)
-            raise RuleError(f"unknown word {key!r} in the head.{nearest(key, known)}")
+            valid_keys = ("kind", "task", "feature", "actions", *SETTINGS)
+            raise RuleError(f"unknown word {key!r} in the head.{nearest(key, valid_keys)}")
 
     def ruleset(
         self,

@@ -88,8 +88,8 @@ class IntervalReader:
             ends = f"{number_in_words(first)} to {number_in_words(last)}"
             raise RuleError(f"{name} from {ends} does not go through {number_in_words(through)}.")
         if not wraps:
-            self.by(">=", first)
-            self.by("<=", last)
+            self.narrow(">=", first)
+            self.narrow("<=", last)
             return
         if self._bounds != [self._feature.low, self._feature.high]:
             raise RuleError(AROUND.format(name))
@@ -121,10 +121,10 @@ class IntervalReader:
                 f"a condition is an interval of {', '.join(feature.labels)}, in this order: for others, "
                 "write two rules."
             )
-        self.by(">=", feature.low + kept_values[0])
-        self.by("<=", feature.low + kept_values[-1])
+        self.narrow(">=", feature.low + kept_values[0])
+        self.narrow("<=", feature.low + kept_values[-1])
 
-    def by(self, relation: str, number: float) -> None:
+    def narrow(self, relation: str, number: float) -> None:
         """Keep the values that have this relation to the number."""
         if self._bounds[0] > self._bounds[1]:
             raise RuleError(AROUND.format(self._feature.name))

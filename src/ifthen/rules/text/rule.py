@@ -194,8 +194,8 @@ class RuleReader:
         found_text = scanner.text[scanner.at :].split("|")[0].strip()[:60]
         if found_text:
             raise RuleError(f"unknown action {found_text!r}.{nearest(found_text, self.actions.names)}")
-        known = listed(self.actions.names)
-        raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
+        valid_actions = listed(self.actions.names)
+        raise RuleError(f"a rule must end with its action: THEN and one of {valid_actions}.")
 
     def test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5", "x is food"."""
@@ -209,7 +209,7 @@ class RuleReader:
             return
         range_words = scanner.take(RANGE)
         if range_words is None:
-            interval.by(interval.relation(), interval.number())
+            interval.narrow(interval.relation(), interval.number())
         else:
             interval.two_ends(range_words.endswith("["))
 
@@ -224,8 +224,8 @@ class RuleReader:
         if scanner.take(NUMBER) is None:
             word = scanner.take(WORD) or ""
             if word.upper() in ("AND", "THEN", ""):
-                before = f" before {word}" if word else " at the end"
-                raise RuleError(f"a condition such as '{example} <= 3' is missing{before}.")
+                position = f" before {word}" if word else " at the end"
+                raise RuleError(f"a condition such as '{example} <= 3' is missing{position}.")
             raise RuleError(f"unknown feature {word[:60]!r}.{nearest(word[:60], self.names.names)}")
         relation_at = RELATION.search(scanner.text, scanner.at)
         scanner.at = scanner.at if relation_at is None else relation_at.start()
@@ -234,17 +234,19 @@ class RuleReader:
         relation = scanner.take(RELATION)
         d = self._feature(scanner) if relation else None
         if relation is None or d is None:
-            known = listed(self.names.names)
-            raise RuleError(f"expected a feature ({known}), as in 2 <= {example} <= 5, not {scanner.rest()}.")
+            valid_names = listed(self.names.names)
+            raise RuleError(
+                f"expected a feature ({valid_names}), as in 2 <= {example} <= 5, not {scanner.rest()}."
+            )
         interval = self._interval_reader(before_relation, d, bounds)
-        interval.by(TURNED[SAME.get(relation, relation)], interval.number())
+        interval.narrow(TURNED[SAME.get(relation, relation)], interval.number())
         before_relation.skip()
         if not before_relation.text.startswith(relation, before_relation.at):
             raise RuleError(f"expected {relation}, not {before_relation.rest()}.")
         second_relation = scanner.take(RELATION)
         if second_relation is not None:
             interval = self._interval_reader(scanner, d, bounds)
-            interval.by(SAME.get(second_relation, second_relation), interval.number())
+            interval.narrow(SAME.get(second_relation, second_relation), interval.number())
 
 
 def _one_name(text: str) -> str:

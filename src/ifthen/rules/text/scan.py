@@ -131,10 +131,10 @@ class Names:
         self._prefix_of: list[int] = []
         """For each of the sorted names, the place of the longest other that it begins with; -1 for none."""
         for position, name in enumerate(self._sorted):
-            before = position - 1
-            while before >= 0 and not name.startswith(self._sorted[before]):
-                before = self._prefix_of[before]
-            self._prefix_of.append(before)
+            prefix = position - 1
+            while prefix >= 0 and not name.startswith(self._sorted[prefix]):
+                prefix = self._prefix_of[prefix]
+            self._prefix_of.append(prefix)
 
     def __getitem__(self, number: int) -> str:
         return self.names[number]
