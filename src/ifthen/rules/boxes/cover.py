@@ -73,7 +73,7 @@ def coverage(
     complete = False if search.number else None if search.gave_up else True
     return Coverage(
         complete,
-        _largest_holes(space, rules, search.kept)[:limit],
+        _largest_holes(space, rules, search.cells)[:limit],
         min(1.0, search.different),
         max(0.0, 1.0 - search.undecided),
         search.nodes,

@@ -54,7 +54,7 @@ class Log(NamedTuple):
 class SearchResult(NamedTuple):
     """What a search found, in ranks."""
 
-    kept: Ranks
+    cells: Ranks
     """`(k, features, 2)`: the largest cells where the lists differ."""
     used: Mask
     """`(rules,)`: rules that contained a cell: where two lists do not differ, these decide."""
@@ -105,15 +105,15 @@ def differences(
 
 def _only_with_observations(space: RankSpace, result: SearchResult, limit: int) -> SearchResult:
     """Leave out the cells in which there is no observation; a search that keeps too few has given up."""
-    answers = [space.observation(cell) for cell in result.kept]
+    answers = [space.observation(cell) for cell in result.cells]
     unsure = sum(isinstance(answer, str) and answer == "unknown" for answer in answers)
-    with_observation = result.kept[[not isinstance(answer, str) for answer in answers]]
+    with_observation = result.cells[[not isinstance(answer, str) for answer in answers]]
     shares = np.array([space.share(cell) for cell in with_observation])
     cells = with_observation[np.argsort(-shares, kind="stable")[:limit]]
-    gave_up = result.gave_up or result.number > len(result.kept) or unsure > 0
+    gave_up = result.gave_up or result.number > len(result.cells) or unsure > 0
     undecided = result.undecided if result.gave_up else 0.0
     return result._replace(
-        kept=cells,
+        cells=cells,
         number=len(with_observation),
         different=float(shares.sum()),
         undecided=undecided,

@@ -84,7 +84,7 @@ def _reach(space: RankSpace, boxes: Ranks, r: int, budget: int) -> tuple[Reach, 
     search = uncovered(space, boxes[:r], budget, cell)
     share = None if search.gave_up else min(space.share(cell), search.different)
     if search.number:
-        return Reach(r, True, space.witness(search.kept[0]), share), search.looks
+        return Reach(r, True, space.witness(search.cells[0]), share), search.looks
     if search.gave_up:
         return Reach(r, None), search.looks
     shadow, looks = _shadow(space, boxes, cell, search.used[:-1], max(1, budget - search.looks))
@@ -175,7 +175,7 @@ def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: 
     actions = np.concatenate([a.actions, b.actions])
     search = differences(space, space.ranks(bounds), actions, len(a), budget, stop=True)
     if search.number:
-        return Difference(False, space.witness(search.kept[0]), search.nodes)
+        return Difference(False, space.witness(search.cells[0]), search.nodes)
     return Difference(None if search.gave_up else True, None, search.nodes, search.unsure)
 
 

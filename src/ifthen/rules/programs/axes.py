@@ -71,15 +71,15 @@ class Axes:
         """Return that two sums have a relation other than equality."""
         if left.is_number:
             left, right, relation = right, left, TURNED[relation]
-        coefficients = dict(left.parts)
-        for d, coefficient in right.parts:
+        coefficients = dict(left.addends)
+        for d, coefficient in right.addends:
             coefficients[d] = coefficients.get(d, 0.0) - coefficient
         addends = tuple((d, coefficient) for d, coefficient in sorted(coefficients.items()) if coefficient)
         limit = right.constant - left.constant
         if not math.isfinite(limit):
             raise RuleError(f"line {line}: a number here is too large.")
         no_constants = not left.constant and not right.constant
-        two_features = len(left.parts) == 1 == len(right.parts) and len(addends) == 2 and no_constants
+        two_features = len(left.addends) == 1 == len(right.addends) and len(addends) == 2 and no_constants
         exact = left.exact and right.exact and (two_features or (right.is_number and not left.constant))
         if not addends:
             holds = {"<": limit > 0, "<=": limit >= 0, ">": limit < 0, ">=": limit <= 0}[relation]

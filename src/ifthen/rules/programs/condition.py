@@ -35,9 +35,9 @@ class Test:
 
 @dataclass(frozen=True)
 class Joined:
-    """That all parts hold, or that any does."""
+    """That all operands hold, or that any does."""
 
-    parts: tuple[Condition, ...]
+    operands: tuple[Condition, ...]
     all: bool
 
 
@@ -63,7 +63,7 @@ def negated(condition: Condition) -> Condition:
     """Return that a condition does not hold."""
     if isinstance(condition, Test):
         return test(condition.axis, outside(condition.spans, condition.is_integer), condition.is_integer)
-    return joined(map(negated, condition.parts), not condition.all)
+    return joined(map(negated, condition.operands), not condition.all)
 
 
 def outside(spans: Spans, is_integer: bool) -> Spans:
@@ -116,7 +116,7 @@ class Boxes:
         if isinstance(condition, Test):
             self.take(len(condition.spans))
             return [{condition.axis: span} for span in condition.spans]
-        operands = [self.of(operand) for operand in condition.parts]
+        operands = [self.of(operand) for operand in condition.operands]
         if not condition.all:
             return [box for operand in operands for box in operand]
         boxes: list[Box] = [{}]

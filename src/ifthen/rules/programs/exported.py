@@ -131,16 +131,16 @@ class _Flat:
             len(statement.targets) > 1
             or not isinstance(target, ast.Name)
             or not isinstance(value, Sum)
-            or not value.parts
+            or not value.addends
         ):
             refuse(
                 statement, f"expected a value that is brought into its feature's range, or a sum. {NOT_LISTS}"
             )
         term_name = self.terms.get(statement.lineno)
-        if term_name or len(value.parts) > 1 or value.parts[0][1] != 1:
-            self.axes.sums.setdefault(value.parts, len(self.axes.observed) + len(self.axes.sums))
+        if term_name or len(value.addends) > 1 or value.addends[0][1] != 1:
+            self.axes.sums.setdefault(value.addends, len(self.axes.observed) + len(self.axes.sums))
             if term_name:
-                self.axes.names.setdefault(value.parts, set()).add(term_name)
+                self.axes.names.setdefault(value.addends, set()).add(term_name)
         names[target.id] = value
 
     def _rule(self, statement: ast.If, names: Names) -> list[Row]:
@@ -174,8 +174,8 @@ class _Flat:
         """Return the intervals of a rule; one that wraps begins above its end."""
         box: dict[int, tuple[float, float]] = {}
         single = isinstance(condition, Test) or not condition.all
-        for operand in (condition,) if single and condition != TRUE else condition.parts:  # type: ignore[union-attr]
-            tests = (operand,) if isinstance(operand, Test) else operand.parts
+        for operand in (condition,) if single and condition != TRUE else condition.operands:  # type: ignore[union-attr]
+            tests = (operand,) if isinstance(operand, Test) else operand.operands
             spans = [
                 one_test.spans[0]
                 for one_test in tests

@@ -240,11 +240,16 @@ class Expressions:
 
     def _between(self, value: Value, low: Value, high: Value) -> Value:
         """Return a value between two others; a feature in its own range is what a ruleset works with."""
-        if isinstance(value, Sum) and len(value.parts) == 1 and value.parts[0][1] == 1 and not value.constant:
-            observed = self.axes.observed[value.parts[0][0]]
+        if (
+            isinstance(value, Sum)
+            and len(value.addends) == 1
+            and value.addends[0][1] == 1
+            and not value.constant
+        ):
+            observed = self.axes.observed[value.addends[0][0]]
             ends = (number(float(observed.low)), number(float(observed.high)))
             if observed.clips and (low, high) == ends:
-                return Sum(value.parts)
+                return Sum(value.addends)
         return extreme((extreme((value, low), True), high), False)
 
     def _call(self, node: ast.Call, names: Names) -> Node:
@@ -277,8 +282,12 @@ class Expressions:
         """Return what int() makes of a value."""
         if isinstance(value, Sum) and value.is_number:
             return number(float(math.trunc(value.constant)))
-        is_feature = isinstance(value, Sum) and len(value.parts) == 1 and not value.constant
-        if is_feature and abs(value.parts[0][1]) == 1 and self.axes.observed[value.parts[0][0]].is_integer:
+        is_feature = isinstance(value, Sum) and len(value.addends) == 1 and not value.constant
+        if (
+            is_feature
+            and abs(value.addends[0][1]) == 1
+            and self.axes.observed[value.addends[0][0]].is_integer
+        ):
             return value
         refuse(node, "int() of a real feature cannot be read: compare it with numbers instead.")
 

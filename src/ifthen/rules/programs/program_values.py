@@ -21,13 +21,13 @@ class Sum:
     """A sum of features with coefficients and a number; a number alone where there are no features.
 
     Args:
-        parts: the number of each feature and its coefficient, in the order of the features.
+        addends: the number of each feature and its coefficient, in the order of the features.
         constant: the number that is added.
         exact: whether a program rounds it as a term is rounded.
         clipped: whether the program brings features into their ranges first, as rulesets do.
     """
 
-    parts: tuple[tuple[int, float], ...] = ()
+    addends: tuple[tuple[int, float], ...] = ()
     constant: float = 0.0
     exact: bool = True
     clipped: bool = True
@@ -35,7 +35,7 @@ class Sum:
     @property
     def is_number(self) -> bool:
         """Whether no feature is in it."""
-        return not self.parts
+        return not self.addends
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,15 @@ def added(left: Value, right: Value) -> Value:
         return extreme(tuple(added(left, item) for item in right.items), right.largest)
     if left.is_number and right.is_number:
         return number(left.constant + right.constant)
-    coefficients = dict(left.parts)
-    for d, coefficient in right.parts:
+    coefficients = dict(left.addends)
+    for d, coefficient in right.addends:
         coefficients[d] = coefficients.get(d, 0.0) + coefficient
     addends = tuple((d, coefficient) for d, coefficient in sorted(coefficients.items()) if coefficient)
-    in_order = not left.parts or not right.parts or left.parts[-1][0] < right.parts[0][0]
-    in_order = (in_order and len(right.parts) <= 1) or len(left.parts) == 1 == len(right.parts)
-    simple = not left.constant and not right.constant and len(addends) == len(left.parts) + len(right.parts)
+    in_order = not left.addends or not right.addends or left.addends[-1][0] < right.addends[0][0]
+    in_order = (in_order and len(right.addends) <= 1) or len(left.addends) == 1 == len(right.addends)
+    simple = (
+        not left.constant and not right.constant and len(addends) == len(left.addends) + len(right.addends)
+    )
     clipped = left.clipped and right.clipped
     total = number(left.constant + right.constant).constant
     return _checked(Sum(addends, total, left.exact and right.exact and in_order and simple, clipped))
@@ -114,10 +116,10 @@ def scaled(value: Value, factor: float) -> Value:
         return number(value.constant * factor)
     if factor == 0:
         return number(0.0)
-    addends = tuple((d, coefficient * factor) for d, coefficient in value.parts)
-    one_product = len(addends) == 1 and abs(value.parts[0][1]) == 1 and not value.constant
+    addends = tuple((d, coefficient * factor) for d, coefficient in value.addends)
+    one_product = len(addends) == 1 and abs(value.addends[0][1]) == 1 and not value.constant
     exact = value.exact and (one_product or is_power_of_two(factor))
-    return _checked(replace(value, parts=addends, constant=value.constant * factor + 0.0, exact=exact))
+    return _checked(replace(value, addends=addends, constant=value.constant * factor + 0.0, exact=exact))
 
 
 def divided(value: Value, divisor: float) -> Value:
@@ -145,7 +147,7 @@ def is_power_of_two(value: float) -> bool:
 def _checked(value: Sum) -> Sum:
     """Return a sum, or raise where its numbers are too large or nothing."""
     if not all(
-        math.isfinite(coefficient) and coefficient for _, coefficient in value.parts
+        math.isfinite(coefficient) and coefficient for _, coefficient in value.addends
     ) or not math.isfinite(value.constant):
         raise RuleError("this sum has a coefficient that is too large or too small.")
     return value

@@ -287,10 +287,10 @@ class _Reader:
 
     def _call_sum(self, target: ast.Name, value: Node) -> None:
         """Remember what a sum is called, for the term that it may become."""
-        if isinstance(value, Sum) and len(value.parts) > 1:
+        if isinstance(value, Sum) and len(value.addends) > 1:
             name = target.id.replace("_", " ").strip()
             if name:
-                self.expressions.axes.names.setdefault(value.parts, set()).add(name)
+                self.expressions.axes.names.setdefault(value.addends, set()).add(name)
 
     def _returned(self, statement: ast.Return, names: Names) -> Node:
         """Return the actions that a statement returns, by number; None for no action."""
