@@ -40,7 +40,7 @@ test-optional: $(OPTIONAL)/installed  ## tests against packages that ifthen work
 	$(OPTIONAL)/bin/python -m pytest -n 0 -rs tests/optional
 
 test-cuda: $(CUDA)/installed  ## the kernels of the GPU, on a GPU of NVIDIA: about a minute
-	$(CUDA)/bin/python -c 'from ifthen.simulate.gpu import found; device = found(); print(device); exit(isinstance(device, str))'
+	$(CUDA)/bin/python -c 'from ifthen.simulate.gpu import find_device; device = find_device(); print(device); exit(isinstance(device, str))'
 	$(CUDA)/bin/python -m pytest -n 0 tests/cuda
 
 strangers: $(STRANGERS)/installed  ## environments of other people's packages through all commands: about an hour

@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="does it work at all?")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     options = parser.parse_args()
-    device = gpu.found()
+    device = gpu.find_device()
     if isinstance(device, str):
         raise SystemExit(f"there is nothing to measure: {device}.")
     print(f"{machine()}\n{device}")

@@ -176,7 +176,7 @@ def main() -> None:
     if options.compare:
         compare(*options.compare)
         return
-    device = gpu.found()
+    device = gpu.find_device()
     print(f"{machine()}, {available_threads()} cores\n{device}")
     work: Callable[[], None] = profile if options.profile else lambda: study(options)
     work()

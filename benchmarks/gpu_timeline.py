@@ -246,7 +246,7 @@ def main() -> None:
     if options.lengths:
         lengths(LENGTH_EPOCHS)
         return
-    device = gpu.found()
+    device = gpu.find_device()
     print(f"{machine()}\n{device}")
     if isinstance(device, str):
         raise SystemExit("there is no GPU to watch.")

@@ -261,9 +261,9 @@ def main() -> None:
         tell(table, options.generations, options.seconds)
         style.write_png(options.image, draw(table))
         return
-    if options.backend == "cuda" and isinstance(gpu.found(), str):
-        raise SystemExit(f"there is no GPU to learn with: {gpu.found()}.")
-    print(f"{machine()}\n{gpu.found()}")
+    if options.backend == "cuda" and isinstance(gpu.find_device(), str):
+        raise SystemExit(f"there is no GPU to learn with: {gpu.find_device()}.")
+    print(f"{machine()}\n{gpu.find_device()}")
     effort = Effort(options.generations, options.seconds, options.backend)
     for training in trainings(options):
         file = training.file(options.out, ".parquet")

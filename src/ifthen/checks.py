@@ -41,21 +41,21 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise ParameterError(f"{name} must be {' or '.join(map(repr, choices))}, not {shown(value)}.")
 
 
-def refuse_nul(what: str, names: Iterable[str], error: type[IfthenError]) -> None:
+def refuse_nul(label: str, names: Iterable[str], error: type[IfthenError]) -> None:
     """Raise where a name has a NUL in it, which ends texts in databases and in C."""
     for name in names:
         if "\0" in name:
-            raise error(f"{what} must not have the character NUL in it: {shown(name)}.")
+            raise error(f"{label} must not have the character NUL in it: {shown(name)}.")
 
 
-def has_more_values(data: Any, most: int) -> bool:
-    """Return whether plain data of any depth holds more than `most` values."""
-    left, count = [data], 0
-    while left and count <= most:
-        item = left.pop()
+def has_more_values(data: Any, limit: int) -> bool:
+    """Return whether plain data of any depth holds more than `limit` values."""
+    remaining, count = [data], 0
+    while remaining and count <= limit:
+        item = remaining.pop()
         count += 1
-        if isinstance(item, dict | list | tuple) and len(item) <= most:
-            left += item.values() if isinstance(item, dict) else item
+        if isinstance(item, dict | list | tuple) and len(item) <= limit:
+            remaining += item.values() if isinstance(item, dict) else item
         elif isinstance(item, dict | list | tuple):
             return True
-    return count > most
+    return count > limit

@@ -61,25 +61,25 @@ class Kernel(registry.CPUDispatcher):
         self.targetctx.refresh()
         code = InnerCode(self.targetctx.codegen(), self.py_func.__qualname__)
         with self._compiling_counter:
-            made = compiler.compile_extra(
+            result = compiler.compile_extra(
                 self.typingctx, self.targetctx, self.py_func, types, None, flags, self.locals, library=code
             )
-        made = made._replace(entry_point=InnerEntry())
-        self.targetctx.insert_user_function(made.entry_point, made.fndesc, [code])
-        self.overloads[types] = made
+        result = result._replace(entry_point=InnerEntry())
+        self.targetctx.insert_user_function(result.entry_point, result.fndesc, [code])
+        self.overloads[types] = result
 
     def compile(self, sig: Any) -> Any:
         """Compile the function for a call by Python, if a kernel does not ask for what is there."""
         types = tuple(sigutils.normalize_signature(sig)[0])
         with global_compiler_lock:
-            known = self.overloads.get(types)
-            if known is not None and isinstance(known.entry_point, InnerEntry):
+            existing = self.overloads.get(types)
+            if existing is not None and isinstance(existing.entry_point, InnerEntry):
                 if self._called_by_kernel:
-                    return known.entry_point
+                    return existing.entry_point
                 del self.overloads[types]
             entry = super().compile(sig)
-            if known is not self.overloads[types]:
-                made = self.overloads[types]
-                for environment in made._find_referenced_environments():
-                    made.codegen.set_env(environment.env_name, environment)
+            if existing is not self.overloads[types]:
+                result = self.overloads[types]
+                for environment in result._find_referenced_environments():
+                    result.codegen.set_env(environment.env_name, environment)
             return entry

@@ -12,9 +12,9 @@ ALL_EQUAL = "all equal"
 HUGE = 1e7
 
 
-def plural(number: int, what: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return "1 state" or "3 states"."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def in_units(value: float | None, like: float | None = None) -> str:
@@ -49,15 +49,15 @@ def mean_and_sd(mean: float | None, sd: float | None = None, beside: int | None 
         beside: how many digits after the point, where other numbers stand beside this one.
     """
     if mean is None or not sd or sd != sd:
-        alone = mean is not None and mean == mean and mean != round(mean) and abs(mean) < 10
-        return f"{mean:.{3 if beside is None else beside}f}" if alone else in_units(mean)
+        is_fraction = mean is not None and mean == mean and mean != round(mean) and abs(mean) < 10
+        return f"{mean:.{3 if beside is None else beside}f}" if is_fraction else in_units(mean)
     size = max(abs(mean), sd)
     if size >= HUGE:
         return f"{mean:.3g} ± {sd:.3g}"
-    place = 1 - math.floor(math.log10(sd))
-    most = 3 if size < 10 else 2 if size < 100 else 1
-    after = beside if beside is not None else 3 if size < 10 else min(most, max(0, place))
-    return f"{mean:,.{after}f} ± {round(sd, place) if place < 0 else sd:,.{after}f}"
+    decimals = 1 - math.floor(math.log10(sd))
+    max_decimals = 3 if size < 10 else 2 if size < 100 else 1
+    n_decimals = beside if beside is not None else 3 if size < 10 else min(max_decimals, max(0, decimals))
+    return f"{mean:,.{n_decimals}f} ± {round(sd, decimals) if decimals < 0 else sd:,.{n_decimals}f}"
 
 
 def interval_in_words(ends: tuple[float, float] | None, beside: float) -> str:
@@ -74,8 +74,8 @@ def mean_in_words(mean: float, ends: tuple[float, float] | None) -> str:
     """Return a mean with its 95 % interval, such as 496.3 (95 % interval 491.3 to 500)."""
     if ends is not None and ends[0] == ends[1]:
         return f"{in_units(mean)}, as in every episode"
-    told = interval_in_words(ends, mean)
-    return in_units(mean) + (f" (95 % interval {told})" if told else "")
+    interval = interval_in_words(ends, mean)
+    return in_units(mean) + (f" (95 % interval {interval})" if interval else "")
 
 
 def at_most(share: float) -> str:
@@ -113,10 +113,10 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def listed(names: Sequence[str], limit: int = 5) -> str:
     """Return the first few names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    ending = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + ending
 
 
 MANY = 20
@@ -130,15 +130,15 @@ def worth_showing(names: Iterable[str], tested: Collection[str]) -> list[str]:
         names: of all features.
         tested: those that rules test.
     """
-    every = list(names)
-    if len(every) <= MANY:
-        return every
-    return [name for name in every if name in tested] or every[:MANY]
+    all_names = list(names)
+    if len(all_names) <= MANY:
+        return all_names
+    return [name for name in all_names if name in tested] or all_names[:MANY]
 
 
 def values_in_words(values: Mapping[str, str], tested: Collection[str] = ()) -> str:
     """Return values by name, as "x = 3, y = 2"; of many, those that rules test and the number of others."""
     shown = worth_showing(values, tested)
-    others = len(values) - len(shown)
+    n_others = len(values) - len(shown)
     words = ", ".join(f"{name} = {values[name]}" for name in shown)
-    return f"{words} and {plural(others, 'other feature')}" if others else words
+    return f"{words} and {plural(n_others, 'other feature')}" if n_others else words

@@ -76,18 +76,22 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + " …"
 
 
-def nearest(name: str, known: Iterable[str], others: bool = True) -> str:
+def nearest(name: str, known_names: Iterable[str], others: bool = True) -> str:
     """Return a ` Did you mean 'X'?` hint, or the known names, unless others=False, when nothing is near."""
-    names = list(known)
-    folded = {each.lower(): each for each in names[:MOST_COMPARED] if len(each) <= LONGEST_NAME}
-    close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), folded, n=1, cutoff=0.5)
+    names = list(known_names)
+    by_lower_case = {
+        candidate.lower(): candidate for candidate in names[:MOST_COMPARED] if len(candidate) <= LONGEST_NAME
+    }
+    close = difflib.get_close_matches(name[:LONGEST_NAME].lower(), by_lower_case, n=1, cutoff=0.5)
     if close:
-        return f" Did you mean {folded[close[0]]!r}?"
+        return f" Did you mean {by_lower_case[close[0]]!r}?"
     return f" Known: {listed(names)}." if others else ""
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names for a message, not more than a few lines of them."""
-    some = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names[:MOST_LISTED]]
-    more = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
-    return ", ".join(some + more)
+    cut_names = [
+        name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names[:MOST_LISTED]
+    ]
+    ending = [f"and {len(names) - MOST_LISTED:,} more"] if len(names) > MOST_LISTED else []
+    return ", ".join(cut_names + ending)

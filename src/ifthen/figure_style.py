@@ -68,9 +68,9 @@ def bare_grid(axes: Axes, columns: int, rows: int, x: int = 0, y: int = 0) -> No
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_aspect("equal")
-    for axis, number, first in ((axes.xaxis, columns, x), (axes.yaxis, rows, y)):
-        places = range(0, number, -(-number // 12))
-        axis.set_ticks(places, [str(first + place) for place in places])
+    for axis, number, start in ((axes.xaxis, columns, x), (axes.yaxis, rows, y)):
+        positions = range(0, number, -(-number // 12))
+        axis.set_ticks(positions, [str(start + position) for position in positions])
     axes.tick_params(length=0, labelsize=SMALL - 1, pad=2)
     for spine in axes.spines.values():
         spine.set_linewidth(0.6)

@@ -34,11 +34,11 @@ IMPORT = re.compile(r"^(?:from|import) ifthen\.([\w.]+)", re.MULTILINE)
 @functools.cache
 def imports_of(file: Path) -> frozenset[Path]:
     """Return the files of the package that a file imports; all of a folder where it imports from one."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for name in IMPORT.findall(file.read_text(encoding="utf-8")):
-        place = ROOT.joinpath(*name.split("."))
-        found |= set(place.rglob("*.py")) if place.is_dir() else {place.with_suffix(".py")}
-    return frozenset(path for path in found if path.is_file())
+        target = ROOT.joinpath(*name.split("."))
+        files |= set(target.rglob("*.py")) if target.is_dir() else {target.with_suffix(".py")}
+    return frozenset(path for path in files if path.is_file())
 
 
 @functools.cache
@@ -52,9 +52,9 @@ def kernels_hash(file: Path) -> str:
     """Return a short hash over a file and all files of the package that it imports, directly or not."""
     sources, pending = {file}, [file]
     while pending:
-        new = imports_of(pending.pop()) - sources
-        sources |= new
-        pending += new
+        new_sources = imports_of(pending.pop()) - sources
+        sources |= new_sources
+        pending += new_sources
     return _hash_of(sources)
 
 
@@ -134,18 +134,18 @@ def code_kept_for(file: Path) -> Iterator[bool]:
     # Code typed at a prompt has no file.
     usable = file.is_file() and cache_is_usable()
     settings: Any = config
-    places: list[tuple[Any, str, Any]] = [
+    replacements: list[tuple[Any, str, Any]] = [
         (settings, "CACHE_DIR", str(cache_folder(file)) if usable else settings.CACHE_DIR),
         (dispatcher, "FunctionCache", CompiledCode),
         (ccallback, "FunctionCache", CompiledCode),
     ]
-    previous = [getattr(module, name) for module, name, _ in places]
+    previous = [getattr(module, name) for module, name, _ in replacements]
     try:
-        for module, name, value in places:
+        for module, name, value in replacements:
             setattr(module, name, value)
         yield usable
     finally:
-        for (module, name, _), value in zip(places, previous, strict=True):
+        for (module, name, _), value in zip(replacements, previous, strict=True):
             setattr(module, name, value)
 
 

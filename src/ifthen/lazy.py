@@ -16,8 +16,8 @@ from typing import Any
 def homes(module: str, stub: str) -> dict[str, str]:
     """Return the home of every public name of a module, as its stub lists them; submodules have none."""
     tree = ast.parse(pkgutil.get_data(module, stub) or b"")
-    found = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != module]
-    return {alias.name: str(node.module) for node in found for alias in node.names}
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != module]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def lazily(module: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
@@ -25,9 +25,9 @@ def lazily(module: str) -> tuple[list[str], Callable[[str], Any], Callable[[], l
     home = homes(module, module.rpartition(".")[2] + ".pyi")
     names = sorted(home)
 
-    def found(name: str) -> Any:
+    def look_up(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         return getattr(importlib.import_module(home[name]), name)
 
-    return names, found, lambda: names
+    return names, look_up, lambda: names

@@ -59,16 +59,18 @@ def table_html(table: TextTable) -> str:
 
     def row(tag: str, cells: Iterable[str]) -> str:
         pairs = zip(cells, sides, strict=True)
-        inside = (f'<{tag} style="{CELL.format(side)}">{escape(cell)}</{tag}>' for cell, side in pairs)
-        return f"<tr>{''.join(inside)}</tr>"
+        cells_html = (f'<{tag} style="{CELL.format(side)}">{escape(cell)}</{tag}>' for cell, side in pairs)
+        return f"<tr>{''.join(cells_html)}</tr>"
 
     head = f"<thead>{row('th', table.headings)}</thead>" if any(table.headings) else ""
     body = "\n".join(row("td", cells) for cells in table.rows[:MOST_ROWS])
-    more = len(table.rows) - MOST_ROWS
-    notes = [*table.notes, *([f"… and {more:,} more"] if more > 0 else [])]
-    said = [text_html(text) for text in (table.title, *notes) if text]
-    below = said[bool(table.title) :]
-    return "\n".join([*said[: bool(table.title)], f"<table>{head}<tbody>{body}</tbody></table>", *below])
+    n_more = len(table.rows) - MOST_ROWS
+    notes = [*table.notes, *([f"… and {n_more:,} more"] if n_more > 0 else [])]
+    texts = [text_html(text) for text in (table.title, *notes) if text]
+    texts_below = texts[bool(table.title) :]
+    return "\n".join(
+        [*texts[: bool(table.title)], f"<table>{head}<tbody>{body}</tbody></table>", *texts_below]
+    )
 
 
 def in_notebook() -> bool:
@@ -90,7 +92,7 @@ class NotebookBar:
     def __init__(self, label: str, total: int, unit: str) -> None:
         self.label, self.total, self.unit = label, total, unit
         self._shown: Any = None
-        self._when = 0.0
+        self._updated_at = 0.0
         self._last = (0, "")
 
     def __enter__(self) -> Self:
@@ -107,8 +109,8 @@ class NotebookBar:
     def update(self, done: int, note: str) -> None:
         """Show how far it is, now and then."""
         self._last = done, note
-        if self._shown is not None and time.monotonic() >= self._when + SECONDS:
-            self._when = time.monotonic()
+        if self._shown is not None and time.monotonic() >= self._updated_at + SECONDS:
+            self._updated_at = time.monotonic()
             self._shown.update(self._html(self._text()))
 
     def _text(self) -> str:

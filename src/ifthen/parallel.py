@@ -58,8 +58,8 @@ def for_slices(work: Callable[[int, int], None], n: int, threads: int, grain: in
         return
     edges = [n * i // chunks for i in range(chunks + 1)]
     pool = _pool(threads, os.getpid())
-    for done in [pool.submit(work, first, last) for first, last in pairwise(edges)]:
-        done.result()
+    for future in [pool.submit(work, first, last) for first, last in pairwise(edges)]:
+        future.result()
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -127,18 +127,18 @@ def write_archive(path: Path, manifest: Mapping[str, Any], arrays: Mapping[str, 
 
 
 def read_archive(
-    path: Path, known: Collection[str] | None = None
+    path: Path, array_names: Collection[str] | None = None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read an archive's manifest and arrays, or raise ModelFileError saying what is wrong with it.
 
     Args:
         path: the file.
-        known: the names that arrays may have; nothing is unpacked of a file with others. None for any.
+        array_names: the names that arrays may have; nothing is unpacked of a file with others. None for any.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            _check_members(path, members, known)
+            _check_members(path, members, array_names)
             with archive.open(MANIFEST) as file:
                 manifest = _read_json(path, file.read(JSON_LIMIT))
             arrays = {
@@ -148,8 +148,8 @@ def read_archive(
             }
     except FileNotFoundError:
         trials = sorted(path.parent.glob("trials/*/*/*.zip"))
-        instead = f"of a trial, such as {trials[0]}" if trials else "of a model, such as DIR/model.zip"
-        raise ModelFileError(f"there is no file {path}. Give the path {instead}.") from None
+        advice = f"of a trial, such as {trials[0]}" if trials else "of a model, such as DIR/model.zip"
+        raise ModelFileError(f"there is no file {path}. Give the path {advice}.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder, not a model file.") from None
     except OSError as problem:
@@ -176,7 +176,7 @@ def _member(name: str) -> zipfile.ZipInfo:
     return info
 
 
-def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection[str] | None) -> None:
+def _check_members(path: Path, members: list[zipfile.ZipInfo], array_names: Collection[str] | None) -> None:
     """Raise unless the members are the ones an archive of ours may have, each of bounded size."""
     names = [member.filename for member in members]
     if MANIFEST not in names:
@@ -185,9 +185,9 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], known: Collection
     if len(names) != len(sizes):
         raise ModelFileError(f"{path} is not a model: its members repeat.")
     _check_limits(path, sizes, ModelFileError)
-    odd = [name for name in names if name != MANIFEST and not _may_be_there(name, known)]
-    if odd:
-        raise ModelFileError(f"{path} is not a model: {odd[0]!r} does not belong in one.")
+    unexpected = [name for name in names if name != MANIFEST and not _may_be_there(name, array_names)]
+    if unexpected:
+        raise ModelFileError(f"{path} is not a model: {unexpected[0]!r} does not belong in one.")
     if any(member.compress_type not in COMPRESSION for member in members):
         raise ModelFileError(f"{path} is not a model: its members are not stored or deflated.")
 
@@ -213,9 +213,9 @@ def _npy_size(array: NDArray[Any]) -> int:
     return len(header.getvalue()) + array.nbytes
 
 
-def _may_be_there(name: str, known: Collection[str] | None) -> bool:
+def _may_be_there(name: str, array_names: Collection[str] | None) -> bool:
     """Return whether a file of this name may be in an archive."""
-    return name.endswith(".npy") and (known is None or name.removesuffix(".npy") in known)
+    return name.endswith(".npy") and (array_names is None or name.removesuffix(".npy") in array_names)
 
 
 def _read_json(path: Path, data: bytes) -> dict[str, Any]:
@@ -238,13 +238,13 @@ def parse_json(text: str) -> Any:
     if problem := _too_heavy(text):
         raise ValueError(problem)
     try:
-        read = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        data = json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if re.search(r"\\u[dD][89a-fA-F]", text):
-        for name in _texts(read):
+        for name in _texts(data):
             name.encode()
-    return read
+    return data
 
 
 def _too_heavy(text: str) -> str | None:
@@ -268,15 +268,15 @@ def _finite(number: str) -> float:
 
 def _texts(data: Any) -> Iterator[str]:
     """Yield all texts in plain data."""
-    left = [data]
-    while left:
-        item = left.pop()
+    remaining = [data]
+    while remaining:
+        item = remaining.pop()
         if isinstance(item, str):
             yield item
         elif isinstance(item, list):
-            left += item
+            remaining += item
         elif isinstance(item, dict):
-            left += [*item, *item.values()]
+            remaining += [*item, *item.values()]
 
 
 def _read_array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -293,16 +293,16 @@ def _read_array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -
             size = math.prod(shape) * dtype.itemsize
         except (ValueError, RecursionError, MemoryError, SyntaxError, TypeError) as problem:
             raise ModelFileError(f"{path}: {name} is not an array ({problem}).") from None
-        rest = member.file_size - file.tell()
-        if dtype.kind not in "biuf" or fortran or size != rest or any(length < 0 for length in shape):
+        n_bytes = member.file_size - file.tell()
+        if dtype.kind not in "biuf" or fortran or size != n_bytes or any(length < 0 for length in shape):
             raise ModelFileError(
-                f"{path}: {name} promises {shape} of {dtype}, which its {rest:,} bytes do not hold."
+                f"{path}: {name} promises {shape} of {dtype}, which its {n_bytes:,} bytes do not hold."
             )
         array = np.empty(shape, dtype)
-        bare = array.reshape(-1).view(np.uint8) if size else np.empty(0, np.uint8)
-        for first in range(0, size, PIECE):
-            piece = file.read(min(PIECE, size - first))
-            bare[first : first + len(piece)] = np.frombuffer(piece, np.uint8)
+        byte_view = array.reshape(-1).view(np.uint8) if size else np.empty(0, np.uint8)
+        for start in range(0, size, PIECE):
+            chunk = file.read(min(PIECE, size - start))
+            byte_view[start : start + len(chunk)] = np.frombuffer(chunk, np.uint8)
         file.read(1)  # the end, where the checksum is looked at
     if dtype.kind == "f" and not np.isfinite(array).all():
         raise ModelFileError(f"{path}: {name} holds NaN or infinite numbers.")

@@ -49,7 +49,7 @@ MARK = "'"
 
 def harmless(text: str) -> str:
     """Return a text for a terminal, with characters that would control it spelled out."""
-    return CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def csv_cell(text: str) -> str:
@@ -88,45 +88,47 @@ class TextTable:
     def without_empty(self, empty: Iterable[str]) -> TextTable:
         """Return the table without the columns in which every cell is one of the texts in `empty`."""
         cells = [{row[i] for row in self.rows} for i in range(len(self.headings))]
-        kept = [i for i, own in enumerate(cells) if not own <= set(empty)]
-        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
-        return TextTable(self.title, tuple(self.headings[i] for i in kept), rows, self.notes)
+        column_numbers = [i for i, texts in enumerate(cells) if not texts <= set(empty)]
+        rows = tuple(tuple(row[i] for i in column_numbers) for row in self.rows)
+        return TextTable(self.title, tuple(self.headings[i] for i in column_numbers), rows, self.notes)
 
     def to_text(self, width: int = 80) -> str:
         """Return the table in lines of at most `width` characters, where its longest words allow that.
 
         Headings are folded between words. Columns that do not fit stand below the others.
         """
-        parts = []
-        for columns in self._parts(width):
+        blocks = []
+        for columns in self._column_groups(width):
             align = "".join(self.align[i] for i in columns)
             rows = [[row[i] for i in columns] for row in (self.headings, *self.rows)]
             head, *body = fitting_rows(rows, align, width)
             widest = max(len(line) for block in (head, *body) for line in block.splitlines() or [""])
-            parts.append("\n".join([head, "─" * widest, *body]))
-        said = [prose(text, width) for text in (self.title, *self.notes)]
-        return "\n".join([*said[: bool(self.title)], "\n\n".join(parts), *said[1:]])
+            blocks.append("\n".join([head, "─" * widest, *body]))
+        sentences = [prose(text, width) for text in (self.title, *self.notes)]
+        return "\n".join([*sentences[: bool(self.title)], "\n\n".join(blocks), *sentences[1:]])
 
-    def _parts(self, width: int) -> list[list[int]]:
+    def _column_groups(self, width: int) -> list[list[int]]:
         """Return the numbers of the columns that stand side by side, each part with the leading names."""
-        words = [
-            max((len(word) for row in self.rows for word in row[i].split()), default=0)
+        longest_words = [
+            max((len(longest_word) for row in self.rows for longest_word in row[i].split()), default=0)
             for i in range(len(self.headings))
         ]
-        least = least_widths([self.headings, *self.rows])
-        least = [
-            min(wide, max(PROSE, word)) if side == "l" else wide
-            for wide, word, side in zip(least, words, self.align, strict=True)
+        smallest_widths = least_widths([self.headings, *self.rows])
+        smallest_widths = [
+            min(column_width, max(PROSE, longest_word)) if side == "l" else column_width
+            for column_width, longest_word, side in zip(
+                smallest_widths, longest_words, self.align, strict=True
+            )
         ]
-        names = len(self.align) - len(self.align.lstrip("l"))
-        room = width - sum(least[:names]) - len(GAP) * names
-        parts: list[list[int]] = [[]]
-        for i in range(names, len(least)):
-            used = sum(least[j] + len(GAP) for j in parts[-1]) + least[i]
-            if parts[-1] and used > room:
-                parts.append([])
-            parts[-1].append(i)
-        return [[*range(names), *part] for part in parts]
+        n_names = len(self.align) - len(self.align.lstrip("l"))
+        n_free = width - sum(smallest_widths[:n_names]) - len(GAP) * n_names
+        groups: list[list[int]] = [[]]
+        for i in range(n_names, len(smallest_widths)):
+            n_used = sum(smallest_widths[j] + len(GAP) for j in groups[-1]) + smallest_widths[i]
+            if groups[-1] and n_used > n_free:
+                groups.append([])
+            groups[-1].append(i)
+        return [[*range(n_names), *group] for group in groups]
 
     def to_csv(self) -> str:
         """Return the table as CSV, without title and notes."""
@@ -151,8 +153,8 @@ class TextTable:
 
 def _are_numbers(cells: Sequence[str]) -> bool:
     """Return whether most of the cells of a column are numbers."""
-    said = [cell for cell in cells if cell]
-    return bool(said) and 2 * sum(NUMBER.match(cell) is not None for cell in said) > len(said)
+    filled = [cell for cell in cells if cell]
+    return bool(filled) and 2 * sum(NUMBER.match(cell) is not None for cell in filled) > len(filled)
 
 
 def folded(text: str, width: int) -> list[str]:
@@ -199,12 +201,16 @@ def fitting_rows(rows: Rows, align: str, width: int) -> list[str]:
         width: of the terminal, in characters; a column takes 3 at least.
     """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    least = least_widths(rows)
+    smallest_widths = least_widths(rows)
     while sum(widths) + len(GAP) * (len(widths) - 1) > width and max(widths) > 1:
-        spare = [wide - narrow for wide, narrow in zip(widths, least, strict=True)]
-        loose = spare if max(spare) > 0 else widths
-        widths[loose.index(max(loose))] -= 1
-    blocks = [[folded(cell, wide) for cell, wide in zip(row, widths, strict=True)] for row in rows]
+        spare = [
+            column_width - smallest for column_width, smallest in zip(widths, smallest_widths, strict=True)
+        ]
+        shrinkable = spare if max(spare) > 0 else widths
+        widths[shrinkable.index(max(shrinkable))] -= 1
+    blocks = [
+        [folded(cell, column_width) for cell, column_width in zip(row, widths, strict=True)] for row in rows
+    ]
     widths = [max(len(line) for cell in column for line in cell) for column in zip(*blocks, strict=True)]
     return [
         "\n".join(_line(cells, widths, align) for cells in zip_longest(*block, fillvalue=""))
@@ -237,8 +243,8 @@ def markdown_table(headers: Sequence[str], rows: Rows, align: str) -> str:
 
 def _markdown_cell(text: str) -> str:
     """Return text that stays in its cell, with all marks of Markdown and HTML escaped."""
-    plain = re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", " ".join(text.splitlines()))
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = re.sub(r"([\\`*_{}\[\]|~])", r"\\\1", " ".join(text.splitlines()))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def latex_table(headers: Sequence[str], rows: Rows, align: str) -> str:

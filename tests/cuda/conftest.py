@@ -1,6 +1,6 @@
 """These tests need a GPU, or Numba's simulator of one: `make test-cuda`, or `tests/simulate/test_gpu.py`."""
 
-from ifthen.simulate.gpu import found
+from ifthen.simulate.gpu import find_device
 
-if isinstance(found(), str):
+if isinstance(find_device(), str):
     collect_ignore_glob = ["test_*.py"]

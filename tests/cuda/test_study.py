@@ -68,6 +68,6 @@ def test_a_study_that_was_stopped_goes_on_to_the_same_bytes(tmp_path: Path) -> N
 
 
 def test_without_a_gpu_the_cpu_runs_all_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "found", lambda: "no GPU was found")
+    monkeypatch.setattr(gpu, "find_device", lambda: "no GPU was found")
     with pytest.warns(match="the engine is 'cuda', but no GPU was found. The CPU runs all trials."):
         assert len(run(tmp_path / "s", "cuda", plan_of(1))) == 6

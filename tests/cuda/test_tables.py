@@ -76,7 +76,7 @@ def test_populations_that_do_not_fit_into_memory_are_played_in_parts(
         found.append((simulator.fitness(rules, 0), rules.learnt.tobytes(), steps))
     assert same(found[0][0], found[1][0])
     assert found[0][1:] == found[1][1:]
-    assert len(list(gpu.parts(7, 3000))) == 2
+    assert len(list(gpu.memory_slices(7, 3000))) == 2
 
 
 @pytest.mark.parametrize("system", [PPLDL, PPLST])

@@ -185,7 +185,7 @@ def test_a_change_is_taken_when_and_only_when_no_action_changes(
 
 def test_vectors_are_all_and_in_order_and_too_many_are_none() -> None:
     assert all_vectors((Feature("a", 0, 1), Feature("b", 3, 4))).tolist() == [[0, 3], [0, 4], [1, 3], [1, 4]]  # type: ignore[union-attr]  # few
-    assert all_vectors((Feature("a", 0, 9), Feature("b", 0, 9)), most=99) is None
+    assert all_vectors((Feature("a", 0, 9), Feature("b", 0, 9)), max_vectors=99) is None
     assert all_vectors(REAL) is None
 
 

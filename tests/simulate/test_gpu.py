@@ -16,7 +16,7 @@ from ifthen import PPLDL, env_task
 from ifthen.errors import IfthenWarning, ParameterError
 from ifthen.simulate import gpu
 from ifthen.simulate.evaluate import environment_simulator, simulator_of
-from ifthen.simulate.gpu import Attempt, Device, found, is_wanted, objection, parts
+from ifthen.simulate.gpu import Attempt, Device, find_device, is_wanted, memory_slices, objection
 from ifthen.simulate.table_simulator import TableSimulator
 from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.tasks.twin import Twin
@@ -28,7 +28,7 @@ MISSING = "no GPU was found"
 
 @pytest.fixture
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "found", lambda: MISSING)
+    monkeypatch.setattr(gpu, "find_device", lambda: MISSING)
 
 
 def test_kernels_of_the_gpu_give_the_results_of_the_cpu_in_numbas_simulator() -> None:
@@ -47,7 +47,7 @@ def test_kernels_of_the_gpu_give_the_results_of_the_cpu_in_numbas_simulator() ->
 
 
 def test_the_cpu_plays_by_default_and_nobody_looks_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "found", lambda: pytest.fail("looked for a GPU"))
+    monkeypatch.setattr(gpu, "find_device", lambda: pytest.fail("looked for a GPU"))
     assert type(PPLDL(small_lake()).simulator) is TableSimulator
     assert type(environment_simulator(env_task("CartPole-v1"))) is TwinSimulator
 
@@ -77,7 +77,7 @@ def test_backends_that_there_are_not_are_refused() -> None:
 
 
 def test_environments_that_only_the_cpu_can_play_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "found", lambda: Device("a GPU", (9, 0), 2**30))
+    monkeypatch.setattr(gpu, "find_device", lambda: Device("a GPU", (9, 0), 2**30))
     pole, lander = env_task("CartPole-v1"), env_task("CartPole-v1", player="sync")
     address = Twin("mine", 4, 12345)
     assert "played in Python" in objection(lander, None)
@@ -106,12 +106,12 @@ def test_a_gpu_that_fails_leaves_the_rest_to_the_cpu(monkeypatch: pytest.MonkeyP
 
 def test_parts_cover_a_population_and_fit_into_memory() -> None:
     for n, each in ((1, 1), (7, gpu.SCRATCH_BYTES // 3), (5, gpu.SCRATCH_BYTES * 2)):
-        own = list(parts(n, each))
+        own = list(memory_slices(n, each))
         assert np.concatenate([np.arange(n)[part] for part in own]).tolist() == list(range(n))
         assert all((part.stop - part.start) * each <= max(gpu.SCRATCH_BYTES, each) for part in own)
 
 
 def test_what_is_found_is_a_device_or_says_what_is_missing() -> None:
-    device = found()
+    device = find_device()
     assert str(device) if isinstance(device, Device) else device
     assert str(Device("NVIDIA X", (9, 0), 80 * 2**30)) == "NVIDIA X, 80 GiB, compute capability 9.0"

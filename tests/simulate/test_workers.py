@@ -121,7 +121,7 @@ def test_a_worker_that_dies_is_told_and_replaced() -> None:
 def test_no_process_is_left_when_workers_end() -> None:
     task = task_of()
     spread(task, random_lists(task, 9))
-    (crew,) = workers._crew.values()
+    (crew,) = workers._executors.values()
     pids = list(crew._processes)
     assert pids
     end_workers()

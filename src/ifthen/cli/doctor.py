@@ -28,14 +28,14 @@ def doctor(
     from ifthen.jit import cache_is_usable, cache_root
     from ifthen.parallel import available_threads
     from ifthen.provenance import versions
-    from ifthen.simulate.gpu import found
+    from ifthen.simulate.gpu import find_device
     from ifthen.systems.registry import SYSTEMS
 
     if clear_cache:
         for folder in cache_root().glob("*"):
             if re.fullmatch("[0-9a-f]{16}", folder.name):  # ours: named after a hash of the sources
                 shutil.rmtree(folder, ignore_errors=True)
-    device = found()
+    device = find_device()
     gpu = f"none: {device}" if isinstance(device, str) else str(device)
     facts = {**versions(), "threads": str(available_threads()), "GPU": gpu}
     began = time.perf_counter()

@@ -41,8 +41,8 @@ def accelerations(
         + phi2
     )
     drive = torque + d2 / d1 * phi1 - MASS * LENGTH * CENTRE * math.pow(omega1, two) * sin2 - phi2
-    second = drive / (MASS * CENTRE**2 + INERTIA - math.pow(d2, two) / d1)
-    return -(d2 * second + phi1) / d1, second
+    acceleration2 = drive / (MASS * CENTRE**2 + INERTIA - math.pow(d2, two) / d1)
+    return -(d2 * acceleration2 + phi1) / d1, acceleration2
 
 
 @lean_kernel
@@ -82,9 +82,9 @@ def step(state: Any, action: int, observation: Any, reward: Any) -> int:
     observation[3] = float(np.float32(math.sin(b)))
     observation[4] = float(np.float32(state[2]))
     observation[5] = float(np.float32(state[3]))
-    high = -math.cos(a) - math.cos(b + a) > 1.0
-    reward[0] = 0.0 if high else -1.0
-    return int(high)
+    is_up = -math.cos(a) - math.cos(b + a) > 1.0
+    reward[0] = 0.0 if is_up else -1.0
+    return int(is_up)
 
 
 def observe(state: Floats) -> Floats:

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 from ifthen.environments.known_environments import RECORDERS
-from ifthen.environments.repeatable import episode, same
+from ifthen.environments.repeatable import episode, same_episodes
 from ifthen.errors import TaskError
 from ifthen.tasks.flatten import FlatSpace, check_actions
 from ifthen.tasks.gym_task import Option
@@ -32,7 +32,7 @@ EPISODES, STEPS = 3, 300
 class Source(NamedTuple):
     """An environment that a task may play, and how to make more of it."""
 
-    made: Any
+    env: Any
     environment: str
     """The id; "" if only `factory` can make it."""
     options: dict[str, Option]
@@ -41,7 +41,7 @@ class Source(NamedTuple):
     note: str = ""
     """What a user should know about it."""
 
-    def again(self) -> Any:
+    def make_another(self) -> Any:
         """Return another environment of the same kind."""
         keywords: dict[str, Any] = {**self.options, **UNCHECKED}
         try:
@@ -57,33 +57,35 @@ class OneEnvironment(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Leave it open."""
 
 
-def source_of(env: Any, given: Mapping[str, Option]) -> Source:
+def source_of(env: Any, options: Mapping[str, Option]) -> Source:
     """Return an environment for a task: of a name and keyword arguments, an environment, or a function.
 
     A name is an id of Gymnasium's, `package:Id-v0`, or `module:attribute` of a class or function.
     """
     if isinstance(env, str):
-        keywords: dict[str, Any] = {**given, **UNCHECKED}
+        keywords: dict[str, Any] = {**options, **UNCHECKED}
         try:
-            kind = _attribute(env)
-            made = gymnasium.make(env, **keywords) if kind is None else kind(**given)
+            maker = _attribute(env)
+            new_env = gymnasium.make(env, **keywords) if maker is None else maker(**options)
         except (Exception, SystemExit) as problem:  # whatever somebody's module raises
             raise TaskError(cannot_make(env, problem)) from problem
-        if kind is not None:
-            return Source(_checked(made, env), "", dict(given), partial(kind, **given) if given else kind)
-        spec: Any = copy.copy(made.spec)
+        if maker is not None:
+            return Source(
+                _checked(new_env, env), "", dict(options), partial(maker, **options) if options else maker
+            )
+        spec: Any = copy.copy(new_env.spec)
         spec.additional_wrappers = ()  # those of the entry point itself, which makes them again
-        return Source(made, spec.id, dict(given), _factory(spec))
-    if given:
+        return Source(new_env, spec.id, dict(options), _factory(spec))
+    if options:
         raise TaskError(f"options are for environments that are given by their id, not {env!r}.")
     if isinstance(env, gymnasium.Env):
-        return _made_again(env) or _copied(env)
+        return _remade(env) or _copied(env)
     if callable(env):
         try:
-            made = env()
+            new_env = env()
         except (Exception, SystemExit) as problem:
             raise TaskError(f"the function that makes the environment failed: {problem!r}.") from problem
-        return Source(_checked(made, "the function"), "", {}, env)
+        return Source(_checked(new_env, "the function"), "", {}, env)
     raise TaskError(
         f"a task needs a Gymnasium environment, its id such as 'CartPole-v1', or a function that makes one, "
         f"not {env!r}."
@@ -95,18 +97,18 @@ def _attribute(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not colon or not attribute.isidentifier():
         return None
-    found = getattr(importlib.import_module(module), attribute, None)
-    return found if callable(found) else None
+    attribute_value = getattr(importlib.import_module(module), attribute, None)
+    return attribute_value if callable(attribute_value) else None
 
 
-def _checked(made: Any, maker: str) -> Any:
+def _checked(env: Any, maker: str) -> Any:
     """Return what was made, or raise if it is no environment."""
-    if not isinstance(made, gymnasium.Env):
-        raise TaskError(f"{maker} must make a Gymnasium environment, not {made!r}.")
-    return made
+    if not isinstance(env, gymnasium.Env):
+        raise TaskError(f"{maker} must make a Gymnasium environment, not {env!r}.")
+    return env
 
 
-def _made_again(env: Any) -> Source | None:
+def _remade(env: Any) -> Source | None:
     """Make an environment anew from its specification; None if that would give another environment."""
     if env.spec is None or wrappers_with_statistics(env):  # what they have learnt is not in the specification
         return None
@@ -123,16 +125,16 @@ def _made_again(env: Any) -> Source | None:
         options["max_episode_steps"] = -1 if spec.max_episode_steps is None else spec.max_episode_steps
     make = partial(gymnasium.make, spec, **UNCHECKED)
     try:
-        made = make()
+        remade = make()
     except Exception:  # of a wrapper that does not tell its arguments, for example
         return None
-    if _was_changed(env, made, make):
-        made.close()
+    if _was_changed(env, remade, make):
+        remade.close()
         return None
-    plain = all(isinstance(value, bool | int | float | str) for value in options.values())
-    if spec.additional_wrappers or not plain:
-        return Source(made, "", {}, partial(gymnasium.make, spec))
-    return Source(made, spec.id, options, _factory(spec))
+    options_are_plain = all(isinstance(value, bool | int | float | str) for value in options.values())
+    if spec.additional_wrappers or not options_are_plain:
+        return Source(remade, "", {}, partial(gymnasium.make, spec))
+    return Source(remade, spec.id, options, _factory(spec))
 
 
 def _copied(env: Any) -> Source:
@@ -145,13 +147,13 @@ def _copied(env: Any) -> Source:
     reason = "its copies behave differently"
     for copy_of in (copy.deepcopy, _pickled):
         try:
-            kept = copy_of(env)
-            made = copy_of(kept)
+            snapshot = copy_of(env)
+            copied = copy_of(snapshot)
         except Exception as problem:  # whatever an object raises that cannot be copied
             reason = f"{type(problem).__name__}: {problem}"
             continue
-        if _behaves_alike(env, made):
-            return Source(made, "", {}, partial(copy_of, kept))
+        if _behaves_alike(env, copied):
+            return Source(copied, "", {}, partial(copy_of, snapshot))
     kind = type(env.unwrapped).__name__
     note = (
         f"this {kind} cannot be copied ({reason}). It is played itself, one episode at a time, which is "
@@ -171,54 +173,56 @@ def _behaves_alike(env: Any, copied: Any) -> bool:
         check_actions(env.action_space)
     except TaskError:
         return True  # which is refused elsewhere
-    learn = [wrapper for wrapper in wrappers_with_statistics(env) if wrapper.update_running_mean]
-    for one in (env, copied):
-        restore_statistics(one)
+    learning = [wrapper for wrapper in wrappers_with_statistics(env) if wrapper.update_running_mean]
+    for environment in (env, copied):
+        restore_statistics(environment)
     try:
         original = episode(env, flat, 0)
-        return same(original, episode(copied, flat, 0)) or not same(original, episode(env, flat, 0))
+        return same_episodes(original, episode(copied, flat, 0)) or not same_episodes(
+            original, episode(env, flat, 0)
+        )
     finally:
-        for wrapper in learn:
+        for wrapper in learning:
             wrapper.update_running_mean = True
 
 
 def _factory(spec: Any) -> Callable[..., Any] | None:
     """Return what makes an environment that other processes have not registered; None for Gymnasium's own."""
-    ours = isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.")
-    return None if ours else partial(gymnasium.make, spec)
+    is_gymnasiums = isinstance(spec.entry_point, str) and spec.entry_point.startswith("gymnasium.")
+    return None if is_gymnasiums else partial(gymnasium.make, spec)
 
 
-def _was_changed(given: Any, made: Any, make: Callable[[], Any]) -> bool:
+def _was_changed(env: Any, remade: Any, make: Callable[[], Any]) -> bool:
     """Return whether a setting of an environment was changed after it was made.
 
     A setting is a number or text that a few random episodes leave as it is. The environment itself is not
     played, but a fresh one.
     """
-    names = _unequal(given.unwrapped, made.unwrapped)
+    names = _unequal(env.unwrapped, remade.unwrapped)
     return bool(names) and bool(names - _moved_by_playing(make))
 
 
-def _unequal(one: Any, other: Any) -> set[str]:
+def _unequal(left: Any, right: Any) -> set[str]:
     """Return the attributes, apart from those of rendering, that are plain in both and not the same."""
-    found = set()
-    for name in (vars(one).keys() | vars(other).keys()) - OF_RENDERING:
-        a, b = getattr(one, name, None), getattr(other, name, None)
+    names = set()
+    for name in (vars(left).keys() | vars(right).keys()) - OF_RENDERING:
+        a, b = getattr(left, name, None), getattr(right, name, None)
         if isinstance(a, PLAIN) and isinstance(b, PLAIN) and a != b and not (a != a and b != b):
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 def _moved_by_playing(make: Callable[[], Any]) -> set[str]:
     """Return the attributes of an environment that change in a few random episodes."""
-    env, still, found = make(), make(), set()
+    env, unplayed, moved = make(), make(), set()
     try:
         flat = FlatSpace.of(env.observation_space)
-        for number in range(EPISODES):
-            for _ in islice(random_steps(env, flat, number), STEPS):
-                found |= _unequal(env.unwrapped, still.unwrapped)
+        for episode_number in range(EPISODES):
+            for _ in islice(random_steps(env, flat, episode_number), STEPS):
+                moved |= _unequal(env.unwrapped, unplayed.unwrapped)
     except TaskError:  # of an environment that does not work: the trial that follows says so
-        return found
+        return moved
     finally:
         env.close()
-        still.close()
-    return found
+        unplayed.close()
+    return moved

@@ -153,11 +153,11 @@ def observe(state: Any, observation: Any) -> None:
     bearing = math.degrees(math.atan2(course_y * x - course_x * y, course_x * x + course_y * y))
     heading = math.degrees(math.atan2(aim_y * x - aim_x * y, -(aim_x * x + aim_y * y)))
     if state[NOISE] > 0.0:
-        key, drawn = np.uint64(state[SEED]), DRAWS * int(state[TIME]) + 2
-        distance += state[NOISE] * MOST_RANGE * normal(key, drawn)
-        bearing += state[NOISE] * 360.0 * normal(key, drawn + 2)
-        heading += state[NOISE] * 360.0 * normal(key, drawn + 4)
-        speed += state[NOISE] * MOST_SPEED * normal(key, drawn + 6)
+        key, first_draw = np.uint64(state[SEED]), DRAWS * int(state[TIME]) + 2
+        distance += state[NOISE] * MOST_RANGE * normal(key, first_draw)
+        bearing += state[NOISE] * 360.0 * normal(key, first_draw + 2)
+        heading += state[NOISE] * 360.0 * normal(key, first_draw + 4)
+        speed += state[NOISE] * MOST_SPEED * normal(key, first_draw + 6)
     hours = math.floor(bearing / 30.0 + 0.5)
     tens = math.floor(heading / 10.0 + 0.5)
     observation[0] = state[LAST_TURN]
@@ -172,15 +172,15 @@ def observe(state: Any, observation: Any) -> None:
 def step(state: Any, action: int, observation: Any, reward: Any) -> int:
     """Turn the plane by (action − 4) · 45 degrees, in sub-steps, and let the missile follow."""
     turn = (action - 4) * 45.0
-    drawn = DRAWS * int(state[TIME])
-    executed = turn + TURN_NOISE * normal(np.uint64(state[SEED]), drawn) if turn != 0.0 else 0.0
+    first_draw = DRAWS * int(state[TIME])
+    executed = turn + TURN_NOISE * normal(np.uint64(state[SEED]), first_draw) if turn != 0.0 else 0.0
     state[LAST_TURN] = turn
     state[TIME] += 1.0
     ending = fly(state, executed, PLANE_SPEED * (1 - SLOWEST_SHARE * abs(turn) / 180.0))
-    free = ending == 2 or (ending == 0 and state[TIME] >= DECISIONS)
-    reward[0] = EVADED if free else state[CREDIT] * state[TIME] if ending == 1 else 0.0
+    is_free = ending == 2 or (ending == 0 and state[TIME] >= DECISIONS)
+    reward[0] = EVADED if is_free else state[CREDIT] * state[TIME] if ending == 1 else 0.0
     observe(state, observation)
-    return int(free or ending == 1)
+    return int(is_free or ending == 1)
 
 
 class Evasion(gymnasium.Env[Any, Any]):
@@ -216,13 +216,13 @@ class Evasion(gymnasium.Env[Any, Any]):
         """Put the plane at the origin, flying north, and the missile where it aims at the plane."""
         super().reset(seed=seed)
         noise = self.np_random.integers(2**31)
-        drawn = self.np_random.uniform((NEAR, SLOW, 0.0), (FAR, FAST, 360.0)).tolist()
+        variable = self.np_random.uniform((NEAR, SLOW, 0.0), (FAR, FAST, 360.0)).tolist()
         fixed = [FIXED_RANGE, FIXED_SPEED, FIXED_ANGLE]
-        distance, speed, angle = fixed if self.start == "fixed" else drawn
+        distance, speed, angle = fixed if self.start == "fixed" else variable
         x, y = math.sin(math.radians(angle)), math.cos(math.radians(angle))
-        places = (0.0, 0.0, 0.0, 1.0, distance * x, distance * y, -x, -y)
+        positions = (0.0, 0.0, 0.0, 1.0, distance * x, distance * y, -x, -y)
         credit = SURVIVED if self.partial_credit else 0.0
-        self.state = np.array([*places, speed, 0.0, 0.0, self.sensor_noise, credit, float(noise)])
+        self.state = np.array([*positions, speed, 0.0, 0.0, self.sensor_noise, credit, float(noise)])
         observation = np.zeros(SENSORS)
         observe(self.state, observation)
         return observation.astype(np.int64), {}

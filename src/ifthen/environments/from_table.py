@@ -52,26 +52,26 @@ def table_task(
         noise_seed: seed of the common random numbers of z.
     """
     core: Any = getattr(env, "unwrapped", env)
-    known, table, spec = known_class(core), getattr(core, "P", None), getattr(env, "spec", None)
+    known_env, table, spec = known_class(core), getattr(core, "P", None), getattr(env, "spec", None)
     if not isinstance(table, dict) or not table:
         raise TaskError(
             f"{type(core).__name__} has no transition table P. ifthen.table_task takes environments that "
             "have one, such as FrozenLake, CliffWalking and Taxi; ifthen.env_task takes all others."
         )
-    if known.objection_to_table(core):
-        raise TaskError(f"{known.objection_to_table(core)}. Give it to ifthen.env_task.")
+    if known_env.objection_to_table(core):
+        raise TaskError(f"{known_env.objection_to_table(core)}. Give it to ifthen.env_task.")
     next_state, reward, done, probability = common_outcomes(table)
-    vectors = _vectors(len(table), decode or partial(known.decode, core))
-    own = known.table_features(core) if decode is None and feature_names is None else None
+    vectors = _vectors(len(table), decode or partial(known_env.decode, core))
+    known_features = known_env.table_features(core) if decode is None and feature_names is None else None
     if feature_names is None:
-        names = [feature.name for feature in own or known.features] or ["state"]
+        names = [feature.name for feature in known_features or known_env.features] or ["state"]
         feature_names = names if decode is None else [f"f{i}" for i in range(vectors.shape[1])]
     if len(feature_names) != vectors.shape[1]:
         raise TaskError(
             f"{len(feature_names)} feature names {list(feature_names)} for {vectors.shape[1]} features."
         )
     n_actions = next_state.shape[1]
-    action_names = action_names or known.actions or [f"Action{a}" for a in range(n_actions)]
+    action_names = action_names or known_env.actions or [f"Action{a}" for a in range(n_actions)]
     if len(action_names) != n_actions:
         raise TaskError(f"{len(action_names)} action names for {n_actions} actions.")
     if t_max is None:
@@ -87,7 +87,7 @@ def table_task(
     )
     return TabularTask(
         name=name or label,
-        features=features if own is None else own,
+        features=features if known_features is None else known_features,
         action_names=tuple(action_names),
         state_features=vectors,
         next_state=next_state,
@@ -100,9 +100,9 @@ def table_task(
         t_max=t_max,
         noise_seed=noise_seed,
         observes="features" if isinstance(space, (Box, MultiDiscrete)) else "state",
-        layout=known.layout(core),
-        preset=known.preset(core),
-        origin={"environment": label, **known.table_origin(core)},
+        layout=known_env.layout(core),
+        preset=known_env.preset(core),
+        origin={"environment": label, **known_env.table_origin(core)},
     )
 
 
@@ -135,13 +135,17 @@ def has_table(env: Any) -> bool:
     return _is_table(getattr(core, "P", None))
 
 
-def _is_table(given: Any) -> bool:
+def _is_table(table: Any) -> bool:
     """Return whether something has the form {state: {action: [(probability, state, reward, end), …]}}."""
     try:
-        states = [given[s] for s in range(len(given))]
+        states = [table[s] for s in range(len(table))]
         actions = [state[a] for state in states for a in range(len(states[0]))]
-        same = all(isinstance(state, dict) and len(state) == len(states[0]) for state in states)
-        return bool(actions) and same and all(len(outcome) == 4 for found in actions for outcome in found)
+        same_actions = all(isinstance(state, dict) and len(state) == len(states[0]) for state in states)
+        return (
+            bool(actions)
+            and same_actions
+            and all(len(outcome) == 4 for outcomes in actions for outcome in outcomes)
+        )
     except (TypeError, KeyError, IndexError):
         return False
 
@@ -159,18 +163,18 @@ def common_outcomes(
     """
     n_states, n_actions = len(table), len(table[0])
     cuts = np.array([1.0])
-    ends: dict[tuple[int, int], Floats] = {}
+    cumulative: dict[tuple[int, int], Floats] = {}
     for s in range(n_states):
         for a in range(n_actions):
-            ends[s, a] = np.round(np.cumsum([outcome[0] for outcome in table[s][a]]), 12)
-            rises = np.diff(ends[s, a], prepend=0.0) >= 0
-            if len(rises) == 0 or not rises.all() or abs(ends[s, a][-1] - 1) > 1e-9:
+            cumulative[s, a] = np.round(np.cumsum([outcome[0] for outcome in table[s][a]]), 12)
+            rises = np.diff(cumulative[s, a], prepend=0.0) >= 0
+            if len(rises) == 0 or not rises.all() or abs(cumulative[s, a][-1] - 1) > 1e-9:
                 raise TaskError(
                     f"the outcomes of state {s}, action {a} must have probabilities, adding up to 1, "
                     f"not {[outcome[0] for outcome in table[s][a]]}."
                 )
-            ends[s, a][-1] = 1.0
-            cuts = np.union1d(cuts, ends[s, a][ends[s, a] > 0])
+            cumulative[s, a][-1] = 1.0
+            cuts = np.union1d(cuts, cumulative[s, a][cumulative[s, a] > 0])
     if len(cuts) > OUTCOME_LIMIT:
         raise TaskError(
             f"the transition table has {len(cuts)} distinct outcome probabilities after refinement; "
@@ -179,9 +183,9 @@ def common_outcomes(
     shape = (n_states, n_actions, len(cuts))
     next_state, reward = np.empty(shape, dtype=np.int32), np.empty(shape)
     done = np.empty(shape, dtype=np.bool_)
-    for (s, a), end in ends.items():
-        for k, which in enumerate(np.searchsorted(end, cuts)):
-            _, next_state[s, a, k], reward[s, a, k], done[s, a, k] = table[s][a][which]
+    for (s, a), boundaries in cumulative.items():
+        for k, outcome_index in enumerate(np.searchsorted(boundaries, cuts)):
+            _, next_state[s, a, k], reward[s, a, k], done[s, a, k] = table[s][a][outcome_index]
     return next_state, reward, done, np.diff(cuts, prepend=0.0)
 
 
@@ -197,16 +201,16 @@ def _vectors(n_states: int, decode: Decoder) -> NDArray[np.int32]:
     return vectors.astype(np.int32)
 
 
-def _start_states(core: Any, n_states: int, given: Iterable[int] | None) -> NDArray[np.int32]:
+def _start_states(core: Any, n_states: int, initial_states: Iterable[int] | None) -> NDArray[np.int32]:
     """Return the initial states that were given, or those of the environment itself."""
-    if given is None:
+    if initial_states is None:
         distribution = getattr(core, "initial_state_distrib", None)
         if distribution is None:
             raise TaskError("the environment does not say where it starts: give initial_states=[…].")
-        given = np.flatnonzero(np.asarray(distribution) > 0)
+        initial_states = np.flatnonzero(np.asarray(distribution) > 0)
     try:
-        states = list(given)
+        states = list(initial_states)
     except TypeError:
-        raise TaskError(f"initial_states must be a list of states, not {given!r}.") from None
+        raise TaskError(f"initial_states must be a list of states, not {initial_states!r}.") from None
     numbers = [whole_number("an initial state", s, 0, n_states - 1, TaskError) for s in states]
     return np.array(numbers, dtype=np.int32)

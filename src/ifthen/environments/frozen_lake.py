@@ -78,10 +78,10 @@ class FrozenLake(KnownEnvironment):
     @staticmethod
     def settings_named(name: str) -> dict[str, Any] | None:
         """Return the arguments of `frozen_lake` that a name stands for; None if it is no such name."""
-        found = NAME.fullmatch(name)
-        if found is None:
+        match = NAME.fullmatch(name)
+        if match is None:
             return None
-        size, slip, seed = found.groups()
+        size, slip, seed = match.groups()
         return {"size": int(size), "p_slip": float(slip)} | ({} if seed is None else {"map_seed": int(seed)})
 
     @staticmethod
@@ -237,9 +237,9 @@ def checked_map(desc: Sequence[str]) -> tuple[str, ...]:
             f"a map may hold S (start), F (frozen), H (hole) and G (goal), "
             f"not {', '.join(repr(letter) for letter in sorted(letters - set('SFHG')))}."
         )
-    for letter, what in (("S", "start"), ("G", "goal")):
+    for letter, meaning in (("S", "start"), ("G", "goal")):
         if letter not in letters:
-            raise TaskError(f"the map has no {what}: put {letter!r} in one cell.")
+            raise TaskError(f"the map has no {meaning}: put {letter!r} in one cell.")
     _check_paths(rows)
     return rows
 

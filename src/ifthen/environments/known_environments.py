@@ -119,7 +119,7 @@ def _import_all() -> None:
 def known_environments() -> list[type[KnownEnvironment]]:
     """Return all known environments, in the order of their files."""
     _import_all()
-    return sorted(_known.values(), key=lambda known: known.__module__)
+    return sorted(_known.values(), key=lambda known_env: known_env.__module__)
 
 
 def class_path(kind: type) -> str:
@@ -131,8 +131,8 @@ def known_class(env: Any) -> type[KnownEnvironment]:
     """Return what is known about an environment's class or its nearest known parent."""
     _import_all()
     core = getattr(env, "unwrapped", env)
-    found = (_known[path] for path in map(class_path, type(core).__mro__) if path in _known)
-    return next(found, KnownEnvironment)
+    known_classes = (_known[path] for path in map(class_path, type(core).__mro__) if path in _known)
+    return next(known_classes, KnownEnvironment)
 
 
 def known_by_id(environment: str) -> type[KnownEnvironment]:
@@ -147,24 +147,26 @@ def known_by_id(environment: str) -> type[KnownEnvironment]:
 
 def settings_named(name: str) -> dict[str, Any] | None:
     """Return the settings that the name of a known task stands for; None if nothing knows it."""
-    found = (known.settings_named(name) for known in known_environments())
-    return next((settings for settings in found if settings is not None), None)
+    candidates = (known_env.settings_named(name) for known_env in known_environments())
+    return next((settings for settings in candidates if settings is not None), None)
 
 
 def presets_of(system: str, environment: str) -> dict[str, Any]:
     """Return the parameters of a system that suit the environment with an id."""
-    known = known_by_id(environment)
-    return dict(known.presets.get(system, {})) if environment in known.ids else {}
+    known_env = known_by_id(environment)
+    return dict(known_env.presets.get(system, {})) if environment in known_env.ids else {}
 
 
 def listed_ids(table: bool) -> list[str]:
     """Return the ids of known environments, with a transition table or without."""
-    return [name for known in known_environments() if known.is_table == table for name in known.ids]
+    return [
+        name for known_env in known_environments() if known_env.is_table == table for name in known_env.ids
+    ]
 
 
 def known_names() -> list[str]:
     """Return the names of tasks and ids of environments that ifthen knows."""
-    names = [name for known in known_environments() for name in known.task_names]
+    names = [name for known_env in known_environments() for name in known_env.task_names]
     return names + listed_ids(table=True) + listed_ids(table=False)
 
 
@@ -185,12 +187,12 @@ def about(env: Any) -> About:
     """
     if changing_wrapper(env):
         return About((), (), None, None)
-    known, core = known_class(env), env.unwrapped
-    if known is KnownEnvironment or known.of_class == class_path(type(core)):
-        return About(known.features, known.actions, known.least_reward(core), known.episodes)
+    known_env, core = known_class(env), env.unwrapped
+    if known_env is KnownEnvironment or known_env.of_class == class_path(type(core)):
+        return About(known_env.features, known_env.actions, known_env.least_reward(core), known_env.episodes)
     return About(
-        tuple(KnownFeature(f.name, f.unit, cyclic=f.cyclic) for f in known.features),
-        known.actions,
+        tuple(KnownFeature(f.name, f.unit, cyclic=f.cyclic) for f in known_env.features),
+        known_env.actions,
         None,
         None,
     )

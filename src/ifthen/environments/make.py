@@ -100,24 +100,26 @@ def env_task(
     """
     gamma = real_number("gamma", gamma, LEAST_GAMMA, 1, TaskError)
     source = source_of(env, options or {})
-    made = source.made
+    new_env = source.env
     try:
-        check_actions(made.action_space)
-        flat, known = FlatSpace.of(made.observation_space, leave_out), about(made)
-        statistics = statistics_of(made)
-        restore_statistics(made)
-        try_out(made, flat)
+        check_actions(new_env.action_space)
+        flat, known_facts = FlatSpace.of(new_env.observation_space, leave_out), about(new_env)
+        statistics = statistics_of(new_env)
+        restore_statistics(new_env)
+        try_out(new_env, flat)
         if features is None:
-            described = _described(made, flat, _told(flat, known), feature_names, ranges or {})
+            described = _described(
+                new_env, flat, _known_numbers(flat, known_facts), feature_names, ranges or {}
+            )
         else:
-            described = _as_given(flat, _told(flat, known), features)
-        actions, spec = made.action_space, made.spec
+            described = _as_given(flat, _known_numbers(flat, known_facts), features)
+        actions, spec = new_env.action_space, new_env.spec
     finally:
-        made.close()
-    label = spec.id if spec else type(made.unwrapped).__name__
-    own_lanes = _examined(source, label, flat, statistics, leave_out, lanes)
+        new_env.close()
+    label = spec.id if spec else type(new_env.unwrapped).__name__
+    n_lanes = _lanes_of(source, label, flat, statistics, leave_out, lanes)
     limit = _limit(t_max, spec)
-    names = _action_names(action_names, known, made)
+    names = _action_names(action_names, known_facts, new_env)
     if isinstance(default_action, str):
         if default_action not in names:
             raise TaskError(
@@ -130,14 +132,14 @@ def env_task(
         action_names=names,
         environment=source.environment,
         options=source.options,
-        episodes=(known.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
+        episodes=(known_facts.episodes or DEFAULT_EPISODES) if episodes is None else episodes,
         t_max=limit,
-        floor=_floor(known, gamma, limit) if floor is None else floor,
+        floor=_floor(known_facts, gamma, limit) if floor is None else floor,
         gamma=gamma,
         default_action=default_action,
         noise_seed=noise_seed,
         player=player,
-        lanes=own_lanes,
+        lanes=n_lanes,
         leave_out=tuple(leave_out),
         observed=tuple(flat.to_list()),
         first_action=int(actions.start),
@@ -148,7 +150,7 @@ def env_task(
     )
 
 
-def _examined(
+def _lanes_of(
     source: Source,
     label: str,
     flat: FlatSpace,
@@ -161,78 +163,78 @@ def _examined(
     notes = [source.note] if source.note else []
     if left_out:
         notes.append(f"rules do not see {listed(left_out)}.")
-    for own in statistics:
-        empty = all(mean == 0 for mean in own["mean"]) and all(var == 1 for var in own["var"])
-        now = "has seen no data yet, so that it changes next to nothing: play some episodes in it first, or"
+    for statistic in statistics:
+        empty = all(mean == 0 for mean in statistic["mean"]) and all(var == 1 for var in statistic["var"])
+        hint = "has seen no data yet, so that it changes next to nothing: play some episodes in it first, or"
         notes.append(
-            f"{own['wrapper']} would learn statistics over episodes. They stay as they are now, so that a "
-            "policy sees the same numbers whenever it is measured."
-            + (f" It {now} leave it out." if empty else "")
+            f"{statistic['wrapper']} would learn statistics over episodes. They stay as they are now, so "
+            "that a policy sees the same numbers whenever it is measured."
+            + (f" It {hint} leave it out." if empty else "")
         )
-    alone = bool(source.note)
-    module = type(source.made.unwrapped).__module__
-    if not module.startswith("gymnasium.envs.") or changing_wrapper(source.made):
-        found = repeatability_of(source.again, leave_out)
-        alone = alone or found.apart is False
-        notes += found.notes
+    one_at_a_time = bool(source.note)
+    module = type(source.env.unwrapped).__module__
+    if not module.startswith("gymnasium.envs.") or changing_wrapper(source.env):
+        repeatability = repeatability_of(source.make_another, leave_out)
+        one_at_a_time = one_at_a_time or repeatability.apart is False
+        notes += repeatability.notes
     for note in notes:
         warn(f"{label}: {note}")
-    return int(alone) if lanes is None else lanes
+    return int(one_at_a_time) if lanes is None else lanes
 
 
-def _told(flat: FlatSpace, known: About) -> tuple[KnownFeature, ...]:
+def _known_numbers(flat: FlatSpace, known_facts: About) -> tuple[KnownFeature, ...]:
     """Return what is known about each number observed, at least its name."""
-    if len(known.features) == len(flat.leaves):
-        return known.features
+    if len(known_facts.features) == len(flat.leaves):
+        return known_facts.features
     return tuple(KnownFeature(leaf.name) for leaf in flat.leaves)
 
 
 def _described(
     env: Any,
     flat: FlatSpace,
-    told: tuple[KnownFeature, ...],
+    known_features: tuple[KnownFeature, ...],
     names: Sequence[str] | None,
     ranges: Mapping[str, Sequence[float]],
 ) -> list[tuple[Feature, str]]:
     """Return features and the sources of their ranges: given, else known, else declared, else probed."""
-    labels = [feature.name for feature in told] if names is None else [str(name) for name in names]
+    labels = [feature.name for feature in known_features] if names is None else [str(name) for name in names]
     if len(labels) != len(flat.leaves):
         raise TaskError(f"{len(labels)} feature names {labels} for {len(flat.leaves)} numbers observed.")
     for label in ranges:
         if label not in labels:
             raise TaskError(f"ranges speak of {label!r}, which is no feature.{nearest(label, labels)}")
-    found: list[tuple[Feature, str]] = []
+    described: list[tuple[Feature, str]] = []
     probed: list[tuple[float, float]] = []
-    for i, (leaf, label, own) in enumerate(zip(flat.leaves, labels, told, strict=True)):
+    for i, (leaf, label, known_feature) in enumerate(zip(flat.leaves, labels, known_features, strict=True)):
         if label in ranges:
             source, (low, high) = "given", _ends(label, ranges[label])
-        elif own.low is not None and own.high is not None:
-            source, (low, high) = "known", (own.low, own.high)
+        elif known_feature.low is not None and known_feature.high is not None:
+            source, (low, high) = "known", (known_feature.low, known_feature.high)
         elif not is_open(leaf):
             source, (low, high) = "declared", (_shortest(leaf.low), _shortest(leaf.high))
         else:
             probed = probed or probed_ranges(env, flat)
             source, (low, high) = "probed", probed[i]
-        found.append((_feature(leaf, label, own, low, high), source))
-    return found
+        described.append((_feature(leaf, label, known_feature, low, high), source))
+    return described
 
 
 def _as_given(
-    flat: FlatSpace, told: tuple[KnownFeature, ...], given: Sequence[Feature]
+    flat: FlatSpace, known_features: tuple[KnownFeature, ...], features: Sequence[Feature]
 ) -> list[tuple[Feature, str]]:
     """Return features that were given, checked; values beyond their ranges count as the edges."""
-    features = tuple(given)
-    if not all(isinstance(feature, Feature) for feature in features):
-        raise TaskError(f"features must be of the class Feature, not {given!r}.")
-    if len(features) != len(flat.leaves):
-        raise TaskError(f"{len(features)} features were given for {len(flat.leaves)} numbers observed.")
-    for i, (feature, own) in enumerate(zip(features, told, strict=True)):
-        if feature.is_integer and not flat.is_whole(i) and not own.is_integer:
+    checked = tuple(features)
+    if not all(isinstance(feature, Feature) for feature in checked):
+        raise TaskError(f"features must be of the class Feature, not {features!r}.")
+    if len(checked) != len(flat.leaves):
+        raise TaskError(f"{len(checked)} features were given for {len(flat.leaves)} numbers observed.")
+    for i, (feature, known_feature) in enumerate(zip(checked, known_features, strict=True)):
+        if feature.is_integer and not flat.is_whole(i) and not known_feature.is_integer:
             raise TaskError(
                 f"feature {feature.name!r} is of whole numbers, but {flat.leaves[i].name} is a real number "
                 'in the observation space: give kind="real".'
             )
-    return [(replace(feature, clips=True), "given") for feature in features]
+    return [(replace(feature, clips=True), "given") for feature in checked]
 
 
 def _shortest(end: float) -> float:
@@ -240,39 +242,39 @@ def _shortest(end: float) -> float:
     return float(str(np.float32(end))) if float(np.float32(end)) == end else end
 
 
-def _feature(leaf: Leaf, label: str, own: KnownFeature, low: float, high: float) -> Feature:
+def _feature(leaf: Leaf, label: str, known_feature: KnownFeature, low: float, high: float) -> Feature:
     """Return one feature with its range."""
-    kind = "integer" if own.is_integer else leaf.kind
+    kind = "integer" if known_feature.is_integer else leaf.kind
     if kind == "integer":
-        whole = int(low), int(high)
-        if whole != (low, high):
+        integers = int(low), int(high)
+        if integers != (low, high):
             raise TaskError(f"the range of {label} must be whole numbers, not {(low, high)}.")
-        low, high = whole
+        low, high = integers
     try:
-        return Feature(label, low, high, kind, own.unit, clips=True, cyclic=own.cyclic)
+        return Feature(label, low, high, kind, known_feature.unit, clips=True, cyclic=known_feature.cyclic)
     except RuleError as problem:
         raise TaskError(str(problem)) from None
 
 
-def _ends(label: str, given: Any) -> tuple[float, float]:
+def _ends(label: str, interval: Any) -> tuple[float, float]:
     """Return the two ends of a range that was given."""
-    if not isinstance(given, (list, tuple)) or len(given) != 2:
-        raise TaskError(f"the range of {label} must be its least and its largest value, not {given!r}.")
+    if not isinstance(interval, (list, tuple)) or len(interval) != 2:
+        raise TaskError(f"the range of {label} must be its least and its largest value, not {interval!r}.")
     low, high = (
-        real_number(f"the range of {label}", end, -REAL_LIMIT, REAL_LIMIT, TaskError) for end in given
+        real_number(f"the range of {label}", end, -REAL_LIMIT, REAL_LIMIT, TaskError) for end in interval
     )
     return low, high
 
 
-def _action_names(given: Sequence[str] | None, known: About, env: Any) -> tuple[str, ...]:
+def _action_names(requested: Sequence[str] | None, known_facts: About, env: Any) -> tuple[str, ...]:
     """Return a name for every action: given, else known, else as the environment itself calls them."""
     n = int(env.action_space.n)
-    if given is not None:
-        if len(given) != n:
-            raise TaskError(f"{len(given)} action names {list(given)} for {n} actions.")
-        return tuple(str(name) for name in given)
-    if len(known.actions) == n:
-        return known.actions
+    if requested is not None:
+        if len(requested) != n:
+            raise TaskError(f"{len(requested)} action names {list(requested)} for {n} actions.")
+        return tuple(str(name) for name in requested)
+    if len(known_facts.actions) == n:
+        return known_facts.actions
     core = env.unwrapped
     if callable(getattr(core, "get_action_meanings", None)):  # as Atari games do
         names = [str(name).lower() for name in core.get_action_meanings()]
@@ -284,41 +286,41 @@ def _action_names(given: Sequence[str] | None, known: About, env: Any) -> tuple[
     return tuple(names) if usable else tuple(f"action {a}" for a in range(n))
 
 
-def _limit(given: int | None, spec: Any) -> int:
+def _limit(t_max: int | None, spec: Any) -> int:
     """Return the number of steps after which episodes are truncated."""
-    own = spec.max_episode_steps if spec else None
-    own = own if own and own > 0 else None  # −1 stands for none
-    if given is None:
-        return own or DEFAULT_T_MAX
-    limit = whole_number("t_max", given, 1, T_MAX_LIMIT, TaskError)
-    if own is not None and limit > own:
+    env_limit = spec.max_episode_steps if spec else None
+    env_limit = env_limit if env_limit and env_limit > 0 else None  # −1 stands for none
+    if t_max is None:
+        return env_limit or DEFAULT_T_MAX
+    limit = whole_number("t_max", t_max, 1, T_MAX_LIMIT, TaskError)
+    if env_limit is not None and limit > env_limit:
         raise TaskError(
-            f"the environment truncates episodes after {own} steps, so t_max cannot be {limit}: give "
-            f'options={{"max_episode_steps": {limit}}} instead, or t_max={own}.'
+            f"the environment truncates episodes after {env_limit} steps, so t_max cannot be {limit}: give "
+            f'options={{"max_episode_steps": {limit}}} instead, or t_max={env_limit}.'
         )
     return limit
 
 
-def _floor(known: About, gamma: float, t_max: int) -> float:
+def _floor(known_facts: About, gamma: float, t_max: int) -> float:
     """Return a number below any return."""
-    if known.least_reward is None:
+    if known_facts.least_reward is None:
         return UNKNOWN_FLOOR
     horizon = t_max if gamma == 1 else min(t_max, 1 / (1 - gamma))
-    return min(0.0, known.least_reward) * horizon - 1.0
+    return min(0.0, known_facts.least_reward) * horizon - 1.0
 
 
-def as_task(given: Any) -> TabularTask | EnvTask:
+def as_task(task: TaskLike) -> TabularTask | EnvTask:
     """Return the task of anything that a user may give.
 
     Args:
-        given: a task, its name (see `task_by_name`), a Gymnasium environment, or a function that makes one.
+        task: a task, its name (see `task_by_name`), a Gymnasium environment, or a function that makes one.
             Environments with a transition table `P` become tabular tasks if they do what it says.
     """
-    if isinstance(given, TabularTask | EnvTask):
-        return given
-    if isinstance(given, str):
-        return task_by_name(given)
-    return table_task(given) if has_table(given) else env_task(given)
+    if isinstance(task, TabularTask | EnvTask):
+        return task
+    if isinstance(task, str):
+        return task_by_name(task)
+    return table_task(task) if has_table(task) else env_task(task)
 
 
 def task_by_name(name: str) -> TabularTask | EnvTask:
@@ -330,13 +332,13 @@ def task_by_name(name: str) -> TabularTask | EnvTask:
             `package:Id-v0` imports the package that registers it first, as `gymnasium.make` does, and
             `module:attribute` names a class, or a function that makes the environment, in a module.
     """
-    for known in known_environments():
-        task = known.task_named(name)
+    for known_env in known_environments():
+        task = known_env.task_named(name)
         if task is not None:
             return task
     if name not in gymnasium.registry and not IN_MODULE.fullmatch(name):
         raise TaskError(_unknown(name))
-    env = source_of(name, {}).made
+    env = source_of(name, {}).env
     try:
         if has_table(env):
             return table_task(env)

@@ -193,23 +193,23 @@ class KnownMaze(KnownEnvironment):
         """Return the map in the letters that maps are drawn by: F ground, O wall, G goal."""
         if env.memory:
             return None
-        drawn = str.maketrans({EMPTY: "F", "Q": "O", **dict.fromkeys(FOOD, "G")})
-        return tuple(row.translate(drawn) for row in env.maze.rows)
+        drawing = str.maketrans({EMPTY: "F", "Q": "O", **dict.fromkeys(FOOD, "G")})
+        return tuple(row.translate(drawing) for row in env.maze.rows)
 
     @staticmethod
     def table_origin(env: Any) -> dict[str, Any]:
         """Return what makes the same environment again."""
-        made = {"maze": env.name, "coding": env.coding, "reward": env.reward}
-        return made | ({"memory": True} if env.memory else {})
+        options = {"maze": env.name, "coding": env.coding, "reward": env.reward}
+        return options | ({"memory": True} if env.memory else {})
 
     @staticmethod
     def settings_named(name: str) -> dict[str, Any] | None:
         """Return the settings of the task called Maze4, Maze4-bits, Maze4-memory or Maze4-bits-memory."""
-        seen, memory = name.removesuffix(MEMORY_SUFFIX), name.endswith(MEMORY_SUFFIX)
-        found, bits = seen.removesuffix(BITS_SUFFIX), seen.endswith(BITS_SUFFIX)
-        if found not in MAZES:
+        base_name, memory = name.removesuffix(MEMORY_SUFFIX), name.endswith(MEMORY_SUFFIX)
+        maze_name, bits = base_name.removesuffix(BITS_SUFFIX), base_name.endswith(BITS_SUFFIX)
+        if maze_name not in MAZES:
             return None
-        options: dict[str, Any] = {"maze": found, "coding": "bits" if bits else "neighbours"}
+        options: dict[str, Any] = {"maze": maze_name, "coding": "bits" if bits else "neighbours"}
         options |= {"memory": True} if memory else {}
         return {"environment": "ifthen/Maze-v0", "name": name, "gamma": GAMMA, "options": options}
 
@@ -326,29 +326,29 @@ def maze(
 def features_of(sight: Sight, coding: Coding, memory: bool) -> tuple[Feature, ...]:
     """Return what rules see: eight neighbours with named values, or the bits of each; and the last move."""
     if coding == "neighbours":
-        seen = [Feature(name, 0, len(sight.words) - 1, labels=sight.words) for name in NEIGHBOURS]
+        neighbours = [Feature(name, 0, len(sight.words) - 1, labels=sight.words) for name in NEIGHBOURS]
     else:
-        seen = [Feature(f"{bit} {name}", 0, 1) for name in NEIGHBOURS for bit in sight.bit_names]
+        neighbours = [Feature(f"{bit} {name}", 0, 1) for name in NEIGHBOURS for bit in sight.bit_names]
     remembered = [Feature(LAST_MOVE, 0, len(LAST_MOVES) - 1, labels=LAST_MOVES)] if memory else []
-    return (*seen, *remembered)
+    return (*neighbours, *remembered)
 
 
 def steps_to_food(task: TabularTask) -> Ints:
     """Return the fewest steps from every initial state of a task without chance to its end, `(|S_I|,)`."""
     steps = np.where(task.done[:, :, 0], 1, task.n_states + 1).min(axis=1)
     for _ in range(task.n_states):
-        after = np.where(task.done[:, :, 0], 0, steps[task.next_state[:, :, 0]]).min(axis=1)
-        before, steps = steps, np.minimum(steps, 1 + after)
-        if (steps == before).all():
+        steps_after = np.where(task.done[:, :, 0], 0, steps[task.next_state[:, :, 0]]).min(axis=1)
+        previous, steps = steps, np.minimum(steps, 1 + steps_after)
+        if (steps == previous).all():
             break
-    found: Ints = steps[task.initial_states]
-    return found
+    fewest: Ints = steps[task.initial_states]
+    return fewest
 
 
-def _neighbour(maze: Maze, x: int, y: int, way: tuple[int, int]) -> tuple[int, int] | None:
+def _neighbour(maze: Maze, x: int, y: int, offset: tuple[int, int]) -> tuple[int, int] | None:
     """Return the cell beside a cell; None where the map ends."""
     width, height = len(maze.rows[0]), len(maze.rows)
-    x, y = x + way[0], y + way[1]
+    x, y = x + offset[0], y + offset[1]
     if maze.endless:
         return x % width, y % height
     return (x, y) if 0 <= x < width and 0 <= y < height else None
@@ -361,14 +361,14 @@ def _cells(maze: Maze) -> list[tuple[int, int]]:
 
 def _percepts(maze: Maze, coding: Coding) -> Ints:
     """Return what is seen in every cell, `(cells, features)`; beyond a map there are walls."""
-    seen = []
+    percepts = []
     for x, y in _cells(maze):
-        beside = [_neighbour(maze, x, y, way) for way in NEIGHBOURS.values()]
-        letters = ["O" if cell is None else maze.rows[cell[1]][cell[0]] for cell in beside]
+        neighbours = [_neighbour(maze, x, y, offset) for offset in NEIGHBOURS.values()]
+        letters = ["O" if cell is None else maze.rows[cell[1]][cell[0]] for cell in neighbours]
         values = [maze.sight.letters.index(letter) for letter in letters]
         bits = [bit for value in values for bit in maze.sight.bits[value]]
-        seen.append(values if coding == "neighbours" else bits)
-    return np.array(seen, dtype=np.int64)
+        percepts.append(values if coding == "neighbours" else bits)
+    return np.array(percepts, dtype=np.int64)
 
 
 def _transitions(maze: Maze, reward: float) -> Transitions:
@@ -377,12 +377,12 @@ def _transitions(maze: Maze, reward: float) -> Transitions:
     width = len(maze.rows[0])
     for state, (x, y) in enumerate(_cells(maze)):
         table[state] = {}
-        for action, way in enumerate(NEIGHBOURS.values()):
-            cell = _neighbour(maze, x, y, way) if maze.rows[y][x] == EMPTY else None
+        for action, offset in enumerate(NEIGHBOURS.values()):
+            cell = _neighbour(maze, x, y, offset) if maze.rows[y][x] == EMPTY else None
             letter = "O" if cell is None else maze.rows[cell[1]][cell[0]]
-            to = state if cell is None or letter in "OQ" else cell[1] * width + cell[0]
+            target = state if cell is None or letter in "OQ" else cell[1] * width + cell[0]
             food = letter in FOOD
-            table[state][action] = [(1.0, to, reward if food else 0.0, food)]
+            table[state][action] = [(1.0, target, reward if food else 0.0, food)]
     return table
 
 
@@ -391,12 +391,15 @@ def _remembering(percepts: Ints, table: Transitions) -> tuple[Ints, Transitions]
 
     Moves into walls count, too. The state of cell c after move m is c + (m + 1) · cells.
     """
-    cells, times = len(percepts), len(LAST_MOVES)
-    last = np.repeat(np.arange(times), cells)[:, None]
+    cells, n_last_moves = len(percepts), len(LAST_MOVES)
+    last_moves = np.repeat(np.arange(n_last_moves), cells)[:, None]
     remembered: Transitions = {}
-    for state in range(cells * times):
+    for state in range(cells * n_last_moves):
         remembered[state] = {
-            move: [(chance, to + (move + 1) * cells, reward, over) for chance, to, reward, over in outcomes]
+            move: [
+                (chance, target + (move + 1) * cells, reward, terminated)
+                for chance, target, reward, terminated in outcomes
+            ]
             for move, outcomes in table[state % cells].items()
         }
-    return np.concatenate([np.tile(percepts, (times, 1)), last], axis=1), remembered
+    return np.concatenate([np.tile(percepts, (n_last_moves, 1)), last_moves], axis=1), remembered

@@ -11,7 +11,7 @@ from typing import Any
 
 from ifthen.environments.copies import source_of
 from ifthen.environments.known_environments import known_by_id
-from ifthen.environments.make import IN_MODULE, as_task
+from ifthen.environments.make import IN_MODULE, TaskLike, as_task
 from ifthen.errors import TaskError, warn
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.flatten import FlatSpace
@@ -31,17 +31,19 @@ def played_in(task: Task, env: Any, options: Mapping[str, Option] | None = None)
         raise TaskError(f"{task.name} is a table of states and needs no environment: leave env out.")
     source = source_of(env, options or {})
     try:
-        found = task.spaces_of(source.made)[0]
-        if found.parts != task.flat.parts:
+        flat = task.spaces_of(source.env)[0]
+        if flat.parts != task.flat.parts:
             raise TaskError(
                 f"{task.name} observes {_spaces_in_words(task.flat)}, but the environment that is given "
-                f"observes {_spaces_in_words(found)}."
+                f"observes {_spaces_in_words(flat)}."
             )
     finally:
-        source.made.close()
+        source.env.close()
     lanes = 1 if source.note else task.lanes
-    own = {"environment": source.environment, "options": source.options} if source.environment else {}
-    return task.replaced(factory=source.factory, lanes=lanes, **own)
+    source_fields = (
+        {"environment": source.environment, "options": source.options} if source.environment else {}
+    )
+    return task.replaced(factory=source.factory, lanes=lanes, **source_fields)
 
 
 def renewed(task: Task, name: str) -> Task:
@@ -49,7 +51,7 @@ def renewed(task: Task, name: str) -> Task:
     return played_in(task, name, task.options) if isinstance(task, EnvTask) else task
 
 
-def policy_and_its_task(policy: Any, given: Any) -> tuple[Any, Task]:
+def policy_and_its_task(policy: Any, task_like: TaskLike) -> tuple[Any, Task]:
     """Return a policy and the task to play it in, whose features and actions are the same.
 
     A task is played as it is. An environment of one's own keeps all settings of the task that a system of it
@@ -57,20 +59,20 @@ def policy_and_its_task(policy: Any, given: Any) -> tuple[Any, Task]:
 
     Args:
         policy: a ruleset, a trained system, or anything else, for which the task stays as it is.
-        given: a task, its name, an environment, or a function that makes one.
+        task_like: a task, its name, an environment, or a function that makes one.
     """
-    if isinstance(given, Task):
-        return policy, given
-    found, own = as_task(given), getattr(policy, "task", None)
-    if isinstance(found, EnvTask) and isinstance(own, EnvTask):
-        by_code = not found.environment or (isinstance(given, str) and IN_MODULE.fullmatch(given))
-        if by_code and own.origin.get("environment") == found.origin.get("environment"):
-            return policy, played_in(own, given)
+    if isinstance(task_like, Task):
+        return policy, task_like
+    new_task, trained_task = as_task(task_like), getattr(policy, "task", None)
+    if isinstance(new_task, EnvTask) and isinstance(trained_task, EnvTask):
+        by_code = not new_task.environment or (isinstance(task_like, str) and IN_MODULE.fullmatch(task_like))
+        if by_code and trained_task.origin.get("environment") == new_task.origin.get("environment"):
+            return policy, played_in(trained_task, task_like)
     ruleset = getattr(policy, "ruleset", policy)
     if not isinstance(ruleset, RuleSet):
-        return policy, found
-    task, fitting = fitted(found, ruleset)
-    return fitting if policy is ruleset else policy, task
+        return policy, new_task
+    task, fitted_rules = fitted(new_task, ruleset)
+    return fitted_rules if policy is ruleset else policy, task
 
 
 def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
@@ -83,17 +85,18 @@ def fitted(task: Task, ruleset: RuleSet) -> tuple[Task, RuleSet]:
     if not isinstance(task, EnvTask) or (len(task.features), len(task.action_names)) != sizes:
         return task, ruleset
     pairs = list(zip(task.features, ruleset.observed_features, strict=True))
-    both = [(own.name, other.name) for own, other in pairs]
-    both += zip(task.action_names, ruleset.action_names, strict=True)
-    renamed = [(own, other) for own, other in both if own != other]
-    moved = {own for own, _ in both} & {other for _, other in renamed}
+    name_pairs = [(task_feature.name, rule_feature.name) for task_feature, rule_feature in pairs]
+    name_pairs += zip(task.action_names, ruleset.action_names, strict=True)
+    renamed = [(old, new) for old, new in name_pairs if old != new]
+    moved = {old for old, _ in name_pairs} & {new for _, new in renamed}
     if moved or (renamed and known_by_id(task.environment).features):
         return task, ruleset
-    for own, other in pairs:
-        if other.is_integer and not own.is_integer:
+    for task_feature, rule_feature in pairs:
+        if rule_feature.is_integer and not task_feature.is_integer:
             raise TaskError(
-                f"{other.name} is a whole number in the rules and a real number in {task.name}: write "
-                f"'feature {other.name}: {other.low} to {other.high} real' before the rules."
+                f"{rule_feature.name} is a whole number in the rules and a real number in {task.name}: write "
+                f"'feature {rule_feature.name}: {rule_feature.low} to {rule_feature.high} real' before "
+                "the rules."
             )
     features = tuple(replace(feature, clips=True) for feature in ruleset.observed_features)
     names = ruleset.action_names
@@ -108,18 +111,22 @@ def named_as_in(task: Task, policy: Any) -> Any:
     rules = getattr(policy, "ruleset", policy)
     if not isinstance(rules, RuleSet) or len(rules.action_names) != task.n_actions:
         return policy
-    own, others = (
-        [replace(feature, name="x", unit="") for feature in each]
-        for each in (rules.observed_features, task.features)
+    rule_features, task_features = (
+        [replace(feature, name="x", unit="") for feature in features]
+        for features in (rules.observed_features, task.features)
     )
-    if own != others:
+    if rule_features != task_features:
         return policy
-    old = [*(feature.name for feature in rules.observed_features), *rules.action_names]
-    new = [*(feature.name for feature in task.features), *task.action_names]
-    changed = {before: now for before, now in zip(old, new, strict=True) if before != now}
-    if not changed or set(changed) & set(new):
+    old_names = [*(feature.name for feature in rules.observed_features), *rules.action_names]
+    new_names = [*(feature.name for feature in task.features), *task.action_names]
+    changed = {
+        old_name: new_name
+        for old_name, new_name in zip(old_names, new_names, strict=True)
+        if old_name != new_name
+    }
+    if not changed or set(changed) & set(new_names):
         return policy
-    pairs = ", ".join(f"{before} is {now}" for before, now in changed.items())
+    pairs = ", ".join(f"{old_name} is {new_name}" for old_name, new_name in changed.items())
     warn(f"the policies have other names, and are compared in the order of features and actions: {pairs}.")
     return rules.renamed(task.features, task.action_names)
 

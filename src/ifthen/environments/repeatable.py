@@ -79,26 +79,26 @@ def repeatability_of(make: Callable[[], Any], leave_out: Sequence[str] = ()) -> 
         make: makes an environment; it may return the same one again.
         leave_out: parts of observations that rules do not see.
     """
-    with ExitStack() as opened:
-        one = opened.enter_context(closing(make()))
-        restore_statistics(one)
-        flat = FlatSpace.of(one.observation_space, leave_out)
-        began = time.perf_counter()
-        first, *others = (episode(one, flat, number) for number in (0, 0, 1, 0))
-        rate = (len(first) + sum(map(len, others))) / max(time.perf_counter() - began, 1e-9)
-        repeats = same(first, others[0]) and same(first, others[2])
+    with ExitStack() as stack:
+        first_env = stack.enter_context(closing(make()))
+        restore_statistics(first_env)
+        flat = FlatSpace.of(first_env.observation_space, leave_out)
+        start = time.perf_counter()
+        reference, *replays = (episode(first_env, flat, number) for number in (0, 0, 1, 0))
+        rate = (len(reference) + sum(map(len, replays))) / max(time.perf_counter() - start, 1e-9)
+        repeats = same_episodes(reference, replays[0]) and same_episodes(reference, replays[2])
         try:
-            other = opened.enter_context(closing(make()))
-            restore_statistics(other)
-            if getattr(other, "env", other) is getattr(one, "env", one):
+            second_env = stack.enter_context(closing(make()))
+            restore_statistics(second_env)
+            if getattr(second_env, "env", second_env) is getattr(first_env, "env", first_env):
                 return Repeatability(repeats, None, None)
-            alike = same(first, episode(other, flat, 0))
+            alike = same_episodes(reference, episode(second_env, flat, 0))
             if not (repeats and alike):
                 return Repeatability(repeats, alike, None)
-            turns = zip(random_steps(one, flat, 0), random_steps(other, flat, 0), strict=True)
-            with time_limit(LEAST_SECONDS + PATIENCE * len(first) / rate):
-                both = list(islice(turns, STEPS + 1))
-            apart = all(same(first, [pair[i] for pair in both]) for i in (0, 1))
+            turns = zip(random_steps(first_env, flat, 0), random_steps(second_env, flat, 0), strict=True)
+            with time_limit(LEAST_SECONDS + PATIENCE * len(reference) / rate):
+                steps_in_turns = list(islice(turns, STEPS + 1))
+            apart = all(same_episodes(reference, [pair[i] for pair in steps_in_turns]) for i in (0, 1))
         except (TaskError, ValueError):  # the second cannot be made or played beside the first, or ends early
             return Repeatability(repeats, None, False)
         return Repeatability(repeats, alike, apart)
@@ -132,8 +132,8 @@ def episode(env: Any, flat: FlatSpace, number: int) -> Steps:
     return list(islice(random_steps(env, flat, number), STEPS + 1))
 
 
-def same(one: Steps, other: Steps) -> bool:
+def same_episodes(left: Steps, right: Steps) -> bool:
     """Return whether two episodes are the same to the last bit."""
-    return len(one) == len(other) and all(
-        a[1:] == b[1:] and np.array_equal(a.row, b.row) for a, b in zip(one, other, strict=True)
+    return len(left) == len(right) and all(
+        a[1:] == b[1:] and np.array_equal(a.row, b.row) for a, b in zip(left, right, strict=True)
     )

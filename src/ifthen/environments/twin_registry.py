@@ -85,11 +85,11 @@ def _objection(task: EnvTask, twin: Twin) -> str:
         reason = unlike(env, twin)
         key = (task.environment, *sorted(task.options.items()), len(task.features), twin)
         if not reason and key not in _differences:
-            found = compare(env, twin, SELF_CHECK_STEPS)
-            _differences[key] = f"it differs: {found}" if isinstance(found, str) else ""
-            if isinstance(found, str):
+            comparison = compare(env, twin, SELF_CHECK_STEPS)
+            _differences[key] = f"it differs: {comparison}" if isinstance(comparison, str) else ""
+            if isinstance(comparison, str):
                 warn(
-                    f"the compiled twin of {twin.name} is not equal to its environment here: {found}. "
+                    f"the compiled twin of {twin.name} is not equal to its environment here: {comparison}. "
                     "Episodes are played through Gymnasium instead: results are right, but come more slowly."
                 )
     finally:
@@ -101,9 +101,9 @@ def unlike(env: Any, twin: Twin) -> str:
     """Return how an environment is another than the one a twin copies; "" if it is the same."""
     core = env.unwrapped
     if twin.of_class:
-        own, wrapper = class_path(type(core)), changing_wrapper(env, USUAL)
-        if own != twin.of_class:
-            return f"its environment is {own}, not {twin.of_class}"
+        env_class, wrapper = class_path(type(core)), changing_wrapper(env, USUAL)
+        if env_class != twin.of_class:
+            return f"its environment is {env_class}, not {twin.of_class}"
         if wrapper:
             return f"its environment is wrapped with {wrapper}"
     for name, value in twin.assumes.items():
@@ -130,19 +130,19 @@ def check_twin(
     """
     whole_number("steps", steps, 1, 10**12)
     check_seed(seed)
-    own = registered_twin(environment) if twin is None else twin
-    if own is None:
+    checked_twin = registered_twin(environment) if twin is None else twin
+    if checked_twin is None:
         raise TaskError(f"{environment} has no twin to check: register one (docs/twins.md).")
     try:
         env: Any = gymnasium.make(environment, **options)
     except Exception as problem:  # TypeError for an option that it does not have
         raise TaskError(cannot_make(environment, problem)) from problem
     try:
-        checked = compare(env, own, steps, seed)
+        checked = compare(env, checked_twin, steps, seed)
     finally:
         env.close()
     if isinstance(checked, str):
-        raise TaskError(f"the twin of {own.name} is not equal to {environment}: {checked}.")
+        raise TaskError(f"the twin of {checked_twin.name} is not equal to {environment}: {checked}.")
     return checked
 
 
@@ -159,57 +159,64 @@ def compare(env: Any, twin: Twin, steps: int, seed: int = 0) -> Checked | str:
     """Play environment and twin side by side; return how much was compared, or the first difference."""
     check_actions(env.action_space)
     flat, limit = FlatSpace.of(env.observation_space), env.spec.max_episode_steps if env.spec else None
-    done = episodes = terminated = 0
-    while done < steps:
-        longest = min(steps - done, limit or LONGEST_EPISODE)
+    n_steps = episodes = terminated = 0
+    while n_steps < steps:
+        max_steps = min(steps - n_steps, limit or LONGEST_EPISODE)
         with np.errstate(over="ignore"):  # draws wrap around, which NumPy mentions where nothing is compiled
-            different, length, ended, truncated = _compare_episode(env, twin, flat, seed + episodes, longest)
+            difference, length, has_terminated, truncated = _compare_episode(
+                env, twin, flat, seed + episodes, max_steps
+            )
         if truncated and length != limit:
-            different = f"the environment truncated the episode at step {length}; only its time limit may"
-        if different:
-            return f"with reset seed {seed + episodes}, {different}"
-        done, episodes, terminated = done + length, episodes + 1, terminated + int(ended)
-    return Checked(done, episodes, terminated)
+            difference = f"the environment truncated the episode at step {length}; only its time limit may"
+        if difference:
+            return f"with reset seed {seed + episodes}, {difference}"
+        n_steps, episodes, terminated = n_steps + length, episodes + 1, terminated + int(has_terminated)
+    return Checked(n_steps, episodes, terminated)
 
 
 def _compare_episode(
-    env: Any, twin: Twin, flat: FlatSpace, seed: int, longest: int
+    env: Any, twin: Twin, flat: FlatSpace, seed: int, max_steps: int
 ) -> tuple[str, int, bool, bool]:
     """Play one episode in both; return the first difference, the length, and whether it ended how."""
-    first, n = int(env.action_space.start), int(env.action_space.n)
+    action_start, n_actions = int(env.action_space.start), int(env.action_space.n)
     key, action, t = stream(seed, "twin"), 0, 0
     env.reset(seed=seed)
     states, points, rewards = twin.state_of(env)[None], np.empty((1, len(flat.leaves))), np.empty(1)
     terminated = truncated = False
-    while t < longest and not terminated and not truncated:
-        action = _next_action(key, t, n, action)
-        observation, reward, terminated, truncated, _ = env.step(first + action)
+    while t < max_steps and not terminated and not truncated:
+        action = _next_action(key, t, n_actions, action)
+        observation, reward, terminated, truncated, _ = env.step(action_start + action)
         ended = call_step(twin.step, states, 0, action, points, rewards)
-        real = np.array([*twin.state_of(env), *flat.row(observation), float(reward), bool(terminated)])
-        ours = np.array([*states[0], *points[0], rewards[0], ended])
+        env_numbers = np.array([*twin.state_of(env), *flat.row(observation), float(reward), bool(terminated)])
+        twin_numbers = np.array([*states[0], *points[0], rewards[0], ended])
         t += 1
         # Bits, not values: −0.0 is not 0.0, and NaN is itself.
-        unequal = np.flatnonzero(real.view(np.int64) != ours.view(np.int64))
+        unequal = np.flatnonzero(env_numbers.view(np.int64) != twin_numbers.view(np.int64))
         if len(unequal):
-            return _difference(twin.state_size, t, int(unequal[0]), real, ours), t, terminated, truncated
+            return (
+                _difference(twin.state_size, t, int(unequal[0]), env_numbers, twin_numbers),
+                t,
+                terminated,
+                truncated,
+            )
     return "", t, bool(terminated), bool(truncated)
 
 
-def _next_action(key: np.uint64, t: int, n: int, before: int) -> int:
+def _next_action(key: np.uint64, t: int, n_actions: int, previous: int) -> int:
     """Return the action at step t of an episode: the one before it, or one of n drawn anew."""
     hold = 1 << below(key, 0, HOLDS)
-    return below(key, 2 * t + 1, n) if t == 0 or below(key, 2 * t + 2, hold) == 0 else before
+    return below(key, 2 * t + 1, n_actions) if t == 0 or below(key, 2 * t + 2, hold) == 0 else previous
 
 
-def _difference(state_size: int, t: int, at: int, real: Any, ours: Any) -> str:
+def _difference(state_size: int, t: int, index: int, env_numbers: Any, twin_numbers: Any) -> str:
     """Return in words where the numbers of a step differ."""
-    values = [real[at].item(), ours[at].item()]
-    if at < state_size:
-        what = f"state[{at}]"
-    elif at < len(real) - 2:
-        what = f"observation[{at - state_size}]"
+    values = [env_numbers[index].item(), twin_numbers[index].item()]
+    if index < state_size:
+        label = f"state[{index}]"
+    elif index < len(env_numbers) - 2:
+        label = f"observation[{index - state_size}]"
     else:
-        what = "the reward" if at == len(real) - 2 else "terminated"
-    if what == "terminated":
+        label = "the reward" if index == len(env_numbers) - 2 else "terminated"
+    if label == "terminated":
         values = [bool(value) for value in values]
-    return f"{what} after step {t} is {values[0]!r}, but the twin's is {values[1]!r}"
+    return f"{label} after step {t} is {values[0]!r}, but the twin's is {values[1]!r}"

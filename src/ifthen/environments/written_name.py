@@ -20,8 +20,8 @@ def written_name(task: Task) -> str:
     if not isinstance(task, EnvTask) or ":" in task.name:  # see `ifthen.cli.model`
         return task.name
     try:
-        usual = task_by_name(task.name)
+        default_task = task_by_name(task.name)
     except TaskError:
         return task.name
-    other = [name for name in SETTINGS if getattr(task, name) != getattr(usual, name, None)]
-    return f"{task.name} with other {', '.join(other)}" if other else task.name
+    differing = [name for name in SETTINGS if getattr(task, name) != getattr(default_task, name, None)]
+    return f"{task.name} with other {', '.join(differing)}" if differing else task.name

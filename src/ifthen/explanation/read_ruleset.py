@@ -51,7 +51,7 @@ def _file_and_function(path: str | Path) -> tuple[Path, str | None]:
 
 
 def read_ruleset(path: str | Path, task: Task | None = None) -> tuple[RuleSet, str | None]:
-    """Return the ruleset in a file, and the name of the task that the file says it is for, if any.
+    """Read a file: return the ruleset in it, and the name of the task that it says it is for, if any.
 
     Code is read as text, never run. What cannot be read exactly is refused; a warning says where sums are
     rounded in another way.
@@ -164,7 +164,7 @@ def parse_rules(
     *,
     task: Task | None = None,
 ) -> RuleSet:
-    """Return the ruleset that a text describes, or raise naming the line, what was expected and what came.
+    """Read a text: return the ruleset in it, or raise naming the line, what was expected and what came.
 
     Args:
         text: the rules, one per line, with or without a head.

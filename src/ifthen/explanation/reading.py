@@ -300,7 +300,7 @@ def readable(ruleset: RuleSet, task: Task) -> RuleSet:
 
 
 def read_rules(policy: Any, task: TaskLike | None = None) -> Reading:
-    """Return all rules of a policy in words, ordered for reading, with the share of states each decides.
+    """Put a policy into words: return its rules, ordered for reading, with the share of states each decides.
 
     Args:
         policy: a RuleSet, or a trained system.

@@ -8,7 +8,7 @@ from ifthen.digits import worth_showing
 from ifthen.errors import IfthenError
 from ifthen.explanation.read_ruleset import parse_rules
 from ifthen.robustness.stress import Stress
-from ifthen.rules.boxes.list_analysis import over
+from ifthen.rules.boxes.list_analysis import with_features
 from ifthen.rules.ruleset import RuleSet
 from ifthen.tasks.task import Task
 
@@ -43,4 +43,4 @@ def printed_exactly(ruleset: RuleSet, task: Task | None) -> bool:
         reread = parse_rules("\n".join([*ruleset.terms_in_words(), *words]), task=task)
     except IfthenError:
         return False
-    return reread.ordered and over(reread, ruleset.features) == ruleset
+    return reread.ordered and with_features(reread, ruleset.features) == ruleset

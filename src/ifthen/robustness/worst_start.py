@@ -23,11 +23,11 @@ from ifthen.parallel import checked_threads
 from ifthen.randomness import normal, stream
 from ifthen.rules.arrays import Floats
 from ifthen.rules.ruleset import RuleSet
+from ifthen.simulate.env_simulator import FromStates
 from ifthen.simulate.evaluate import environment_simulator, with_task
 from ifthen.simulate.scope import tabular
 from ifthen.simulate.simulator import checked_ruleset
 from ifthen.simulate.table_simulator import policy_table
-from ifthen.simulate.twin_simulator import TwinSimulator
 from ifthen.systems.pplx.cma_es import drawn, new_cma, updated
 from ifthen.tasks.disturbance import in_words as disturbances_in_words
 from ifthen.tasks.gym_task import EPISODE_LIMIT, EnvTask
@@ -184,7 +184,7 @@ def worst_starts(
     return WorstStarts(task.name, tuple(starts), tuple(notes), (episodes, least, most), box)
 
 
-def _box_in_words(simulator: TwinSimulator, ruleset: RuleSet, states: Floats) -> str:
+def _box_in_words(simulator: FromStates, ruleset: RuleSet, states: Floats) -> str:
     """Return the box around the observations in some states, of those features that are worth showing."""
     rows = simulator.seen_in(states)
     low, high = rows.min(axis=0), rows.max(axis=0)
@@ -198,9 +198,9 @@ def _box_in_words(simulator: TwinSimulator, ruleset: RuleSet, states: Floats) ->
 
 
 def _searched(
-    simulator: TwinSimulator, ruleset: RuleSet, states: Floats, index: int, seed: int
+    simulator: FromStates, ruleset: RuleSet, states: Floats, index: int, seed: int
 ) -> tuple[float, Floats]:
-    """Return the least return that CMA-ES finds, and its start, from the state number `first` on."""
+    """Return the least return that CMA-ES finds, and its start, from the state number `index` on."""
     low, high = states.min(axis=0), states.max(axis=0)
     varying = np.flatnonzero(high > low)
     if not len(varying):  # all starts are alike
@@ -224,7 +224,7 @@ def _searched(
 
 
 def _from_state(
-    simulator: TwinSimulator, ruleset: RuleSet, task: Task, total: float, state: Floats
+    simulator: FromStates, ruleset: RuleSet, task: Task, total: float, state: Floats
 ) -> WorstStart:
     """Return a start in a state of an environment, with its episode."""
     trajectory = simulator.record_from(ruleset, simulator.starts_in(state[None]))[0]

@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 MOST_INTERVALS = 4_000_000
 
 
-def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
+def whole_numbers(values: ArrayLike, label: str) -> NDArray[np.int32]:
     """Return `values` as 32-bit integers, or raise if any is not a whole number in that range."""
     try:
         array = np.asarray(values)
@@ -30,49 +30,49 @@ def whole_numbers(values: ArrayLike, what: str) -> NDArray[np.int32]:
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        raise RuleError(f"{what} must be whole numbers in one rectangular array, not {shown(values)}.")
+        raise RuleError(f"{label} must be whole numbers in one rectangular array, not {shown(values)}.")
     return exact
 
 
 def real_numbers(
-    values: ArrayLike, what: str, shape: tuple[int, ...] | None = None, least: float = -np.inf
+    values: ArrayLike, label: str, shape: tuple[int, ...] | None = None, least: float = -np.inf
 ) -> Floats:
     """Return `values` as finite floats, or raise if they are none, have another shape or are too small."""
-    how = "in one rectangular array" if shape is None else f"of shape {shape}"
+    expected = "in one rectangular array" if shape is None else f"of shape {shape}"
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise RuleError(f"{what} must be numbers {how}, not {shown(values)}.") from None
+        raise RuleError(f"{label} must be numbers {expected}, not {shown(values)}.") from None
     if shape is not None and array.shape != shape:
-        raise RuleError(f"{what} must have shape {shape}, not {array.shape}.")
+        raise RuleError(f"{label} must have shape {shape}, not {array.shape}.")
     if not np.isfinite(array).all():
-        raise RuleError(f"{what} must be finite, but some are NaN or infinite.")
+        raise RuleError(f"{label} must be finite, but some are NaN or infinite.")
     if (array < least).any():
-        raise RuleError(f"{what} must be at least {least}, not {array.min():g}.")
+        raise RuleError(f"{label} must be at least {least}, not {array.min():g}.")
     return frozen(array)
 
 
 def checked_bounds(bounds: ArrayLike, features: tuple[Feature, ...]) -> NDArray[Any]:
     """Return conditions `(rules, features, 2)` inside the features' ranges, or raise naming the rule."""
-    whole, what = bounds_type(features) is np.int32, "bounds"
-    array = whole_numbers(bounds, what) if whole else real_numbers(bounds, what) + 0.0  # no -0.0
+    is_integer, label = bounds_type(features) is np.int32, "bounds"
+    array = whole_numbers(bounds, label) if is_integer else real_numbers(bounds, label) + 0.0  # no -0.0
     if array.ndim != 3 or array.shape[1:] != (len(features), 2) or len(array) == 0:
         raise RuleError(
             f"bounds must have shape (rules, {len(features)}, 2) with at least one rule, not {array.shape}."
         )
     lows, highs = lows_and_highs(features)
-    broken = (array != np.rint(array)) & np.array([feature.is_integer for feature in features])[:, None]
+    not_whole = (array != np.rint(array)) & np.array([feature.is_integer for feature in features])[:, None]
     outside = (array < lows[:, None]) | (array > highs[:, None])
-    for wrong in filter(np.any, (broken, outside)):
-        rule, d, _ = (int(i) for i in np.argwhere(wrong)[0])
-        feature, ends = features[d], array[rule, d].tolist()
-        if wrong is broken:
+    for violations in filter(np.any, (not_whole, outside)):
+        rule, d, _ = (int(i) for i in np.argwhere(violations)[0])
+        feature, interval = features[d], array[rule, d].tolist()
+        if violations is not_whole:
             raise RuleError(
                 f"rule {rule + 1}: {feature.name} is an integer feature: its bounds must be whole numbers, "
-                f"not {ends}."
+                f"not {interval}."
             )
         raise RuleError(
-            f"rule {rule + 1}: {feature.name} in {ends} leaves the feature's range "
+            f"rule {rule + 1}: {feature.name} in {interval} leaves the feature's range "
             f"[{feature.low}, {feature.high}]."
         )
     return array
@@ -128,7 +128,7 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 Bounds = list[list[list[Any]]]
 
 
-def rules_from(
+def rules_from_data(
     rules: Sequence[Mapping[str, Any]],
     features: Sequence[Feature],
     actions: Sequence[str],
@@ -143,22 +143,22 @@ def rules_from(
         columns: what each rule carries besides.
     """
     check_size(len(rules), len(features))
-    whole = {feature.name: [feature.low, feature.high] for feature in features}
-    numbers = {name: number for number, name in enumerate(actions)}
-    bounds, chosen = [], []
+    ranges = {feature.name: [feature.low, feature.high] for feature in features}
+    action_numbers = {name: number for number, name in enumerate(actions)}
+    bounds, rule_actions = [], []
     for number, rule in enumerate(rules, start=1):
         condition, label = rule["if"], f"rule {number}"
         refuse_unknown(label, rule, ("if", "then", *columns))
         if not isinstance(condition, Mapping):
             raise RuleError(f"{label}: 'if' must map feature names to intervals, not be {shown(condition)}.")
-        refuse_unknown(f"the condition of {label}", condition, whole)
-        if not isinstance(rule["then"], str) or rule["then"] not in numbers:
+        refuse_unknown(f"the condition of {label}", condition, ranges)
+        if not isinstance(rule["then"], str) or rule["then"] not in action_numbers:
             raise RuleError(
                 f"{label}: unknown action {shown(rule['then'])}." + nearest(str(rule["then"]), actions)
             )
-        bounds.append([condition.get(name, ends) for name, ends in whole.items()])
-        chosen.append(numbers[rule["then"]])
-    return bounds, chosen
+        bounds.append([condition.get(name, ends) for name, ends in ranges.items()])
+        rule_actions.append(action_numbers[rule["then"]])
+    return bounds, rule_actions
 
 
 def check_size(rules: int, features: int) -> None:
@@ -170,8 +170,8 @@ def check_size(rules: int, features: int) -> None:
         )
 
 
-def refuse_unknown(what: str, given: Mapping[str, Any], known: Collection[str]) -> None:
+def refuse_unknown(label: str, data: Mapping[str, Any], known: Collection[str]) -> None:
     """Raise if plain data holds a name that is not known."""
-    for name in given:
+    for name in data:
         if name not in known:
-            raise RuleError(f"{what} has an unknown name {shown(name)}.{nearest(str(name), known)}")
+            raise RuleError(f"{label} has an unknown name {shown(name)}.{nearest(str(name), known)}")

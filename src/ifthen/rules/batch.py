@@ -59,11 +59,11 @@ class RuleBatch(NamedTuple):
 
     def take(self, rulesets: Ints | slice) -> Self:
         """Return some of the rulesets."""
-        some: dict[str, Any] = {
+        columns: dict[str, Any] = {
             name: np.ascontiguousarray(getattr(self, name)[rulesets])
             for name in ("bounds", "actions", "learnt", "lengths", *(("terms",) if self.terms.size else ()))
         }
-        return self._replace(**some)
+        return self._replace(**columns)
 
     def digests(self, features: Sequence[Feature] = ()) -> list[bytes]:
         """Return for each ruleset a digest that only rulesets with the same rules share.
@@ -72,8 +72,8 @@ class RuleBatch(NamedTuple):
             features: the task's features; they must be given where any of them is cyclic.
         """
         columns = box.decode(self.bounds, _cyclic(self, features)), self.actions, self.learnt
-        parts = [np.ascontiguousarray(column).reshape(*self.actions.shape, -1) for column in columns]
-        rules = np.concatenate([part.view(np.uint8) for part in parts if part.size], axis=2)
+        flattened = [np.ascontiguousarray(column).reshape(*self.actions.shape, -1) for column in columns]
+        rules = np.concatenate([flat.view(np.uint8) for flat in flattened if flat.size], axis=2)
         common = blake2b(repr((self.how, self.x0, self.default)).encode(), digest_size=16)
         keys = []
         for i, n in enumerate(self.lengths.tolist()):
@@ -123,9 +123,9 @@ class Intervals(NamedTuple):
     def around(cls, rules: RuleBatch, features: Sequence[Feature], lows: Floats, highs: Floats) -> Self:
         """Return a batch whose intervals are in arrays that are given."""
         floors, ceilings = _ends(features)
-        own = rules.actions, rules.learnt, rules.lengths, float(rules.x0), rules.default
+        columns = rules.actions, rules.learnt, rules.lengths, float(rules.x0), rules.default
         wrap = (True,) if any(feature.cyclic for feature in features) else ()
-        return cls(rules.how, lows, highs, *own, floors, ceilings, rules.terms, wrap)
+        return cls(rules.how, lows, highs, *columns, floors, ceilings, rules.terms, wrap)
 
 
 class Layout(NamedTuple):
@@ -152,10 +152,11 @@ class Layout(NamedTuple):
         if rules.terms.size:
             if rules.how != LIST:
                 raise RuleError("only decision lists may have terms.")
-            wide = len(rules.terms), len(floors)
-            own_ends = zip((floors, ceilings), ranges_of(rules.terms, floors, ceilings), strict=True)
+            shape = len(rules.terms), len(floors)
+            end_pairs = zip((floors, ceilings), ranges_of(rules.terms, floors, ceilings), strict=True)
             least, most = (
-                np.concatenate([np.broadcast_to(ends, wide), own], axis=1) for ends, own in own_ends
+                np.concatenate([np.broadcast_to(ends, shape), term_ends], axis=1)
+                for ends, term_ends in end_pairs
             )
         return cls(rules.bounds, _cyclic(rules, features), least, most, lows, highs)
 
@@ -168,45 +169,45 @@ def _ends(features: Sequence[Feature]) -> tuple[Floats, Floats]:
 
 def _cyclic(rules: RuleBatch, features: Sequence[Feature]) -> Mask:
     """Return which features of a batch, terms included, are cyclic."""
-    own = cyclic_ones(observed_of(features))
-    return np.append(own, np.zeros(rules.bounds.shape[2] - len(own), dtype=np.bool_))
+    observed_cyclic = cyclic_ones(observed_of(features))
+    return np.append(observed_cyclic, np.zeros(rules.bounds.shape[2] - len(observed_cyclic), dtype=np.bool_))
 
 
 def batch_of(ruleset: RuleSet) -> RuleBatch | None:
     """Return a single ruleset as a batch of one; None for kinds whose rules choose together."""
     # Copies, because kernels would be compiled anew for arrays that cannot be written to.
-    own = ruleset.bounds[None].copy(), ruleset.actions[None].copy()
+    columns = ruleset.bounds[None].copy(), ruleset.actions[None].copy()
     lengths = np.array([len(ruleset)], dtype=np.int64)
     if isinstance(ruleset, StrengthRules):
         learnt = np.column_stack([ruleset.weights, ruleset.variances])[None]
-        return RuleBatch(STRENGTH, *own, learnt, lengths, ruleset.x0)
+        return RuleBatch(STRENGTH, *columns, learnt, lengths, ruleset.x0)
     if isinstance(ruleset, DecisionList):
         terms = coefficients(ruleset.features)[None]
-        return RuleBatch(LIST, *own, np.zeros((1, len(ruleset), 0)), lengths, terms=terms)
+        return RuleBatch(LIST, *columns, np.zeros((1, len(ruleset), 0)), lengths, terms=terms)
     return None
 
 
 def stacked(rulesets: Sequence[RuleSet]) -> RuleBatch:
     """Return rulesets of one kind, which may differ in length, as one batch."""
-    parts = [part for part in map(batch_of, rulesets) if part is not None]
-    if len(parts) < len(rulesets) or len({(part.how, part.x0) for part in parts}) != 1:
+    batches = [batch for batch in map(batch_of, rulesets) if batch is not None]
+    if len(batches) < len(rulesets) or len({(batch.how, batch.x0) for batch in batches}) != 1:
         raise RuleError(
             "only decision lists, or only strength rules with one x0, can be played as one batch."
         )
 
     def filled(name: str) -> NDArray[Any]:
         """Return the columns of all rulesets, zeros where one is shorter or has fewer terms."""
-        columns = [getattr(part, name)[0] for part in parts]
+        columns = [getattr(batch, name)[0] for batch in batches]
         shape = np.max([column.shape for column in columns], axis=0)
-        out = np.zeros((len(parts), *shape), dtype=np.result_type(*columns))
+        out = np.zeros((len(batches), *shape), dtype=np.result_type(*columns))
         for i, column in enumerate(columns):
             out[i][tuple(slice(size) for size in column.shape)] = column
         return out
 
     lengths = np.array([len(ruleset) for ruleset in rulesets], dtype=np.int64)
-    own = filled("bounds"), filled("actions"), filled("learnt")
-    terms = filled("terms") if any(part.terms.size for part in parts) else NO_TERMS
-    return RuleBatch(parts[0].how, *own, lengths, parts[0].x0, terms=terms)
+    stacked_columns = filled("bounds"), filled("actions"), filled("learnt")
+    terms = filled("terms") if any(batch.terms.size for batch in batches) else NO_TERMS
+    return RuleBatch(batches[0].how, *stacked_columns, lengths, batches[0].x0, terms=terms)
 
 
 @inlined_kernel

@@ -65,13 +65,13 @@ def fill_blocks(rules: Intervals, i: int, out: Blocks) -> None:
     count, features = rules.lengths[i], rules.lows.shape[2]
     row = 0
     for block in range(len(out.ends)):
-        first = block * EIGHT
+        first_rule = block * EIGHT
         for d in range(features):
-            restricts = d == 0 and first + EIGHT > count
+            restricts = d == 0 and first_rule + EIGHT > count
             for r in range(EIGHT):
-                missing = first + r >= count
-                low = math.inf if missing else rules.lows[i, first + r, d]
-                high = -math.inf if missing else rules.highs[i, first + r, d]
+                missing = first_rule + r >= count
+                low = math.inf if missing else rules.lows[i, first_rule + r, d]
+                high = -math.inf if missing else rules.highs[i, first_rule + r, d]
                 out.lows[row * EIGHT + r] = low
                 out.highs[row * EIGHT + r] = high
                 restricts = restricts or (not missing and (low > -math.inf or high < math.inf))
@@ -94,15 +94,15 @@ def _eight_at_once(typing: Any, lows: Any, highs: Any, first: Any, value: Any, w
 
         def loaded(position: int) -> Any:
             array = context.make_array(signature.args[position])(context, builder, arguments[position])
-            place = builder.gep(array.data, [arguments[2]])
-            numbers = builder.load(builder.bitcast(place, eight.as_pointer()))
-            numbers.align = 8
-            return numbers
+            address = builder.gep(array.data, [arguments[2]])
+            vector = builder.load(builder.bitcast(address, eight.as_pointer()))
+            vector.align = 8
+            return vector
 
         undefined = ir.Constant(eight, ir.Undefined)
-        one = builder.insert_element(undefined, arguments[3], ir.Constant(index, 0))
-        spread = ir.Constant(ir.VectorType(index, EIGHT), [0] * EIGHT)
-        values = builder.shuffle_vector(one, undefined, spread)
+        first_lane = builder.insert_element(undefined, arguments[3], ir.Constant(index, 0))
+        zero_indices = ir.Constant(ir.VectorType(index, EIGHT), [0] * EIGHT)
+        values = builder.shuffle_vector(first_lane, undefined, zero_indices)
         lows, highs = loaded(0), loaded(1)
         above, below = builder.fcmp_ordered(">=", values, lows), builder.fcmp_ordered("<=", values, highs)
         inside = builder.and_(above, below)
@@ -120,8 +120,8 @@ def holding(lows: Floats, highs: Floats, first: int, value: float, wrap: tuple[b
     In compiled code an empty `wrap` says that none of them wraps, which saves a comparison.
     """
     rows = ((lows[first + r], highs[first + r]) for r in range(EIGHT))
-    held = (low <= value or value <= high if low > high else low <= value <= high for low, high in rows)
-    return sum(int(bit) << r for r, bit in enumerate(held))
+    inside = (low <= value or value <= high if low > high else low <= value <= high for low, high in rows)
+    return sum(int(bit) << r for r, bit in enumerate(inside))
 
 
 @overload(holding)

@@ -43,8 +43,8 @@ def inside(bounds: NDArray[Any], values: NDArray[Any]) -> Mask:
     """Return which intervals `(…, 2)`, as `decode` gives them, hold the values beside them `(…)`."""
     above, below = values >= bounds[..., 0], values <= bounds[..., 1]
     wraps = bounds[..., 0] > bounds[..., 1]
-    found: Mask = np.where(wraps, above | below, above & below)
-    return found
+    is_inside: Mask = np.where(wraps, above | below, above & below)
+    return is_inside
 
 
 def shared(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
@@ -52,31 +52,31 @@ def shared(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     return np.stack([np.maximum(a[..., 0], b[..., 0]), np.minimum(a[..., 1], b[..., 1])], axis=-1)
 
 
-def is_box(found: NDArray[Any]) -> Mask:
+def is_box(overlap: NDArray[Any]) -> Mask:
     """Return where what two boxes share `(…, features, 2)` has a point."""
-    return np.asarray((found[..., 0] <= found[..., 1]).all(axis=-1))
+    return np.asarray((overlap[..., 0] <= overlap[..., 1]).all(axis=-1))
 
 
 def holds(outer: NDArray[Any], inner: NDArray[Any]) -> Mask:
     """Return which boxes `(…, features, 2)` hold all of others."""
-    both = (outer[..., 0] <= inner[..., 0]) & (outer[..., 1] >= inner[..., 1])
-    return np.asarray(both.all(axis=-1))
+    contained = (outer[..., 0] <= inner[..., 0]) & (outer[..., 1] >= inner[..., 1])
+    return np.asarray(contained.all(axis=-1))
 
 
 def pieces_around(hole: Floats, box: Floats, features: Sequence[Feature]) -> list[Floats]:
     """Return what a hole leaves of a box `(features, 2)`, as boxes without a common point."""
     if not is_box(shared(box, hole)):
         return [box]
-    pieces, rest = [], box.copy()
+    pieces, remaining = [], box.copy()
     for d, feature in enumerate(features):
         below = hole[d, 0] - 1 if feature.is_integer else np.nextafter(hole[d, 0], -np.inf)
         above = hole[d, 1] + 1 if feature.is_integer else np.nextafter(hole[d, 1], np.inf)
-        for low, high in ((rest[d, 0], below), (above, rest[d, 1])):
+        for low, high in ((remaining[d, 0], below), (above, remaining[d, 1])):
             if low <= high:
-                piece = rest.copy()
+                piece = remaining.copy()
                 piece[d] = low, high
                 pieces.append(piece)
-        rest[d] = max(rest[d, 0], hole[d, 0]), min(rest[d, 1], hole[d, 1])
+        remaining[d] = max(remaining[d, 0], hole[d, 0]), min(remaining[d, 1], hole[d, 1])
     return pieces
 
 
@@ -87,12 +87,12 @@ def without_wraps(bounds: NDArray[Any], features: tuple[Feature, ...]) -> tuple[
     """
     origins, (lows, highs) = np.arange(len(bounds)), lows_and_highs(features)
     for d in np.flatnonzero((bounds[..., 0] > bounds[..., 1]).any(axis=0)).tolist():
-        parts = np.repeat(np.arange(len(bounds)), 1 + (bounds[:, d, 0] > bounds[:, d, 1]))
-        second = np.append(False, parts[1:] == parts[:-1])
-        bounds, origins = bounds[parts], origins[parts]
+        box_of_part = np.repeat(np.arange(len(bounds)), 1 + (bounds[:, d, 0] > bounds[:, d, 1]))
+        is_second = np.append(False, box_of_part[1:] == box_of_part[:-1])
+        bounds, origins = bounds[box_of_part], origins[box_of_part]
         wraps = bounds[:, d, 0] > bounds[:, d, 1]
-        bounds[wraps & ~second, d, 1] = highs[d]
-        bounds[wraps & second, d, 0] = lows[d]
+        bounds[wraps & ~is_second, d, 1] = highs[d]
+        bounds[wraps & is_second, d, 0] = lows[d]
     return bounds, origins
 
 
@@ -100,10 +100,12 @@ def centres(bounds: NDArray[Any], features: tuple[Feature, ...]) -> Floats:
     """Return the centres of boxes `(n, features, 2)`; those of intervals that wrap lie on the way round."""
     middles: Floats = bounds.mean(axis=2)
     for n, d in np.argwhere(bounds[..., 0] > bounds[..., 1]):
-        own = features[d]
-        way_round = own.high - own.low + own.is_integer
+        feature = features[d]
+        way_round = feature.high - feature.low + feature.is_integer
         middle = middles[n, d] + way_round / 2
-        middles[n, d] = np.clip(middle if middle <= own.high else middle - way_round, own.low, own.high)
+        middles[n, d] = np.clip(
+            middle if middle <= feature.high else middle - way_round, feature.low, feature.high
+        )
     return middles
 
 

@@ -66,7 +66,7 @@ class Comparison:
     scores: dict[str, float] = field(default_factory=dict)
 
 
-def apart(*values: float) -> tuple[str, ...]:
+def distinct_texts(*values: float) -> tuple[str, ...]:
     """Return numbers as texts, with the fewest digits that give different numbers different texts."""
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
         texts = tuple(f"{value + 0.0:.{digits}g}" for value in values)

@@ -22,7 +22,13 @@ from ifthen.errors import ParameterError
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.box import holds, is_box, shared, without_wraps
 from ifthen.rules.boxes.differences import BUDGET
-from ifthen.rules.boxes.list_analysis import Difference, compare, over, over_the_same_terms, with_terms_of
+from ifthen.rules.boxes.list_analysis import (
+    Difference,
+    compare,
+    over_the_same_terms,
+    with_features,
+    with_terms_of,
+)
 from ifthen.rules.boxes.rank_space import Point, RankSpace
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature, whole_box
@@ -71,16 +77,19 @@ def breach(rules: RuleSet, constraint: Constraint, budget: int = BUDGET) -> Diff
         constraint: over the same observed features and actions.
         budget: looks at cells and rules in them before giving up.
     """
-    own, where = over_the_same_terms(rules, constraint.where)
-    whole = whole_box(own.features)[None]
-    bounds = np.concatenate([own.bounds, whole])
-    done = np.append(own.actions == constraint.action, False).astype(np.int32)
-    wanted = np.full(len(where), not constraint.never, dtype=np.int32)
-    as_is = DecisionList(bounds, done, own.features, ("not done", "done"))
-    as_wanted = DecisionList(
-        np.concatenate([where.bounds, bounds]), np.append(wanted, done), own.features, as_is.action_names
+    ruleset, region = over_the_same_terms(rules, constraint.where)
+    full_box = whole_box(ruleset.features)[None]
+    bounds = np.concatenate([ruleset.bounds, full_box])
+    does_action = np.append(ruleset.actions == constraint.action, False).astype(np.int32)
+    should_do = np.full(len(region), not constraint.never, dtype=np.int32)
+    actual = DecisionList(bounds, does_action, ruleset.features, ("not done", "done"))
+    required = DecisionList(
+        np.concatenate([region.bounds, bounds]),
+        np.append(should_do, does_action),
+        ruleset.features,
+        actual.action_names,
     )
-    return compare(as_is, as_wanted, budget=budget)
+    return compare(actual, required, budget=budget)
 
 
 def deciding_rules(rules: RuleSet, constraint: Constraint) -> int:
@@ -88,12 +97,14 @@ def deciding_rules(rules: RuleSet, constraint: Constraint) -> int:
 
     The last of them matches wherever the constraint speaks, and none of them breaks it.
     """
-    own, _ = over_the_same_terms(rules, constraint.where)
-    boxes = _boxes(constraint, own.features)
-    for r, (box, action) in enumerate(zip(own.bounds.astype(np.float64), own.actions.tolist(), strict=True)):
+    ruleset, _ = over_the_same_terms(rules, constraint.where)
+    boxes = _boxes(constraint, ruleset.features)
+    for r, (box, action) in enumerate(
+        zip(ruleset.bounds.astype(np.float64), ruleset.actions.tolist(), strict=True)
+    ):
         if (action == constraint.action) is constraint.never:
             return 0
-        if all(holds(box, each) for each in boxes):
+        if all(holds(box, region_box) for region_box in boxes):
             return r + 1
     return 0
 
@@ -118,22 +129,29 @@ def regions_of(constraints: Sequence[Constraint], features: Sequence[Feature]) -
         constraints: any constraints; only those that forbid an action count.
         features: what all of them speak of, terms included.
     """
-    own = [each for each in _boxes_of(constraints, features, True) if not _is_empty(each[1], features)]
-    found = {box.tobytes(): box for _, box in own}
-    waiting = list(found.values())
+    constraint_boxes = [
+        pair for pair in _boxes_of(constraints, features, True) if not _is_empty(pair[1], features)
+    ]
+    boxes = {box.tobytes(): box for _, box in constraint_boxes}
+    waiting = list(boxes.values())
     while waiting:
         box = waiting.pop()
-        for _, other in own:
-            both = shared(box, other)
-            if is_box(both) and both.tobytes() not in found and not _is_empty(both, features):
-                found[both.tobytes()] = both
-                waiting.append(both)
-        _check_number(len(found))
+        for _, other_box in constraint_boxes:
+            overlap = shared(box, other_box)
+            if is_box(overlap) and overlap.tobytes() not in boxes and not _is_empty(overlap, features):
+                boxes[overlap.tobytes()] = overlap
+                waiting.append(overlap)
+        _check_number(len(boxes))
     regions = []
-    for box in found.values():
-        around = [each for each, other in own if holds(other, box)]
-        texts = tuple(dict.fromkeys(each.text for each in around))
-        regions.append((-len(around), ForbiddenRegion(box, frozenset(each.action for each in around), texts)))
+    for box in boxes.values():
+        covering = [constraint for constraint, other_box in constraint_boxes if holds(other_box, box)]
+        texts = tuple(dict.fromkeys(constraint.text for constraint in covering))
+        regions.append(
+            (
+                -len(covering),
+                ForbiddenRegion(box, frozenset(constraint.action for constraint in covering), texts),
+            )
+        )
     return [region for _, region in sorted(regions, key=lambda pair: pair[0])]
 
 
@@ -141,8 +159,13 @@ def _boxes_of(
     constraints: Sequence[Constraint], features: Sequence[Feature], never: bool
 ) -> list[tuple[Constraint, Floats]]:
     """Return the boxes of all constraints that forbid, or of all that require, each with its constraint."""
-    _check_number(sum(len(each.where) for each in constraints))
-    return [(each, box) for each in constraints if each.never is never for box in _boxes(each, features)]
+    _check_number(sum(len(constraint.where) for constraint in constraints))
+    return [
+        (constraint, box)
+        for constraint in constraints
+        if constraint.never is never
+        for box in _boxes(constraint, features)
+    ]
 
 
 def _check_number(boxes: int) -> None:
@@ -155,7 +178,7 @@ def _check_number(boxes: int) -> None:
 
 def _boxes(constraint: Constraint, features: Sequence[Feature]) -> Floats:
     """Return the boxes of a constraint over all features, `(n, features, 2)`, without wraps."""
-    bounds = over(constraint.where, tuple(features)).bounds.astype(np.float64)
+    bounds = with_features(constraint.where, tuple(features)).bounds.astype(np.float64)
     return without_wraps(bounds, tuple(features))[0]
 
 
@@ -163,58 +186,58 @@ def check_together(
     constraints: Sequence[Constraint], features: Sequence[Feature], actions: Sequence[str]
 ) -> None:
     """Raise where constraints contradict each other, with a point at which they do."""
-    every = with_terms_of(features, *(each.where for each in constraints))
-    always = _boxes_of(constraints, every, False)
-    regions = regions_of(constraints, every)
-    for n, (each, box) in enumerate(always):
-        for other, second in always[:n]:
-            if other.action != each.action:
-                _refuse(shared(box, second), every, (other.text, each.text))
+    all_features = with_terms_of(features, *(constraint.where for constraint in constraints))
+    always = _boxes_of(constraints, all_features, False)
+    regions = regions_of(constraints, all_features)
+    for n, (constraint, box) in enumerate(always):
+        for other, other_box in always[:n]:
+            if other.action != constraint.action:
+                _refuse(shared(box, other_box), all_features, (other.text, constraint.text))
         for region in regions:
-            if each.action in region.forbidden:
-                _refuse(shared(box, region.box), every, (each.text, *region.texts))
+            if constraint.action in region.forbidden:
+                _refuse(shared(box, region.box), all_features, (constraint.text, *region.texts))
     for region in regions:
         if len(region.forbidden) == len(actions):
-            _refuse(region.box, every, region.texts)
+            _refuse(region.box, all_features, region.texts)
 
 
 def _refuse(box: Floats, features: tuple[Feature, ...], texts: Sequence[str]) -> None:
     """Raise that requirements contradict each other in a box, if there is any observation in it."""
-    found = _point_in(box, features) if is_box(box) else "empty"
-    if found == "empty":
+    point = _point_in(box, features) if is_box(box) else "empty"
+    if point == "empty":
         return
-    where = "where sums of features only just meet, as rounding decides there"
-    if not isinstance(found, str):
-        observed = features[: len(found)]
+    location = "where sums of features only just meet, as rounding decides there"
+    if not isinstance(point, str):
+        observed = features[: len(point)]
         values = {
             feature.name: feature.value_in_words(value)
-            for feature, value in zip(observed, found, strict=True)
+            for feature, value in zip(observed, point, strict=True)
         }
-        where = f"at {values_in_words(values)}"
-    told = " and ".join(f"{text!r}" for text in dict.fromkeys(texts))
+        location = f"at {values_in_words(values)}"
+    quoted = " and ".join(f"{text!r}" for text in dict.fromkeys(texts))
     if len(set(texts)) == 1:
-        raise ParameterError(f"{told} leaves no action {where}.")
-    raise ParameterError(f"{told} contradict each other {where}: no action is left. Change one of them.")
+        raise ParameterError(f"{quoted} leaves no action {location}.")
+    raise ParameterError(f"{quoted} contradict each other {location}: no action is left. Change one of them.")
 
 
 def _is_empty(box: Floats, features: Sequence[Feature]) -> bool:
     """Return whether a box `(features, 2)` is proven to hold no observation, by its sums of features."""
-    own = tuple(features)
-    return any(feature.is_term for feature in own) and _point_in(box, own) == "empty"
+    feature_tuple = tuple(features)
+    return any(feature.is_term for feature in feature_tuple) and _point_in(box, feature_tuple) == "empty"
 
 
 def asks_for_nothing(constraint: Constraint) -> bool:
     """Return whether it is proven that no observation lies in the region of a constraint."""
-    where = constraint.where
-    return all(_is_empty(box, where.features) for box in _boxes(constraint, where.features))
+    region = constraint.where
+    return all(_is_empty(box, region.features) for box in _boxes(constraint, region.features))
 
 
 def _point_in(box: Floats, features: tuple[Feature, ...]) -> Point | str:
     """Return an observation in a box `(features, 2)`, or "empty" or "unknown"."""
     space = RankSpace(features, box[None])
     ranks = space.ranks(box[None])[0]
-    found = space.observation(ranks) if len(space.terms) else None
-    return found if isinstance(found, str) else space.witness(ranks)
+    point = space.observation(ranks) if len(space.terms) else None
+    return point if isinstance(point, str) else space.witness(ranks)
 
 
 def shielded(
@@ -231,28 +254,35 @@ def shielded(
         default_action: what to do where an action is forbidden and no rule for another one matches, if it is
             not forbidden, too; the last other action of the list where None.
     """
-    given = DecisionList(rules.bounds, rules.actions, rules.features, rules.action_names)
-    if all(breach(given, each).equal is True for each in constraints):
-        return Shielded(given, 0)
-    full, added = with_shield(given, constraints, default_action)
+    ruleset = DecisionList(rules.bounds, rules.actions, rules.features, rules.action_names)
+    if all(breach(ruleset, constraint).equal is True for constraint in constraints):
+        return Shielded(ruleset, 0)
+    full_list, added = with_shield(ruleset, constraints, default_action)
     if not added:
-        return Shielded(given, 0)
-    kept = _needed(full, added, [box for each in constraints for box in _boxes(each, full.features)])
-    return Shielded(full.subset(kept).without_unused_terms(), int((kept < added).sum()))
+        return Shielded(ruleset, 0)
+    needed = _needed(
+        full_list,
+        added,
+        [box for constraint in constraints for box in _boxes(constraint, full_list.features)],
+    )
+    return Shielded(full_list.subset(needed).without_unused_terms(), int((needed < added).sum()))
 
 
 def with_shield(
-    given: RuleSet, constraints: Sequence[Constraint], default_action: int | None = None
+    ruleset: RuleSet, constraints: Sequence[Constraint], default_action: int | None = None
 ) -> Shielded:
     """Return a list with all rules of a shield on top, also needless ones; see `shielded`."""
-    features = with_terms_of(given.features, *(each.where for each in constraints))
-    base = over(given, features)
+    features = with_terms_of(ruleset.features, *(constraint.where for constraint in constraints))
+    base = with_features(ruleset, features)
     preferred = [] if default_action is None else [default_action]
     preferred += [*base.actions[::-1].tolist(), *range(len(base.action_names))]
     added: list[tuple[Floats, int]] = []
-    for each in constraints:
-        if not each.never:
-            added += [(box, each.action) for box in over(each.where, features).bounds.astype(np.float64)]
+    for constraint in constraints:
+        if not constraint.never:
+            added += [
+                (box, constraint.action)
+                for box in with_features(constraint.where, features).bounds.astype(np.float64)
+            ]
     for region in regions_of(constraints, features):
         added += _next_choices(base, region, preferred)
     bounds = np.concatenate([*(box[None] for box, _ in added), base.bounds])
@@ -262,35 +292,39 @@ def with_shield(
 
 def leading(rules: RuleSet, constraints: Sequence[Constraint]) -> int:
     """Return how many rules at the top of a list speak only of regions of constraints."""
-    features = with_terms_of(rules.features, *(each.where for each in constraints))
-    boxes = [box for each in constraints for box in over(each.where, features).bounds.astype(np.float64)]
-    number = 0
-    for own in over(rules, features).bounds.astype(np.float64):
-        if not any(holds(box, own) or (box == own).all() for box in boxes):
+    features = with_terms_of(rules.features, *(constraint.where for constraint in constraints))
+    boxes = [
+        box
+        for constraint in constraints
+        for box in with_features(constraint.where, features).bounds.astype(np.float64)
+    ]
+    n_leading = 0
+    for rule_box in with_features(rules, features).bounds.astype(np.float64):
+        if not any(holds(box, rule_box) or (box == rule_box).all() for box in boxes):
             break
-        number += 1
-    return number
+        n_leading += 1
+    return n_leading
 
 
 def _next_choices(
     rules: RuleSet, region: ForbiddenRegion, preferred: Sequence[int]
 ) -> list[tuple[Floats, int]]:
     """Return rules that say in a region what the list says first of all that is not forbidden there."""
-    found: list[tuple[Floats, int]] = []
-    whole = whole_box(rules.features)
-    free = (region.box == whole).all(axis=1)  # there, an interval that wraps can stay as it is
+    choices: list[tuple[Floats, int]] = []
+    full_box = whole_box(rules.features)
+    free = (region.box == full_box).all(axis=1)  # there, an interval that wraps can stay as it is
     for bounds, action in zip(rules.bounds.astype(np.float64), rules.actions.tolist(), strict=True):
         if action in region.forbidden:
             continue
         stays = free & (bounds[:, 0] > bounds[:, 1])
-        plain = np.where(stays[:, None], whole, bounds)
-        for part in without_wraps(plain[None], rules.features)[0]:
-            both = shared(part, region.box)
-            if is_box(both):
-                found.append((np.where(stays[:, None], bounds, both), action))
-                if not stays.any() and holds(part, region.box):
-                    return found
-    return [*found, (region.box, next(a for a in preferred if a not in region.forbidden))]
+        unwrapped = np.where(stays[:, None], full_box, bounds)
+        for piece in without_wraps(unwrapped[None], rules.features)[0]:
+            overlap = shared(piece, region.box)
+            if is_box(overlap):
+                choices.append((np.where(stays[:, None], bounds, overlap), action))
+                if not stays.any() and holds(piece, region.box):
+                    return choices
+    return [*choices, (region.box, next(a for a in preferred if a not in region.forbidden))]
 
 
 def _needed(rules: DecisionList, added: int, boxes: Sequence[Floats]) -> Ints:
@@ -301,14 +335,14 @@ def _needed(rules: DecisionList, added: int, boxes: Sequence[Floats]) -> Ints:
         added: their number.
         boxes: the boxes of all constraints: a rule inside one of them may have become needless.
     """
-    whole = whole_box(rules.features)
+    full_box = whole_box(rules.features)
     wraps = (rules.bounds[..., 0] > rules.bounds[..., 1])[..., None]
-    around = np.where(wraps, whole, rules.bounds).astype(np.float64)
-    inside = [r for r in range(added, len(rules)) if any(holds(box, around[r]) for box in boxes)]
-    kept = list(range(len(rules)))
-    for r in [*reversed(inside), *reversed(range(added))][:MOST_DROPPED]:
-        fewer = [q for q in kept if q != r]
-        both = rules.subset(kept), rules.subset(fewer or kept)
-        if fewer and compare(*both, within=around[r], budget=LOOKS_PER_RULE).equal is True:
-            kept = fewer
-    return np.array(kept)
+    rule_boxes = np.where(wraps, full_box, rules.bounds).astype(np.float64)
+    candidates = [r for r in range(added, len(rules)) if any(holds(box, rule_boxes[r]) for box in boxes)]
+    remaining = list(range(len(rules)))
+    for r in [*reversed(candidates), *reversed(range(added))][:MOST_DROPPED]:
+        fewer = [q for q in remaining if q != r]
+        lists = rules.subset(remaining), rules.subset(fewer or remaining)
+        if fewer and compare(*lists, within=rule_boxes[r], budget=LOOKS_PER_RULE).equal is True:
+            remaining = fewer
+    return np.array(remaining)

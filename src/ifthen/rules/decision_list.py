@@ -32,13 +32,13 @@ class DecisionList(RuleSet):
 
     def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say that the first rule decides and the others come after it."""
-        which = "first" if len(matching) > 1 else "only one"
-        after = f"comes after rule {winner + 1}"
-        others = tuple(Lost(r, None, after, self) for r in matching.tolist() if r != winner)
-        return Comparison(winner, f"rule {winner + 1} is the {which} that matches", others)
+        position = "first" if len(matching) > 1 else "only one"
+        why = f"comes after rule {winner + 1}"
+        others = tuple(Lost(r, None, why, self) for r in matching.tolist() if r != winner)
+        return Comparison(winner, f"rule {winner + 1} is the {position} that matches", others)
 
 
 def constant_lists(features: Sequence[Feature], action_names: Sequence[str]) -> list[DecisionList]:
     """Return the shortest lists: for each action, one rule that always takes it."""
-    whole = whole_box(tuple(features))[None]
-    return [DecisionList(whole, [action], features, action_names) for action in range(len(action_names))]
+    full_box = whole_box(tuple(features))[None]
+    return [DecisionList(full_box, [action], features, action_names) for action in range(len(action_names))]

@@ -138,11 +138,11 @@ class Feature:
 
     def _labels_in_words(self, low: int, high: int) -> str:
         """Return "north is a wall", "north is not food", or "north is empty or a wall"."""
-        inside = self.labels[low - self.low : high - self.low + 1]
-        others = [label for label in self.labels if label not in inside]
-        if len(others) == 1 < len(inside):
-            return f"{self.name} is not {others[0]}"
-        return f"{self.name} is {' or '.join(inside)}"
+        included = self.labels[low - self.low : high - self.low + 1]
+        excluded = [label for label in self.labels if label not in included]
+        if len(excluded) == 1 < len(included):
+            return f"{self.name} is not {excluded[0]}"
+        return f"{self.name} is {' or '.join(included)}"
 
     def value_in_words(self, value: float) -> str:
         """Return a value as people call it: by its label, or as a number with its unit."""
@@ -160,40 +160,42 @@ class Feature:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the feature as plain data."""
-        plain = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
-        own = {"unit": self.unit, "clips": self.clips, "of": dict(self.of)}
-        own |= {"cyclic": self.cyclic, "labels": list(self.labels)}
-        return plain | {name: value for name, value in own.items() if value}
+        data = {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high}
+        optional = {"unit": self.unit, "clips": self.clips, "of": dict(self.of)}
+        optional |= {"cyclic": self.cyclic, "labels": list(self.labels)}
+        return data | {name: value for name, value in optional.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
         """Build a feature from `to_dict`'s plain data; defaults may be left out, and a term's range."""
         is_term = isinstance(data, Mapping) and "of" in data
-        given = {**ANY_TERM, **data} if is_term else data
-        needed, others = {"name", "kind", "low", "high"}, {"unit", "clips", "of", "cyclic", "labels"}
-        if not isinstance(given, Mapping) or set(given) - others != needed:
+        fields = {**ANY_TERM, **data} if is_term else data
+        required, optional = {"name", "kind", "low", "high"}, {"unit", "clips", "of", "cyclic", "labels"}
+        if not isinstance(fields, Mapping) or set(fields) - optional != required:
             raise RuleError(
                 "a feature needs name, kind, low and high, and may have unit, clips, of, cyclic and labels, "
                 f"not {data!r}."
             )
-        return cls(**given)
+        return cls(**fields)
 
 
-def _checked_parts(name: str, parts: Any) -> tuple[tuple[str, float], ...]:
+def _checked_parts(name: str, addends: Any) -> tuple[tuple[str, float], ...]:
     """Return the features of a term with their coefficients, given as pairs or by name, or raise."""
-    pairs = list(parts.items()) if isinstance(parts, Mapping) else parts
-    fits = isinstance(pairs, tuple | list) and all(isinstance(p, tuple | list) and len(p) == 2 for p in pairs)
-    if not fits or not all(isinstance(part, str) and part for part, _ in pairs):
+    pairs = list(addends.items()) if isinstance(addends, Mapping) else addends
+    fits = isinstance(pairs, tuple | list) and all(
+        isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs
+    )
+    if not fits or not all(isinstance(addend, str) and addend for addend, _ in pairs):
         raise RuleError(
-            f"the term {name!r} needs coefficients by feature, as in {{'x': 0.5}}, not {parts!r}."
+            f"the term {name!r} needs coefficients by feature, as in {{'x': 0.5}}, not {addends!r}."
         )
-    if len(pairs) > MOST_PARTS or len({part for part, _ in pairs}) < len(pairs):
+    if len(pairs) > MOST_PARTS or len({addend for addend, _ in pairs}) < len(pairs):
         raise RuleError(
             f"the term {name!r} must add up 1 to {MOST_PARTS} different features, not "
-            f"{', '.join(part for part, _ in pairs)}."
+            f"{', '.join(addend for addend, _ in pairs)}."
         )
     label = f"a coefficient of the term {name!r}"
-    checked = [(part, real_number(label, c, -REAL_LIMIT, REAL_LIMIT, RuleError)) for part, c in pairs]
+    checked = [(addend, real_number(label, c, -REAL_LIMIT, REAL_LIMIT, RuleError)) for addend, c in pairs]
     if not all(coefficient for _, coefficient in checked):
         raise RuleError(f"{label} is 0: leave out its feature.")
     return tuple(checked)
@@ -205,18 +207,19 @@ def _checked_labels(feature: Feature) -> tuple[str, ...]:
     if isinstance(labels, tuple | list) and not labels:
         return ()
     fits = isinstance(labels, tuple | list) and all(isinstance(label, str) and label for label in labels)
-    plain = feature.is_integer and not feature.clips and not feature.cyclic
-    if not fits or not plain or len(labels) != feature.width:
+    may_have_labels = feature.is_integer and not feature.clips and not feature.cyclic
+    if not fits or not may_have_labels or len(labels) != feature.width:
         raise RuleError(
             f"the labels of feature {feature.name!r} must be one text for each of its values, which are "
             f"whole numbers, do not clip and are not cyclic, not {labels!r}."
         )
-    odd = [label for label in labels if label != label.strip() or len(label.splitlines()) > 1]
-    odd += [label for label in labels if WORDS_OF_CONDITIONS & set(label.lower().split())]
-    if odd:
+    bad_labels = [label for label in labels if label != label.strip() or len(label.splitlines()) > 1]
+    bad_labels += [label for label in labels if WORDS_OF_CONDITIONS & set(label.lower().split())]
+    if bad_labels:
         raise RuleError(
-            f"the label {odd[0]!r} of feature {feature.name!r} must have no outer blanks, no line breaks and "
-            "none of the words is, not and or, which stand before and between labels in conditions."
+            f"the label {bad_labels[0]!r} of feature {feature.name!r} must have no outer blanks, no line "
+            "breaks and none of the words is, not and or, which stand before and between labels in "
+            "conditions."
         )
     if len({label.lower() for label in labels}) < len(labels) or feature.unit:
         raise RuleError(f"the labels of feature {feature.name!r} must differ, and have no unit.")

@@ -17,7 +17,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.box import rule_matches, without_wraps
-from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
+from ifthen.rules.comparison import Comparison, Lost, Scoring, distinct_texts
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 from ifthen.rules.strength import prediction, strengths_at
@@ -97,8 +97,8 @@ class PredictionArrayRules(RuleSet):
         """
         out = np.empty(len(points), dtype=np.int64)
         sums = np.empty((2, len(self.action_names)))
-        own = self.bounds, self.actions, self.fitness, self.weights, self.x0
-        best_actions(*own, np.ascontiguousarray(points), sums, out, self.adds)
+        arrays = self.bounds, self.actions, self.fitness, self.weights, self.x0
+        best_actions(*arrays, np.ascontiguousarray(points), sums, out, self.adds)
         return out
 
     def prediction_array(self, observation: ArrayLike) -> Floats:
@@ -114,8 +114,8 @@ class PredictionArrayRules(RuleSet):
     def _arrays(self, matching: Mask, observations: Floats) -> Floats:
         out = np.empty((len(observations), len(self.action_names)))
         axes = tuple(range(len(self.features)))
-        own = self.actions, self.fitness, self.weights, self.x0
-        prediction_arrays(matching, *own, observations, axes, out, self.adds)
+        columns = self.actions, self.fitness, self.weights, self.x0
+        prediction_arrays(matching, *columns, observations, axes, out, self.adds)
         return out
 
     def predictions(self, observations: Floats) -> Floats:
@@ -132,40 +132,42 @@ class PredictionArrayRules(RuleSet):
 
     def beats(self, rule: int, matching: Mask, observations: Floats) -> Mask:
         """Return which matching rules speak for a better action than `rule`, or are fitter for the same."""
-        actions, own = self.actions, int(self.actions[rule])
+        actions, action = self.actions, int(self.actions[rule])
         arrays = self._arrays(matching, observations)
-        payoffs, mine = arrays[:, actions], arrays[:, [own]]
-        better = (payoffs > mine) | ((payoffs == mine) & (actions < own))
+        payoffs, rule_payoff = arrays[:, actions], arrays[:, [action]]
+        better = (payoffs > rule_payoff) | ((payoffs == rule_payoff) & (actions < action))
         tied = (self.fitness == self.fitness[rule]) & (np.arange(len(self)) < rule)
-        fitter = (actions == own) & ((self.fitness > self.fitness[rule]) | tied)
-        found: Mask = matching & (better | fitter)
-        return found
+        fitter = (actions == action) & ((self.fitness > self.fitness[rule]) | tied)
+        beating: Mask = matching & (better | fitter)
+        return beating
 
     def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say what the matching rules predict: the action predicted to pay most is taken."""
-        names, own, actions = self.action_names, int(self.actions[winner]), self.actions
+        names, winner_action, actions = self.action_names, int(self.actions[winner]), self.actions
         array, predicted = self.prediction_array(point)[0], self.predictions(point)[0]
         advocated = [a for a in np.argsort(-array, kind="stable").tolist() if not np.isnan(array[a])]
-        places = np.argsort(advocated + [a for a in range(len(names)) if a not in advocated])
-        keys = (matching, -self.fitness[matching], places[actions[matching]])
+        action_ranks = np.argsort(advocated + [a for a in range(len(names)) if a not in advocated])
+        keys = (matching, -self.fitness[matching], action_ranks[actions[matching]])
         ranking = matching[np.lexsort(keys)].tolist()
-        lost = {a: _vote_lost(names[a], float(array[a]), float(array[own])) for a in advocated}
-        lost[own] = ""
+        reasons = {a: _vote_lost(names[a], float(array[a]), float(array[winner_action])) for a in advocated}
+        reasons[winner_action] = ""
         others = tuple(
-            Lost(r, float(predicted[r]), lost[int(actions[r])] or self._less_fit(r, winner), self)
+            Lost(r, float(predicted[r]), reasons[int(actions[r])] or self._less_fit(r, winner), self)
             for r in ranking
             if r != winner
         )
         reason = _vote_reason(names, array, advocated)
-        speakers = int((actions[matching] == own).sum())
+        speakers = int((actions[matching] == winner_action).sum())
         if speakers > 1:
-            reason += f"; rule {winner + 1} is the fittest of the {speakers} that speak for {names[own]}"
+            reason += (
+                f"; rule {winner + 1} is the fittest of the {speakers} that speak for {names[winner_action]}"
+            )
         return Comparison(winner, reason, others, {names[a]: float(array[a]) for a in advocated})
 
     def _less_fit(self, rule: int, winner: int) -> str:
         """Return why a rule for the same action does not count as the one that decides."""
-        less, more = apart(float(self.fitness[rule]), float(self.fitness[winner]))
-        fit = f"less fit: {less} < {more}" if less != more else f"equally fit ({more})"
+        lower, higher = distinct_texts(float(self.fitness[rule]), float(self.fitness[winner]))
+        fit = f"less fit: {lower} < {higher}" if lower != higher else f"equally fit ({higher})"
         return f"speaks for the same action, {fit}"
 
     def rule_weights(self) -> Floats:
@@ -174,32 +176,35 @@ class PredictionArrayRules(RuleSet):
 
     def rule_notes(self, rule: int) -> str:
         """Return the least and the largest payoff that rule number `rule` predicts, and its mean error."""
-        parts, _ = without_wraps(self.bounds[[rule]], self.features)
-        ends = self.weights[rule, 1:, None] * parts
-        first = self.weights[rule, 0] * self.x0
-        low, high = first + ends.min(axis=2).sum(axis=1).min(), first + ends.max(axis=2).sum(axis=1).max()
+        pieces, _ = without_wraps(self.bounds[[rule]], self.features)
+        ends = self.weights[rule, 1:, None] * pieces
+        constant = self.weights[rule, 0] * self.x0
+        low, high = (
+            constant + ends.min(axis=2).sum(axis=1).min(),
+            constant + ends.max(axis=2).sum(axis=1).max(),
+        )
         return f"{low:.2f}…{high:.2f} ± {self.errors[rule]:.2f}"
 
 
 def _vote_reason(names: tuple[str, ...], array: Floats, advocated: list[int]) -> str:
     """Return why the action is taken; `advocated` are the actions with votes, the best first."""
-    first, *rest = advocated
-    if not rest:
-        (payoff,) = apart(float(array[first]))
-        return f"{names[first]} is predicted to pay {payoff}, and no matching rule speaks for another action"
-    own, other = apart(float(array[first]), float(array[rest[0]]))
-    if array[first] == array[rest[0]]:
-        both = f"{names[first]} and {names[rest[0]]} are predicted to pay the same, {own}"
-        return f"{both}: of equals, the lower action index wins"
-    return f"{names[first]} is predicted to pay {own}, next {names[rest[0]]} {other}"
+    best, *others = advocated
+    if not others:
+        (payoff,) = distinct_texts(float(array[best]))
+        return f"{names[best]} is predicted to pay {payoff}, and no matching rule speaks for another action"
+    best_payoff, next_payoff = distinct_texts(float(array[best]), float(array[others[0]]))
+    if array[best] == array[others[0]]:
+        tie = f"{names[best]} and {names[others[0]]} are predicted to pay the same, {best_payoff}"
+        return f"{tie}: of equals, the lower action index wins"
+    return f"{names[best]} is predicted to pay {best_payoff}, next {names[others[0]]} {next_payoff}"
 
 
 def _vote_lost(name: str, payoff: float, best: float) -> str:
     """Return why a rule for another action than the one taken lost."""
-    less, more = apart(payoff, best)
+    lower, higher = distinct_texts(payoff, best)
     if payoff == best:
-        return f"{name} is predicted to pay as much, {more}: of equals, the lower action index wins"
-    return f"{name} is predicted to pay less: {less} < {more}"
+        return f"{name} is predicted to pay as much, {higher}: of equals, the lower action index wins"
+    return f"{name} is predicted to pay less: {lower} < {higher}"
 
 
 @kernel

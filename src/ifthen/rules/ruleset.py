@@ -28,7 +28,7 @@ from ifthen.rules.arrays import (
     checked_observations,
     frozen,
     refuse_unknown,
-    rules_from,
+    rules_from_data,
 )
 from ifthen.rules.comparison import Comparison, Scoring
 from ifthen.rules.feature import Feature, cyclic_ones, whole_box
@@ -83,18 +83,20 @@ class RuleSet(Shown, ABC):
     def __init__(
         self, bounds: ArrayLike, actions: ArrayLike, features: Sequence[Feature], action_names: Sequence[str]
     ) -> None:
-        given = tuple(features)
-        if not all(isinstance(feature, Feature) for feature in given):
+        all_features = tuple(features)
+        if not all(isinstance(feature, Feature) for feature in all_features):
             raise RuleError(f"features must be Feature objects, such as task.features, not {features!r}.")
         self.action_names = tuple(str(name) for name in action_names)
-        for what, names in (
-            ("feature", [f.name for f in given]),
+        for label, names in (
+            ("feature", [f.name for f in all_features]),
             ("action", list(self.action_names)),
         ):
             if not names or len(set(names)) != len(names):
-                raise RuleError(f"{what} names must be given and differ from each other, not {shown(names)}.")
+                raise RuleError(
+                    f"{label} names must be given and differ from each other, not {shown(names)}."
+                )
         refuse_nul("an action's name", self.action_names, RuleError)
-        self.features = fitted_to(given)
+        self.features = fitted_to(all_features)
         if self.terms and not self.ordered:
             raise RuleError(
                 f"only decision lists may have terms: rules of kind {self.kind!r} have weights for features."
@@ -125,7 +127,7 @@ class RuleSet(Shown, ABC):
         if not (self.bounds[..., 0] > self.bounds[..., 1]).any():
             return self, np.arange(len(self))
         bounds, origins = box.without_wraps(self.bounds, self.features)
-        return self._made(bounds, origins), origins
+        return self._with_conditions(bounds, origins), origins
 
     @property
     def terms(self) -> tuple[Feature, ...]:
@@ -233,11 +235,11 @@ class RuleSet(Shown, ABC):
             raise RuleError(f"a subset needs the numbers of some rules, not {rules!r}.")
         if numbers.min() < 0 or numbers.max() >= len(self):
             raise RuleError(f"the rules are numbered 0 to {len(self) - 1}, not {rules!r}.")
-        return self._made(self.bounds[numbers], numbers)
+        return self._with_conditions(self.bounds[numbers], numbers)
 
     def with_bounds(self, bounds: ArrayLike) -> Self:
         """Return the same rules with other conditions, `(rules, features, 2)`."""
-        return self._made(bounds, np.arange(len(self)))
+        return self._with_conditions(bounds, np.arange(len(self)))
 
     def renamed(self, features: Sequence[Feature], action_names: Sequence[str]) -> Self:
         """Return the same rules with other names.
@@ -249,26 +251,26 @@ class RuleSet(Shown, ABC):
         names = {old.name: new.name for old, new in zip(self.observed_features, features, strict=True)}
         terms = []
         for old in self.terms:
-            new = replace(old, of=tuple((names[part], c) for part, c in old.of))
+            new = replace(old, of=tuple((names[addend], c) for addend, c in old.of))
             terms.append(new if has_own_name(old) else replace(new, name=formula(new)))
-        own = (*self.extra_columns().values(), *self.settings().values())
-        return type(self)(self.bounds, self.actions, (*features, *terms), action_names, *own)
+        extras = (*self.extra_columns().values(), *self.settings().values())
+        return type(self)(self.bounds, self.actions, (*features, *terms), action_names, *extras)
 
     def without_unused_terms(self) -> Self:
         """Return the same rules without the terms that none of them restricts."""
-        whole = whole_box(self.features)
-        used = (self.bounds != whole).any(axis=(0, 2)) | [not feature.is_term for feature in self.features]
+        full_box = whole_box(self.features)
+        used = (self.bounds != full_box).any(axis=(0, 2)) | [not feature.is_term for feature in self.features]
         if used.all():
             return self
         features = tuple(feature for feature, needed in zip(self.features, used, strict=True) if needed)
-        own = (*self.extra_columns().values(), *self.settings().values())
-        return type(self)(self.bounds[:, used], self.actions, features, self.action_names, *own)
+        extras = (*self.extra_columns().values(), *self.settings().values())
+        return type(self)(self.bounds[:, used], self.actions, features, self.action_names, *extras)
 
-    def _made(self, bounds: ArrayLike, rules: NDArray[Any]) -> Self:
+    def _with_conditions(self, bounds: ArrayLike, rules: NDArray[Any]) -> Self:
         """Return a ruleset of the same kind with these conditions, and the rest of rules given by number."""
         columns = (column[rules] for column in self.extra_columns().values())
-        own = (*columns, *self.settings().values())
-        return type(self)(bounds, self.actions[rules], self.features, self.action_names, *own)
+        extras = (*columns, *self.settings().values())
+        return type(self)(bounds, self.actions[rules], self.features, self.action_names, *extras)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -370,8 +372,10 @@ class RuleSet(Shown, ABC):
         import ifthen.rules.kinds  # noqa: F401  # the kinds of rulesets register themselves there
 
         if not isinstance(name, str) or name not in RuleSet.kinds:
-            told = name[:60] if isinstance(name, str) else name
-            raise RuleError(f"unknown kind of ruleset {told!r}.{nearest(str(told), RuleSet.kinds)}")
+            shown_name = name[:60] if isinstance(name, str) else name
+            raise RuleError(
+                f"unknown kind of ruleset {shown_name!r}.{nearest(str(shown_name), RuleSet.kinds)}"
+            )
         return RuleSet.kinds[name]
 
     @staticmethod
@@ -385,19 +389,28 @@ class RuleSet(Shown, ABC):
         if data.get("version") != VERSION:
             raise RuleError(f"the ruleset has version {data.get('version')!r}; this ifthen reads {VERSION}.")
         kind = RuleSet.of_kind(data.get("kind"))
-        own = ("format", "version", "task", "kind", "features", "actions", "rules", *kind.own_settings)
-        refuse_unknown("the ruleset", data, own)
+        known_names = (
+            "format",
+            "version",
+            "task",
+            "kind",
+            "features",
+            "actions",
+            "rules",
+            *kind.own_settings,
+        )
+        refuse_unknown("the ruleset", data, known_names)
         try:
             features = fitted_to([Feature.from_dict(feature) for feature in data["features"]])
             action_names = tuple(str(name) for name in data["actions"])
-            rules = rules_from(data["rules"], features, action_names, tuple(kind.own_columns))
+            rules = rules_from_data(data["rules"], features, action_names, tuple(kind.own_columns))
             columns = ([rule[name] for rule in data["rules"]] for name in kind.own_columns)
             settings = (data[name] for name in kind.own_settings)
             return kind(*rules, features, action_names, *columns, *settings)
         except KeyError as missing:
             raise RuleError(f"a ruleset of kind {kind.kind!r} needs {missing}.") from None
-        except (TypeError, AttributeError) as wrong:
-            raise RuleError(f"a ruleset must be plain data as to_dict gives it: {wrong}.") from None
+        except (TypeError, AttributeError) as error:
+            raise RuleError(f"a ruleset must be plain data as to_dict gives it: {error}.") from None
 
     def to_table(self) -> polars.DataFrame:
         """Return one row per rule: its number, both bounds of each feature, action, and what it carries."""

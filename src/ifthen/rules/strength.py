@@ -21,7 +21,7 @@ from ifthen.errors import RuleError
 from ifthen.jit import kernel, lean_kernel
 from ifthen.rules.arrays import Floats, Ints, Mask, real_numbers
 from ifthen.rules.box import centres
-from ifthen.rules.comparison import Comparison, Lost, Scoring, apart
+from ifthen.rules.comparison import Comparison, Lost, Scoring, distinct_texts
 from ifthen.rules.feature import Feature
 from ifthen.rules.ruleset import NULL_ACTION, RuleSet
 
@@ -89,10 +89,10 @@ class StrengthRules(RuleSet):
         """Return which matching rules are stronger, or as strong with a lower action or number."""
         strengths, actions = self.strengths(observations), self.actions
         earlier = (actions == actions[rule]) & (np.arange(len(self)) < rule)
-        own = strengths[:, [rule]]
-        tied = (strengths == own) & ((actions < actions[rule]) | earlier)
-        found: Mask = matching & ((strengths > own) | tied)
-        return found
+        rule_strength = strengths[:, [rule]]
+        tied = (strengths == rule_strength) & ((actions < actions[rule]) | earlier)
+        beating: Mask = matching & ((strengths > rule_strength) | tied)
+        return beating
 
     def _compared(self, matching: Ints, winner: int, point: Floats) -> Comparison:
         """Say how strong the matching rules are: the strongest decides, of equals the lowest action."""
@@ -104,8 +104,8 @@ class StrengthRules(RuleSet):
             scores.setdefault(self.action_of(r), score)
             if r == winner:
                 continue
-            less, more = apart(score, best)
-            why = f"weaker: {less} < {more}" if score < best else f"equal strength ({more})"
+            lower, higher = distinct_texts(score, best)
+            why = f"weaker: {lower} < {higher}" if score < best else f"equal strength ({higher})"
             if actions[r] == actions[winner]:
                 why += ", and speaks for the same action"
             elif score == best:
@@ -117,17 +117,19 @@ class StrengthRules(RuleSet):
         """Return why the strongest rule decides, given the others in order."""
         if not others:
             return f"rule {winner + 1} is the only one that matches"
-        own = self.action_of(winner)
+        winner_action = self.action_of(winner)
         tied = [lost for lost in others if lost.score == best]
-        rival = next((lost for lost in tied if lost.action != own), others[0])
-        own_score, other_score = apart(best, rival.score or 0.0)
+        rival = next((lost for lost in tied if lost.action != winner_action), others[0])
+        own_score, other_score = distinct_texts(best, rival.score or 0.0)
         if not tied:
             following = f"next is rule {rival.rule + 1} with {other_score}"
             return f"rule {winner + 1} is the strongest: {own_score}, {following}"
-        both = f"rules {winner + 1} and {rival.rule + 1} have equal strength, {own_score}"
-        if rival.action == own:
-            return f"{both}, and speak for the same action"
-        return f"{both}: with equal strength, the lower action index wins, {own} before {rival.action}"
+        tie = f"rules {winner + 1} and {rival.rule + 1} have equal strength, {own_score}"
+        if rival.action == winner_action:
+            return f"{tie}, and speak for the same action"
+        return (
+            f"{tie}: with equal strength, the lower action index wins, {winner_action} before {rival.action}"
+        )
 
     def rule_weights(self) -> Floats:
         """Return each rule's strength at the centre of its box, `(rules,)`."""

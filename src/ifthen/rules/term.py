@@ -38,10 +38,10 @@ def term(name: str | None, of: Mapping[str, float], features: Sequence[Feature],
         unit: what it is measured in.
     """
     label = "?" if name is None else name
-    made = Feature(label, -REAL_LIMIT, REAL_LIMIT, "real", unit, clips=True, of=tuple(of.items()))
-    if not made.of:
+    unfitted = Feature(label, -REAL_LIMIT, REAL_LIMIT, "real", unit, clips=True, of=tuple(of.items()))
+    if not unfitted.of:
         raise RuleError("a term needs coefficients by feature, as in {'x': 0.5}, not none.")
-    fitted = fitted_to((*observed_of(features), made))[-1]
+    fitted = fitted_to((*observed_of(features), unfitted))[-1]
     return replace(fitted, name=formula(fitted)) if name is None else fitted
 
 
@@ -62,35 +62,36 @@ def fitted_to(features: Sequence[Feature]) -> tuple[Feature, ...]:
     if len(terms) > MOST_TERMS or len(terms) * len(observed) > MOST_COEFFICIENTS:
         raise RuleError(f"a ruleset has at most {MOST_TERMS} terms, not {len(terms):,}.")
     names = [feature.name for feature in observed]
-    places = {name: place for place, name in enumerate(names)}
-    if terms and len(places) < len(names):
+    positions = {name: position for position, name in enumerate(names)}
+    if terms and len(positions) < len(names):
         raise RuleError(f"feature names must differ from each other, not {shown(names)}.")
-    for each in terms:
-        for part, _ in each.of:
-            if part not in places:
+    for candidate in terms:
+        for addend, _ in candidate.of:
+            if addend not in positions:
                 raise RuleError(
-                    f"the term {each.name!r} adds up {part!r}, which is not observed.{nearest(part, names)}"
+                    f"the term {candidate.name!r} adds up {addend!r}, which is not observed."
+                    f"{nearest(addend, names)}"
                 )
-    ordered = [tuple(sorted(each.of, key=lambda pair: places[pair[0]])) for each in terms]
+    ordered = [tuple(sorted(candidate.of, key=lambda pair: positions[pair[0]])) for candidate in terms]
     if not ordered:
         return observed
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are too large are refused by Feature
-        lows, highs = ranges_of(_matrix(ordered, places), *(e * 1.0 for e in lows_and_highs(observed)))
+        lows, highs = ranges_of(_matrix(ordered, positions), *(e * 1.0 for e in lows_and_highs(observed)))
     ends = zip(terms, ordered, lows.tolist(), highs.tolist(), strict=True)
-    return (*observed, *(replace(each, of=of, low=low, high=high) for each, of, low, high in ends))
+    return (*observed, *(replace(candidate, of=of, low=low, high=high) for candidate, of, low, high in ends))
 
 
 def coefficients(features: Sequence[Feature]) -> Floats:
     """Return the coefficients of the terms among features, `(terms, observed features)`."""
-    places = {feature.name: place for place, feature in enumerate(observed_of(features))}
-    return _matrix([feature.of for feature in features if feature.is_term], places)
+    positions = {feature.name: position for position, feature in enumerate(observed_of(features))}
+    return _matrix([feature.of for feature in features if feature.is_term], positions)
 
 
-def _matrix(parts: Sequence[tuple[tuple[str, float], ...]], places: Mapping[str, int]) -> Floats:
-    matrix = np.zeros((len(parts), len(places)))
-    for row, of in zip(matrix, parts, strict=True):
+def _matrix(sums: Sequence[tuple[tuple[str, float], ...]], positions: Mapping[str, int]) -> Floats:
+    matrix = np.zeros((len(sums), len(positions)))
+    for row, of in zip(matrix, sums, strict=True):
         for name, coefficient in of:
-            row[places[name]] = coefficient
+            row[positions[name]] = coefficient
     return matrix
 
 
@@ -141,11 +142,11 @@ def formula(
         number: turns a coefficient into what is written.
     """
     words = ""
-    for part, coefficient in feature.of:
+    for addend, coefficient in feature.of:
         sign = minus if coefficient < 0 else "+" if words else ""
-        size = "" if abs(coefficient) == 1 else f"{number(abs(coefficient))}{times}"
+        factor = "" if abs(coefficient) == 1 else f"{number(abs(coefficient))}{times}"
         gap = " " if words else ""
-        words += f"{gap}{sign}{gap if sign else ''}{size}{name(part)}"
+        words += f"{gap}{sign}{gap if sign else ''}{factor}{name(addend)}"
     return words
 
 
@@ -160,12 +161,12 @@ def sum_in_words(feature: Feature, values: Mapping[str, float]) -> str:
     def shown(value: float) -> str:
         return number_in_words(float(f"{value:.4g}") + 0.0)
 
-    def in_sum(part: str) -> str:
-        return f"({shown(values[part])})" if values[part] < 0 else shown(values[part])
+    def in_sum(addend: str) -> str:
+        return f"({shown(values[addend])})" if values[addend] < 0 else shown(values[addend])
 
     total = 0.0
-    for part, coefficient in feature.of:
-        total += coefficient * values[part]
+    for addend, coefficient in feature.of:
+        total += coefficient * values[addend]
     unit = f" {feature.unit}" if feature.unit else ""
     return f"{formula(feature, name=in_sum)} = {shown(total)}{unit}"
 

@@ -93,7 +93,7 @@ class EnvironmentSettings(BaseModel):
         settings = self.model_dump(exclude_none=True, exclude={"environment", "options"})
         options: dict[str, Any] = dict(self.options or {})
         source = source_of(self.environment, options)
-        env = source.made
+        env = source.env
         try:
             tabular = has_table(env)
             for setting in (OF_PLAYED if tabular else OF_TABLES) & set(settings):

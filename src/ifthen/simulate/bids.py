@@ -93,7 +93,7 @@ class Bids(NamedTuple):
 @kernel
 def find_match_set(rules: Intervals, i: int, points: Floats, lane: int, out: Ints) -> int:
     """Write the rules of plan i that match most conditions at the point; return how many they are."""
-    most, count = -1, 0
+    best_score, count = -1, 0
     for r in range(rules.lengths[i]):
         score = 0
         for d in range(len(rules.floors)):
@@ -102,9 +102,9 @@ def find_match_set(rules: Intervals, i: int, points: Floats, lane: int, out: Int
                 score += value >= low or value <= high
             else:
                 score += low <= value <= high
-        if score > most:
-            most, count = score, 0
-        if score == most:
+        if score > best_score:
+            best_score, count = score, 0
+        if score == best_score:
             out[count] = r
             count += 1
     return count
@@ -117,22 +117,22 @@ def put_odds(rules: Intervals, i: int, members: Ints, count: int, lesson: Biddin
     Bids below 0 count as 0; where no bid is above 0, all have equal odds.
     """
     out[:] = -math.inf
-    top = -math.inf
+    highest = -math.inf
     for j in range(count):
         a, strength = rules.actions[i, members[j]], rules.learnt[i, members[j], STRENGTH]
         out[a] = max(out[a], strength)
-        top = max(top, strength)
-    won = False
+        highest = max(highest, strength)
+    has_winner = False
     for a in range(len(out)):
         if lesson.greedy:
-            wins = out[a] == top and not won
-            out[a], won = 1.0 if wins else 0.0, won or wins
+            wins = out[a] == highest and not has_winner
+            out[a], has_winner = 1.0 if wins else 0.0, has_winner or wins
         elif out[a] == -math.inf:
             out[a] = 0.0
         elif lesson.power >= TOP_ONLY:
-            out[a] = 1.0 if out[a] == top else 0.0
+            out[a] = 1.0 if out[a] == highest else 0.0
         else:
-            out[a] = (max(out[a], 0.0) / top) ** lesson.power if top > 0.0 else 1.0
+            out[a] = (max(out[a], 0.0) / highest) ** lesson.power if highest > 0.0 else 1.0
 
 
 @kernel
@@ -143,10 +143,10 @@ def drawn_action(odds: Floats, u: float) -> int:
         if odds[a] > 0.0:
             total += odds[a]
             last = a
-    left = u * total
+    remaining = u * total
     for a in range(last):
-        left -= odds[a]
-        if left < 0.0:
+        remaining -= odds[a]
+        if remaining < 0.0:
             return a
     return last
 
@@ -179,13 +179,13 @@ def credit(rules: Intervals, i: int, active: Mask, payoff: float, lesson: Biddin
     if lesson.rate == 0.0:
         return
     target = (payoff - lesson.low) * lesson.scale if lesson.scale > 0.0 else MIDDLE
-    own, a = rules.learnt[i], lesson.rate
+    learnt, rate = rules.learnt[i], lesson.rate
     for r in range(rules.lengths[i]):
         if active[r]:
-            error = own[r, MEAN] - target
-            own[r, VARIANCE] = (1 - a) * own[r, VARIANCE] + a * error * error
-            own[r, MEAN] = (1 - a) * own[r, MEAN] + a * target
-            own[r, STRENGTH] = own[r, MEAN] - lesson.caution * math.sqrt(own[r, VARIANCE])
+            error = learnt[r, MEAN] - target
+            learnt[r, VARIANCE] = (1 - rate) * learnt[r, VARIANCE] + rate * error * error
+            learnt[r, MEAN] = (1 - rate) * learnt[r, MEAN] + rate * target
+            learnt[r, STRENGTH] = learnt[r, MEAN] - lesson.caution * math.sqrt(learnt[r, VARIANCE])
 
 
 @kernel
@@ -206,9 +206,9 @@ def finish(
         payoff += factor * rewards[t]
         factor *= lesson.discount
     out.payoffs[i, episode], out.steps[i, episode] = payoff, length
-    kept = min(length, lesson.trace)
-    for j in range(kept):
-        t = j * length // kept
+    n_kept = min(length, lesson.trace)
+    for j in range(n_kept):
+        t = j * length // n_kept
         out.readings[i, episode, j] = points[t]
         out.taken[i, episode, j] = actions[t]
     credit(rules, i, out.active[i, episode], payoff, lesson)
@@ -284,7 +284,7 @@ def bid_on_twin(
     Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
     """
     features = starts.points.shape[1]
-    state, now = np.empty((1, starts.states.shape[1])), np.empty((1, features))
+    state, observed = np.empty((1, starts.states.shape[1])), np.empty((1, features))
     reward, members = np.empty(1), np.empty(rules.actions.shape[1], dtype=np.int64)
     points, actions = np.empty((starts.t_max, features)), np.empty(starts.t_max, dtype=np.int64)
     rewards, odds = np.empty(starts.t_max), np.empty(n_actions)
@@ -293,20 +293,20 @@ def bid_on_twin(
             noise, active = fold(lesson.key, episode), out.active[i, episode]
             choices = fold(noise, i)
             start = below(noise, 0, len(starts.states))
-            state[0], now[0] = starts.states[start], starts.points[start]
+            state[0], observed[0] = starts.states[start], starts.points[start]
             t, ended = 0, False
             while t < starts.t_max and not ended:
-                count = find_match_set(rules, i, now, 0, members)
+                count = find_match_set(rules, i, observed, 0, members)
                 a = act(rules, i, members, count, lesson, uniform(choices, t), odds, active)
                 if a < 0:
                     break
-                points[t], actions[t] = now[0], a
-                ended = call_step(address, state, 0, a, now, reward)
+                points[t], actions[t] = observed[0], a
+                ended = call_step(address, state, 0, a, observed, reward)
                 rewards[t] = reward[0]
                 t += 1
-                if not is_finite(now, 0) or not math.isfinite(reward[0]):
+                if not is_finite(observed, 0) or not math.isfinite(reward[0]):
                     out_bad[i, 0], out_bad[i, 1] = start, t
-                    out_last[i, :features] = now[0]
+                    out_last[i, :features] = observed[0]
                     out_last[i, features] = reward[0]
                     return
             finish(rules, i, episode, t, points, actions, rewards, lesson, out)

@@ -91,19 +91,19 @@ def byte_game(task: TabularTask, streamed: bool) -> ByteGame | None:
     """
     z, model = plan(task), task.dynamics
     n_states, _, outcomes = model.next_state.shape
-    ends = model.next_state < 0
-    rewards = np.unique(np.append(model.reward[ends], 0.0))
+    is_end = model.next_state < 0
+    rewards = np.unique(np.append(model.reward[is_end], 0.0))
     block = byte_block(n_states, outcomes, len(rewards) + 1, z.t_max)
     if not z.sparse or z.row < z.t_max or block == 0:
         return None
     kinds = np.searchsorted(rewards, model.reward)
-    steps = np.where(ends, n_states + kinds * block, model.next_state).astype(np.uint8)
+    steps = np.where(is_end, n_states + kinds * block, model.next_state).astype(np.uint8)
     memo = np.zeros(len(z.memo) + block, dtype=np.uint8)
     remember_outcomes(z.key, z.cuts, z.t_max, z.t_max, block, memo[: len(z.memo)])
     width, share, gains = outcomes**block, -(-256 // block), gains_of(z, rewards).ravel()
     numbers = np.array([n_states, block, width, z.t_max], dtype=np.int32)
-    shape = block, share, width, z.t_max, len(rewards)
-    return ByteGame(steps, memo, numbers, *shape, gains, z.starts.astype(np.uint8), streamed)
+    sizes = block, share, width, z.t_max, len(rewards)
+    return ByteGame(steps, memo, numbers, *sizes, gains, z.starts.astype(np.uint8), streamed)
 
 
 def byte_block(n_states: int, outcomes: int, kinds: int, t_max: int) -> int:
@@ -122,11 +122,11 @@ def byte_block(n_states: int, outcomes: int, kinds: int, t_max: int) -> int:
 
 def gains_of(z: Plan, rewards: Floats) -> Floats:
     """Return what episodes gain by their length, `(rewards + 1, t_max + 1)`; 0 in the last row."""
-    before = np.maximum(np.arange(z.t_max + 1) - 1, 0)
-    first = before // z.block * z.block
-    in_block = z.discounts[first] * (z.discounts[before - first] * rewards[:, None])
+    last_step = np.maximum(np.arange(z.t_max + 1) - 1, 0)
+    block_start = last_step // z.block * z.block
+    in_block = z.discounts[block_start] * (z.discounts[last_step - block_start] * rewards[:, None])
     # Steps that do not fill a block are played one by one.
-    gains = np.where(first + z.block <= z.t_max, in_block, z.discounts[before] * rewards[:, None])
+    gains = np.where(block_start + z.block <= z.t_max, in_block, z.discounts[last_step] * rewards[:, None])
     return np.vstack([gains, np.zeros(z.t_max + 1)])
 
 
@@ -147,24 +147,22 @@ def byte_of_block(entry: int, firsts: NDArray[np.uint8], n_states: int, game: By
     outcomes: Any = np.uint32(game.steps.shape[2])
     scale: Any = np.uint32(game.width)
     s: Any = np.uint32(entry) // scale
-    rest: Any = np.uint32(np.uint32(entry) - s * scale)
+    remainder: Any = np.uint32(np.uint32(entry) - s * scale)
     for j in range(game.block):
         scale = np.uint32(scale // outcomes)
-        digit = np.uint32(rest // scale)
+        digit = np.uint32(remainder // scale)
         byte = firsts[np.uint32(np.uint32(s * outcomes) + digit)]
         if byte >= n_states:
             return np.int32(np.int32(byte) + j)
-        s, rest = np.uint32(byte), np.uint32(rest - digit * scale)
+        s, remainder = np.uint32(byte), np.uint32(remainder - digit * scale)
     return np.int32(s)
 
 
 @inlined_kernel
 def new_lane(game: ByteGame) -> Lane:
     """Return where a policy begins."""
-    nothing, none = np.int32(0), 0.0
-    return Lane(
-        np.int32(game.starts[0]), nothing, np.int32(game.t_max), nothing, nothing, nothing, none, none
-    )
+    zero, no_gain = np.int32(0), 0.0
+    return Lane(np.int32(game.starts[0]), zero, np.int32(game.t_max), zero, zero, zero, no_gain, no_gain)
 
 
 @inlined_kernel
@@ -180,23 +178,23 @@ def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], game: ByteGame)
     # Numbers have 32 bits, and ends are handled almost without branches: a GPU is slow at others.
     s, position, end, episode, steps, truncated, total, last = lane
     states, block, width, t_max = game.numbers[0], game.numbers[1], game.numbers[2], game.numbers[3]
-    kinds, episodes, left = np.int32(game.kinds), np.int32(len(game.starts)), np.int32(look_ups)
+    kinds, episodes, remaining = np.int32(game.kinds), np.int32(len(game.starts)), np.int32(look_ups)
     code = np.int32(game.memo[np.uint32(position)])
-    while left > 0:
-        left = np.int32(left - 1)
+    while remaining > 0:
+        remaining = np.int32(remaining - 1)
         entry = np.int32(table[np.uint32(np.int32(s * width) + code)])
         position = np.int32(position + block)
-        ahead = np.int32(game.memo[np.uint32(position)])  # need not wait for the entry
+        next_code = np.int32(game.memo[np.uint32(position)])  # need not wait for the entry
         if (entry >= states) | (position >= end):
-            after = np.int32(entry - states)
-            kind = np.int32(after * np.int32(game.share) >> 8)
-            t = np.int32(np.int32(position - end + t_max) - block + 1 + after - np.int32(kind * block))
-            cut = (entry < states) | (t > t_max)
-            if (kind == kinds) & (not cut):
+            end_code = np.int32(entry - states)
+            kind = np.int32(end_code * np.int32(game.share) >> 8)
+            t = np.int32(np.int32(position - end + t_max) - block + 1 + end_code - np.int32(kind * block))
+            is_truncated = (entry < states) | (t > t_max)
+            if (kind == kinds) & (not is_truncated):
                 episode = np.int32(-1)
                 break
-            t, kind = (t_max, kinds) if cut else (t, kind)
-            truncated = np.int32(truncated + (1 if cut else 0))
+            t, kind = (t_max, kinds) if is_truncated else (t, kind)
+            truncated = np.int32(truncated + (1 if is_truncated else 0))
             total += last
             last = game.gains[np.uint32(np.int32(kind * np.int32(t_max + 1)) + t)]
             steps = np.int32(steps + t)
@@ -205,11 +203,11 @@ def play_on(lane: Lane, look_ups: int, table: NDArray[np.uint8], game: ByteGame)
                 total += last
                 break
             s = np.int32(game.starts[np.uint32(episode)])
-            came_to = position
+            arrived_at = position
             position = steps if game.streamed else np.int32(episode * t_max)
             end = np.int32(position + t_max)
-            own = np.int32(game.memo[np.uint32(position)])
-            code = ahead if position == came_to else own
+            start_code = np.int32(game.memo[np.uint32(position)])
+            code = next_code if position == arrived_at else start_code
         else:
-            s, code = entry, ahead
+            s, code = entry, next_code
     return Lane(s, position, end, episode, steps, truncated, total, last)

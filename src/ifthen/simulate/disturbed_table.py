@@ -51,7 +51,7 @@ class TooLargeError(TaskError):
 class Steps(NamedTuple):
     """What follows n states of a chain, with up to J outcomes each."""
 
-    after: Ints
+    successors: Ints
     """`(n, J)`: the next state, −1 where the episode ends."""
     chance: Floats
     """`(n, J)`."""
@@ -88,8 +88,8 @@ class DisturbedTable:
         elif name in DISTURBANCES:
             checked_disturbances({name: strength})
         elif name:
-            known = (*DISTURBANCES, "t_max", f"{OPTIONS}NAME")
-            raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, known)}")
+            valid_names = (*DISTURBANCES, "t_max", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r} of a table.{nearest(name, valid_names)}")
         self.task = task
 
     def tested(self, policy: Any, episodes: int = 0) -> Evaluation:
@@ -101,23 +101,25 @@ class DisturbedTable:
         task, table = self.task, policy_table(policy, self.task)
         ruleset = getattr(policy, "ruleset", policy)
         if self.name in ("delay", "action_delay"):
-            found = [_late_evaluated(task, table.tobytes(), int(self.strength))]
+            results = [_delayed_evaluated(task, table.tobytes(), int(self.strength))]
         else:
             chains = _chains(task, ruleset, table, self.name, self.strength)
-            found = [_evaluated(task, chain) for chain in chains]
-        if None in found:
+            results = [_evaluated(task, chain) for chain in chains]
+        if None in results:
             return Evaluation(task.floor, "exact", 0, 0, 0.0, failed=True)
-        means, cut, spread = zip(*(each for each in found if each is not None), strict=True)
+        means, truncated_shares, spreads = zip(
+            *(result for result in results if result is not None), strict=True
+        )
         returns = chances = None
-        if None not in spread:
-            returns, chances = (np.concatenate(parts) for parts in zip(*spread, strict=True))
+        if None not in spreads:
+            returns, chances = (np.concatenate(columns) for columns in zip(*spreads, strict=True))
             chances = chances / len(means)
         return Evaluation(
             performance=float(np.mean(means)),
             method="exact",
             episodes=0,
             steps=0,
-            truncated_share=float(np.mean(cut)),
+            truncated_share=float(np.mean(truncated_shares)),
             failed=False,
             returns=returns,
             chances=chances,
@@ -130,19 +132,19 @@ def _chains(
     """Yield the chains of a policy under a disturbance, each as likely as the others."""
     choices, n_actions = table.astype(np.int64), task.n_actions
     if name == "noise":
-        yield _memoryless(task, _noisy_choices(task, ruleset, strength))
+        yield _memoryless_chain(task, _noisy_choices(task, ruleset, strength))
     elif name == "bias":
         for biased in _biased_tables(task, ruleset, strength):
-            yield _memoryless(task, _certain(biased, n_actions))
+            yield _memoryless_chain(task, _certain_chances(biased, n_actions))
     elif name == "drop":
-        yield _dropping(task, choices, strength)
+        yield _dropping_chain(task, choices, strength)
     elif name == "action_repeat":
-        yield _holding(task, choices, int(strength))
+        yield _holding_chain(task, choices, int(strength))
     else:
-        yield _memoryless(task, _certain(choices, n_actions))
+        yield _memoryless_chain(task, _certain_chances(choices, n_actions))
 
 
-def _certain(table: Ints, n_actions: int) -> Floats:
+def _certain_chances(table: Ints, n_actions: int) -> Floats:
     """Return the chance of every action in every state, `(D, A)`, given the one that is taken; 0 for none."""
     chances = np.zeros((len(table), n_actions))
     acts = np.flatnonzero(table >= 0)
@@ -155,20 +157,24 @@ def _noisy_choices(task: TabularTask, ruleset: RuleSet, strength: float) -> Floa
 
     Every reading of the features' ranges has a chance; a reading without a rule takes no action.
     """
-    sides = [np.arange(int(f.low), int(f.high) + 1) for f in task.features]
-    size = math.prod(map(len, sides))
+    axis_values = [np.arange(int(f.low), int(f.high) + 1) for f in task.features]
+    n_readings = math.prod(map(len, axis_values))
     states = task.dynamics.states
-    if size * len(states) > MOST_READINGS:
+    if n_readings * len(states) > MOST_READINGS:
         raise TooLargeError(
-            f"there are {size:,} readings, too many to list in each of {len(states):,} states"
+            f"there are {n_readings:,} readings, too many to list in each of {len(states):,} states"
         )
-    readings = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(size, len(sides))
-    taken = np.asarray(ruleset.predict(readings.astype(np.float64)), dtype=np.int64)
+    readings = np.stack(np.meshgrid(*axis_values, indexing="ij"), axis=-1).reshape(
+        n_readings, len(axis_values)
+    )
+    actions = np.asarray(ruleset.predict(readings.astype(np.float64)), dtype=np.int64)
     chances = np.ones((len(states), 1))
     for f, feature in enumerate(task.features):
-        own = _reading_chances(states[:, f], sides[f], strength * (feature.high - feature.low))
-        chances = (chances[:, :, None] * own[:, None, :]).reshape(len(states), -1)
-    return chances @ _certain(taken, task.n_actions)
+        feature_chances = _reading_chances(
+            states[:, f], axis_values[f], strength * (feature.high - feature.low)
+        )
+        chances = (chances[:, :, None] * feature_chances[:, None, :]).reshape(len(states), -1)
+    return chances @ _certain_chances(actions, task.n_actions)
 
 
 def _reading_chances(values: NDArray[Any], readings: Ints, deviation: float) -> Floats:
@@ -177,8 +183,8 @@ def _reading_chances(values: NDArray[Any], readings: Ints, deviation: float) -> 
 
     cuts = (readings[1:] - 0.5)[None] - values[:, None]
     below = ndtr(cuts / deviation) if deviation > 0 else (cuts > 0).astype(np.float64)
-    found: Floats = np.diff(below, prepend=0.0, append=1.0, axis=1)
-    return found
+    chances: Floats = np.diff(below, prepend=0.0, append=1.0, axis=1)
+    return chances
 
 
 def _biased_tables(task: TabularTask, ruleset: RuleSet, strength: float) -> Iterator[Ints]:
@@ -199,15 +205,15 @@ def _outcomes(task: TabularTask, states: Ints, actions: Ints) -> Steps:
     return Steps(model.next_state[states, actions].astype(np.int64), chance, model.reward[states, actions])
 
 
-def _memoryless(task: TabularTask, chances: Floats) -> Chain:
+def _memoryless_chain(task: TabularTask, chances: Floats) -> Chain:
     """Return the chain of a policy that takes actions with these chances, `(D, A)`."""
     model = task.dynamics
 
     def step(codes: Ints) -> Steps:
         n = len(codes)
-        each = chances[codes][:, :, None] * model.probability
-        after = model.next_state[codes].reshape(n, -1).astype(np.int64)
-        return Steps(after, each.reshape(n, -1), model.reward[codes].reshape(n, -1))
+        joint = chances[codes][:, :, None] * model.probability
+        successors = model.next_state[codes].reshape(n, -1).astype(np.int64)
+        return Steps(successors, joint.reshape(n, -1), model.reward[codes].reshape(n, -1))
 
     def stuck(codes: Ints) -> bool:
         return bool((chances[codes].sum(axis=1) < 1 - 1e-12).any())
@@ -215,52 +221,58 @@ def _memoryless(task: TabularTask, chances: Floats) -> Chain:
     return Chain(model.starts.astype(np.int64), step, stuck)
 
 
-def _late(task: TabularTask, table: Ints, late: int) -> Chain:
+def _delayed_chain(task: TabularTask, table: Ints, delay: int) -> Chain:
     """Return the chain of a policy whose actions are late: the memory has those on their way, oldest last."""
     size, base = len(table), task.n_actions
-    if math.log2(size) + late * math.log2(base) > MOST_BITS:
-        raise TooLargeError(f"{late} actions of {base} kinds can be on their way in too many ways")
-    newest = base ** max(late - 1, 0)
+    if math.log2(size) + delay * math.log2(base) > MOST_BITS:
+        raise TooLargeError(f"{delay} actions of {base} kinds can be on their way in too many ways")
+    newest = base ** max(delay - 1, 0)
 
     def step(codes: Ints) -> Steps:
         state, memory = codes % size, codes // size
         chosen = table[state]
-        found = _outcomes(task, state, memory % base if late else chosen)
-        memory = memory // base + chosen * newest if late else memory
-        return found._replace(after=np.where(found.after >= 0, found.after + size * memory[:, None], -1))
+        outcomes = _outcomes(task, state, memory % base if delay else chosen)
+        memory = memory // base + chosen * newest if delay else memory
+        return outcomes._replace(
+            successors=np.where(outcomes.successors >= 0, outcomes.successors + size * memory[:, None], -1)
+        )
 
     starts = task.dynamics.starts.astype(np.int64)
-    queue = sum(base**i for i in range(late))
+    queue = sum(base**i for i in range(delay))
     return Chain(starts + size * queue * np.maximum(table[starts], 0), step, _no_rule(table))
 
 
-def _dropping(task: TabularTask, table: Ints, lost: float) -> Chain:
+def _dropping_chain(task: TabularTask, table: Ints, p_lost: float) -> Chain:
     """Return the chain of a policy whose readings get lost: the memory is what the last one made it do."""
     size = len(table)
 
     def step(codes: Ints) -> Steps:
         state, action = codes % size, codes // size
-        after, chance, reward = _outcomes(task, state, action)
-        renewed = np.where(after >= 0, after + size * np.maximum(table[after], 0), -1)
-        held = np.where(after >= 0, after + size * action[:, None], -1)
-        both = np.concatenate([chance * (1 - lost), chance * lost], axis=1)
-        return Steps(np.concatenate([renewed, held], axis=1), both, np.concatenate([reward, reward], axis=1))
+        successors, chance, reward = _outcomes(task, state, action)
+        renewed = np.where(successors >= 0, successors + size * np.maximum(table[successors], 0), -1)
+        unchanged = np.where(successors >= 0, successors + size * action[:, None], -1)
+        chances = np.concatenate([chance * (1 - p_lost), chance * p_lost], axis=1)
+        return Steps(
+            np.concatenate([renewed, unchanged], axis=1), chances, np.concatenate([reward, reward], axis=1)
+        )
 
     starts = task.dynamics.starts.astype(np.int64)
     return Chain(starts + size * np.maximum(table[starts], 0), step, _no_rule(table))
 
 
-def _holding(task: TabularTask, table: Ints, steps: int) -> Chain:
+def _holding_chain(task: TabularTask, table: Ints, hold_steps: int) -> Chain:
     """Return the chain of a policy that is heard every so many steps: the memory has action and time."""
     size, base = len(table), task.n_actions
 
     def step(codes: Ints) -> Steps:
         state, memory = codes % size, codes // size
-        held, time = memory % base, memory // base
-        action = np.where(time == 0, table[state], held)
-        found = _outcomes(task, state, action)
-        memory = action + base * ((time + 1) % steps)
-        return found._replace(after=np.where(found.after >= 0, found.after + size * memory[:, None], -1))
+        held_action, elapsed = memory % base, memory // base
+        action = np.where(elapsed == 0, table[state], held_action)
+        outcomes = _outcomes(task, state, action)
+        memory = action + base * ((elapsed + 1) % hold_steps)
+        return outcomes._replace(
+            successors=np.where(outcomes.successors >= 0, outcomes.successors + size * memory[:, None], -1)
+        )
 
     return Chain(task.dynamics.starts.astype(np.int64), step, _no_rule(table))
 
@@ -279,90 +291,100 @@ def _evaluated(task: TabularTask, chain: Chain) -> tuple[float, float, Spread] |
     codes = _reached(chain, task.t_max)
     if codes is None:
         return None
-    after, chance, reward = chain.step(codes)
-    goes_on = (after >= 0) & (chance > 0)
+    successors, chance, reward = chain.step(codes)
+    goes_on = (successors >= 0) & (chance > 0)
     # The states of the last step lead to some that are never asked.
-    place = np.minimum(np.searchsorted(codes, after), len(codes) - 1)
-    known = goes_on & (codes[place] == after)
-    steps = Steps(np.where(known, place, -1), chance, reward)
-    start = np.bincount(np.searchsorted(codes, chain.starts), minlength=len(codes)) / len(chain.starts)
-    mean, cut = _expected(task, steps, start, (chance * goes_on).sum(axis=1))
-    return mean, cut, _spread(task, steps, start)
+    position = np.minimum(np.searchsorted(codes, successors), len(codes) - 1)
+    is_known = goes_on & (codes[position] == successors)
+    steps = Steps(np.where(is_known, position, -1), chance, reward)
+    start_chances = np.bincount(np.searchsorted(codes, chain.starts), minlength=len(codes)) / len(
+        chain.starts
+    )
+    mean, truncated_share = _expected(task, steps, start_chances, (chance * goes_on).sum(axis=1))
+    return mean, truncated_share, _spread(task, steps, start_chances)
 
 
 @lru_cache(maxsize=16)
-def _late_evaluated(task: TabularTask, table: bytes, late: int) -> tuple[float, float, Spread] | None:
+def _delayed_evaluated(task: TabularTask, table: bytes, delay: int) -> tuple[float, float, Spread] | None:
     """Return the same of a policy whose actions, or readings, are late; remembered, as both are asked for."""
     choices = np.frombuffer(table, dtype=np.int16).astype(np.int64)
-    return _evaluated(task, _late(task, choices, late))
+    return _evaluated(task, _delayed_chain(task, choices, delay))
 
 
 def _reached(chain: Chain, t_max: int) -> Ints | None:
     """Return the states of a chain in which a step of an episode is taken; None if one has no rule."""
-    seen = frontier = np.unique(chain.starts)
+    reached = frontier = np.unique(chain.starts)
     for _ in range(t_max):
         if chain.stuck(frontier):
             return None
-        after, chance, _ = chain.step(frontier)
-        found = np.unique(after[(after >= 0) & (chance > 0)])
-        frontier = np.setdiff1d(found, seen, assume_unique=True)
+        successors, chance, _ = chain.step(frontier)
+        next_codes = np.unique(successors[(successors >= 0) & (chance > 0)])
+        frontier = np.setdiff1d(next_codes, reached, assume_unique=True)
         if not len(frontier):
             break
-        seen = np.union1d(seen, frontier)
-        if len(seen) > MOST_STATES:
+        reached = np.union1d(reached, frontier)
+        if len(reached) > MOST_STATES:
             raise TooLargeError(f"with what is remembered there are more than {MOST_STATES:,} states")
-    return seen
+    return reached
 
 
-def _expected(task: TabularTask, steps: Steps, start: Floats, goes_on: Floats) -> tuple[float, float]:
+def _expected(task: TabularTask, steps: Steps, start_chances: Floats, goes_on: Floats) -> tuple[float, float]:
     """Return the mean return over t_max steps, and the share of episodes that are then cut."""
     from scipy.sparse import csc_array  # type: ignore[import-untyped]  # SciPy ships no types
 
-    inside = steps.after >= 0
-    before = np.broadcast_to(np.arange(len(start))[:, None], steps.after.shape)[inside]
-    follows = csc_array((steps.chance[inside], (steps.after[inside], before)), shape=(len(start),) * 2)
+    continues = steps.successors >= 0
+    sources = np.broadcast_to(np.arange(len(start_chances))[:, None], steps.successors.shape)[continues]
+    transition = csc_array(
+        (steps.chance[continues], (steps.successors[continues], sources)), shape=(len(start_chances),) * 2
+    )
     rewards = (steps.chance * steps.reward).sum(axis=1)
-    total, discount, now, cut = 0.0, 1.0, start, 0.0
+    total, discount, occupancy, truncated_share = 0.0, 1.0, start_chances, 0.0
     for _ in range(task.t_max):
-        total += discount * float(rewards @ now)
-        cut = float(goes_on @ now)
-        now, discount = follows @ now, discount * task.gamma
-        if cut < NEGLIGIBLE:
+        total += discount * float(rewards @ occupancy)
+        truncated_share = float(goes_on @ occupancy)
+        occupancy, discount = transition @ occupancy, discount * task.gamma
+        if truncated_share < NEGLIGIBLE:
             break
-    return total, cut
+    return total, truncated_share
 
 
-def _spread(task: TabularTask, steps: Steps, start: Floats) -> Spread:
+def _spread(task: TabularTask, steps: Steps, start_chances: Floats) -> Spread:
     """Return all returns with their chances; None where there are too many."""
     ended: list[tuple[Floats, Floats]] = []
-    states = np.flatnonzero(start)
-    sums, masses, discount = np.zeros(len(states)), start[states], 1.0
+    states = np.flatnonzero(start_chances)
+    sums, masses, discount = np.zeros(len(states)), start_chances[states], 1.0
     for t in range(task.t_max):
-        after, own = steps.after[states], steps.chance[states] * masses[:, None]
-        got = np.round(sums[:, None] + discount * steps.reward[states], SAME_RETURN)
-        over = (after < 0) | (t == task.t_max - 1)
-        ended.append(_merged(got[over & (own > 0)], own[over & (own > 0)]))
-        inside = ~over & (own > 0)
-        distinct, place = np.unique(got[inside], return_inverse=True)
-        pairs, which = np.unique(after[inside] + len(start) * place, return_inverse=True)
+        successors, branch_chances = steps.successors[states], steps.chance[states] * masses[:, None]
+        branch_returns = np.round(sums[:, None] + discount * steps.reward[states], SAME_RETURN)
+        is_end = (successors < 0) | (t == task.t_max - 1)
+        ended.append(
+            _merged(
+                branch_returns[is_end & (branch_chances > 0)], branch_chances[is_end & (branch_chances > 0)]
+            )
+        )
+        continues = ~is_end & (branch_chances > 0)
+        distinct, return_index = np.unique(branch_returns[continues], return_inverse=True)
+        pairs, pair_index = np.unique(
+            successors[continues] + len(start_chances) * return_index, return_inverse=True
+        )
         if len(pairs) > MOST_RETURNS:
             return None
-        states, sums = pairs % len(start), distinct[pairs // len(start)]
-        masses, discount = _added(which, own[inside], len(pairs)), discount * task.gamma
+        states, sums = pairs % len(start_chances), distinct[pairs // len(start_chances)]
+        masses, discount = _added(pair_index, branch_chances[continues], len(pairs)), discount * task.gamma
         if masses.sum() < NEGLIGIBLE:
             ended.append((sums, masses))
             break
-    returns, chances = (np.concatenate(parts) for parts in zip(*ended, strict=True))
+    returns, chances = (np.concatenate(columns) for columns in zip(*ended, strict=True))
     return _merged(returns, chances)
 
 
 def _merged(returns: Floats, chances: Floats) -> tuple[Floats, Floats]:
     """Return distinct returns, each with its whole chance."""
-    distinct, which = np.unique(returns, return_inverse=True)
-    return distinct, _added(which, chances, len(distinct))
+    distinct, index = np.unique(returns, return_inverse=True)
+    return distinct, _added(index, chances, len(distinct))
 
 
-def _added(places: Ints, chances: Floats, size: int) -> Floats:
+def _added(indices: Ints, chances: Floats, size: int) -> Floats:
     """Return the sum of chances at each of `size` places."""
-    added: Floats = np.bincount(places, chances, minlength=size).astype(np.float64)
-    return added
+    totals: Floats = np.bincount(indices, chances, minlength=size).astype(np.float64)
+    return totals

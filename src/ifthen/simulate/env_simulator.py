@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import weakref
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,11 +40,30 @@ from ifthen.tasks.flatten import unusable_reward
 from ifthen.tasks.gym_task import EnvTask
 
 if TYPE_CHECKING:
-    from ifthen.simulate.twin_simulator import TwinSimulator
+    from ifthen.simulate.twin_play import Starts
 
 NOT_PLAYED = -1
 KEPT = 4
 """The number of recordings that are kept: words, pictures and pages ask for the same ones."""
+
+
+class FromStates(Protocol):
+    """Plays episodes that start in states which no reset seed gives."""
+
+    def real_states(self, seeds: Ints) -> Floats:
+        """Return the states of the environment after reset with k seeds, `(k, state_size)`."""
+
+    def seen_in(self, states: Floats) -> Floats:
+        """Return the observations in states of the environment, `(k, features)`, undisturbed."""
+
+    def starts_in(self, states: Floats) -> Starts:
+        """Return starts in states of the environment `(k, state_size)`, all with the same disturbances."""
+
+    def play_from(self, ruleset: RuleSet, starts: Starts) -> Episodes:
+        """Play one ruleset of any kind from k starts: arrays `(1, k)`."""
+
+    def record_from(self, ruleset: RuleSet, starts: Starts) -> list[Trajectory]:
+        """Play one ruleset of any kind from k starts, and keep every step."""
 
 
 class EnvSimulator(Simulator):
@@ -64,7 +83,7 @@ class EnvSimulator(Simulator):
     ) -> None:
         super().__init__(task, threads)
         self.budget, self.elites = budget or Budget(), elites
-        self._known: dict[bytes, Episodes] = {}
+        self._remembered_episodes: dict[bytes, Episodes] = {}
         self._measures: dict[bytes, dict[str, float]] = {}
         self._recordings: list[tuple[RuleSet, bytes, Sequence[Trajectory]]] = []
 
@@ -109,16 +128,18 @@ class EnvSimulator(Simulator):
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
         """Measure rulesets on the training seeds that an epoch may spend."""
         keys = rules.digests(self.task.features)
-        firsts = {key: i for i, key in reversed(list(enumerate(keys)))}
-        own = rules.take(np.array(list(firsts.values()), dtype=np.int64))
-        board = self._remembered(list(firsts))
-        kept = set(keys[len(keys) - self.elites :]) if epoch > 0 else set()
-        exempt = np.array([key in kept for key in firsts])
-        caps = self._race(own, board, exempt, self.budget.heats(epoch, len(self.task.z)))
-        self._known = {key: Episodes(*(column[i] for column in board)) for i, key in enumerate(firsts)}
-        places = {key: i for i, key in enumerate(firsts)}
+        first_rows = {key: i for i, key in reversed(list(enumerate(keys)))}
+        distinct = rules.take(np.array(list(first_rows.values()), dtype=np.int64))
+        board = self._remembered(list(first_rows))
+        elite_keys = set(keys[len(keys) - self.elites :]) if epoch > 0 else set()
+        exempt = np.array([key in elite_keys for key in first_rows])
+        caps = self._race(distinct, board, exempt, self.budget.heats(epoch, len(self.task.z)))
+        self._remembered_episodes = {
+            key: Episodes(*(column[i] for column in board)) for i, key in enumerate(first_rows)
+        }
+        positions = {key: i for i, key in enumerate(first_rows)}
         measured = means(self.task, board, caps)
-        rows = np.array([places[key] for key in keys])
+        rows = np.array([positions[key] for key in keys])
         return Measured(*(getattr(measured, name)[rows] for name in Measured.__dataclass_fields__))
 
     def _remembered(self, keys: list[bytes]) -> Episodes:
@@ -128,8 +149,8 @@ class EnvSimulator(Simulator):
             np.zeros(shape), np.zeros(shape, dtype=np.int64), np.full(shape, NOT_PLAYED, dtype=np.int8)
         )
         for i, key in enumerate(keys):
-            if key in self._known:
-                board.put(np.array([i]), np.arange(shape[1]), self._known[key])
+            if key in self._remembered_episodes:
+                board.put(np.array([i]), np.arange(shape[1]), self._remembered_episodes[key])
         return board
 
     def _race(self, rules: RuleBatch, board: Episodes, exempt: Mask, heats: list[Ints]) -> Floats:
@@ -138,21 +159,21 @@ class EnvSimulator(Simulator):
         Episodes remembered from other epochs do not count: `board` is left with this epoch's episodes.
         """
         running, dropped = np.arange(len(rules.lengths)), []
-        meant = np.zeros(board.endings.shape, dtype=np.bool_)
-        for number, heat in enumerate(heats):
-            if number > 0:
-                worth = means(self.task, board, played=meant).performance[running]
+        counted = np.zeros(board.endings.shape, dtype=np.bool_)
+        for heat_number, heat in enumerate(heats):
+            if heat_number > 0:
+                worth = means(self.task, board, played=counted).performance[running]
                 slower = running[np.argsort(-worth, kind="stable")[(len(running) + 1) // 2 :]]
                 dropped.append(slower[~exempt[slower]])
                 running = np.setdiff1d(running, dropped[-1])
             missing = running[(board.endings[np.ix_(running, heat)] == NOT_PLAYED).any(axis=1)]
             if len(missing):
                 board.put(missing, heat, self.play_population(rules.take(missing), self.task.z[heat]))
-            meant[np.ix_(running, heat)] = True
-        board.endings[~meant] = NOT_PLAYED
+            counted[np.ix_(running, heat)] = True
+        board.endings[~counted] = NOT_PLAYED
         return self._caps(board, running, dropped)
 
-    def _caps(self, board: Episodes, last: Ints, dropped: list[Ints]) -> Floats:
+    def _caps(self, board: Episodes, finalists: Ints, dropped: list[Ints]) -> Floats:
         """Return an upper bound of each ruleset's worth after a race.
 
         Means over fewer episodes can flatter. A ruleset that dropped out is worth less than the worst one
@@ -161,10 +182,10 @@ class EnvSimulator(Simulator):
         measured = means(self.task, board)
         caps = np.full(len(board.endings), np.inf)
         worth = np.where(measured.failed, np.inf, measured.performance)
-        least = worth[last].min()
+        lowest = worth[finalists].min()
         for group in reversed(dropped):
-            caps[group] = np.nextafter(least, -np.inf)
-            least = np.minimum(worth[group], caps[group]).min(initial=least)
+            caps[group] = np.nextafter(lowest, -np.inf)
+            lowest = np.minimum(worth[group], caps[group]).min(initial=lowest)
         return caps
 
     def measures(self, rules: RuleBatch, best: int) -> dict[str, float]:
@@ -179,21 +200,22 @@ class EnvSimulator(Simulator):
         """Return the performance of a ruleset of any kind on training seeds, and on validation seeds."""
         return self.measures_of(partial(self.play_ruleset, ruleset))
 
-    def measures_of(self, play: Any) -> dict[str, float]:
+    def measures_of(self, play: Callable[[Ints], Episodes]) -> dict[str, float]:
         """Return the same for anything that plays reset seeds."""
         split = len(self.task.z)
-        played: Episodes = play(np.concatenate([self.task.z, self.task.validation]))
-        parts = {"performance": slice(0, split), "unseen_performance": slice(split, None)}
+        played = play(np.concatenate([self.task.z, self.task.validation]))
+        slices = {"performance": slice(0, split), "unseen_performance": slice(split, None)}
         return {
-            name: float(means(self.task, played.some(part)).performance[0]) for name, part in parts.items()
+            name: float(means(self.task, played.of_seeds(seed_slice)).performance[0])
+            for name, seed_slice in slices.items()
         }
 
     def evaluate(self, policy: Any, seeds: Seeds | None = None) -> Evaluation:
         """Play a policy from reset seeds."""
         task, training = self.task, isinstance(seeds, str) and seeds == "training"
-        chosen = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
-        played = self.play_ruleset(checked_ruleset(policy, task), chosen)
-        return evaluation_of(task, played.returns[0], played.endings[0], played.steps[0], chosen)
+        seed_array = task.test_seeds() if seeds is None else task.z if training else checked_seeds(seeds)
+        played = self.play_ruleset(checked_ruleset(policy, task), seed_array)
+        return evaluation_of(task, played.returns[0], played.endings[0], played.steps[0], seed_array)
 
     def play_ruleset(self, ruleset: RuleSet, seeds: Ints) -> Episodes:
         """Play one ruleset of any kind from k reset seeds: arrays `(1, k)`."""
@@ -207,8 +229,8 @@ class EnvSimulator(Simulator):
 
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
         """Return the performance on held-out test seeds, and on the training seeds."""
-        told = in_words(self.task.disturbances)
-        disturbed = f", with {told}" if told else ""
+        words = in_words(self.task.disturbances)
+        disturbed = f", with {words}" if words else ""
         return {
             f"on test seeds{disturbed}": self.tested(policy, episodes),
             f"on training seeds{disturbed}": self.evaluate(policy, "training"),
@@ -233,8 +255,8 @@ class EnvSimulator(Simulator):
 
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
         """Return the mean return on seeds of its own, right after those of the history's validation."""
-        first = int(self.task.validation[-1]) + 1
-        return self.evaluate(ruleset, np.arange(first, first + episodes)).performance
+        first_seed = int(self.task.validation[-1]) + 1
+        return self.evaluate(ruleset, np.arange(first_seed, first_seed + episodes)).performance
 
     def one_episode(
         self, policy: Any, seed: int, start: Start = None, episode: int | None = None
@@ -244,26 +266,26 @@ class EnvSimulator(Simulator):
             raise ParameterError(
                 f"episodes of {self.task.name} start where a reset seed says: give seed or episode."
             )
-        number = seed if episode is None else int(self.task.z[episode])
-        return self.episodes(policy, [number])[0], number
+        reset_seed = seed if episode is None else int(self.task.z[episode])
+        return self.episodes(policy, [reset_seed])[0], reset_seed
 
     def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
         """Play a policy from reset seeds and keep every step."""
-        chosen = self.task.z if seeds is None else checked_seeds(seeds)
-        ruleset, key = checked_ruleset(policy, self.task), chosen.tobytes()
-        for known, own, episodes in self._recordings:
-            if own == key and known == ruleset:
+        seed_array = self.task.z if seeds is None else checked_seeds(seeds)
+        ruleset, key = checked_ruleset(policy, self.task), seed_array.tobytes()
+        for recorded_ruleset, recorded_key, episodes in self._recordings:
+            if recorded_key == key and recorded_ruleset == ruleset:
                 return episodes
-        found = self.record(self._choice(ruleset), chosen)
-        self._recordings = [*self._recordings, (ruleset, key, found)][-KEPT:]
-        return found
+        trajectories = self.record(self._choice(ruleset), seed_array)
+        self._recordings = [*self._recordings, (ruleset, key, trajectories)][-KEPT:]
+        return trajectories
 
     def let_learn(self, learner: InEnvironment, *lesson: Any) -> None:
         """Let something learn in the lane."""
         learner.in_lane(self, *lesson)
 
     @property
-    def from_states(self) -> TwinSimulator | None:
+    def from_states(self) -> FromStates | None:
         """This simulator, where episodes can start in states that no reset seed gives; else None."""
         return None
 
@@ -276,23 +298,23 @@ class EnvSimulator(Simulator):
 
     def begin_episode(self, seed: int) -> Floats:
         """Begin an episode in the lane; return what is observed, `(features,)`."""
-        seen: Floats = self.lane.reset(seed=seed)[0]
-        if not math.isfinite(seen.sum()):
-            self.refuse_number(seen[None], 0.0, 0, seed)
-        return seen
+        point: Floats = self.lane.reset(seed=seed)[0]
+        if not math.isfinite(point.sum()):
+            self.refuse_number(point[None], 0.0, 0, seed)
+        return point
 
     def take_step(self, action: int) -> tuple[Floats, float, bool, bool]:
         """Take a step in the lane; return what is observed, the reward, and whether and how it ended."""
-        seen, reward, terminated, truncated, _ = self.lane.step(action)
-        if not math.isfinite(seen.sum() + reward):  # quicker than asking each number
-            self.refuse_number(seen[None], reward, self.lane.steps, self.lane.reset_seed or 0)
-        return seen, reward, terminated, truncated
+        point, reward, terminated, truncated, _ = self.lane.step(action)
+        if not math.isfinite(point.sum() + reward):  # quicker than asking each number
+            self.refuse_number(point[None], reward, self.lane.steps, self.lane.reset_seed or 0)
+        return point, reward, terminated, truncated
 
     def refuse_number(self, points: Floats, reward: float, step: int, seed: int) -> None:
         """Raise TaskError for an observation `(1, features)` or a reward that is not finite."""
-        where = f" at step {step} of the episode with reset seed {seed}"
-        self.task.check_points(points, where)
-        raise unusable_reward(self.task.name, reward, where)
+        location = f" at step {step} of the episode with reset seed {seed}"
+        self.task.check_points(points, location)
+        raise unusable_reward(self.task.name, reward, location)
 
 
 def means(task: EnvTask, board: Episodes, caps: Floats | None = None, played: Mask | None = None) -> Measured:
@@ -307,10 +329,10 @@ def means(task: EnvTask, board: Episodes, caps: Floats | None = None, played: Ma
     counts = board.endings != NOT_PLAYED if played is None else played
     episodes = counts.sum(axis=1)
     failed = ((board.endings == NO_RULE) & counts).any(axis=1)
-    found = np.where(counts, board.returns, 0.0).sum(axis=1) / np.maximum(episodes, 1)
+    mean_returns = np.where(counts, board.returns, 0.0).sum(axis=1) / np.maximum(episodes, 1)
     return measured_of(
         task,
-        found,
+        mean_returns,
         episodes,
         np.where(counts, board.steps, 0).sum(axis=1),
         ((board.endings == TRUNCATED) & counts).sum(axis=1),
@@ -321,7 +343,7 @@ def means(task: EnvTask, board: Episodes, caps: Floats | None = None, played: Ma
 
 def measured_of(
     task: EnvTask,
-    found: Floats,
+    mean_returns: Floats,
     episodes: Ints,
     steps: Ints,
     truncated: Ints,
@@ -332,27 +354,27 @@ def measured_of(
 
     Args:
         task: the task.
-        found: mean returns; not used where a state without a rule was reached.
+        mean_returns: mean returns; not used where a state without a rule was reached.
         episodes: the numbers of episodes.
         steps: of these episodes.
         truncated: how many of them reached t_max.
         failed: whether a state without a rule was reached.
         caps: an upper bound of each ruleset's worth.
     """
-    if (found[~failed] <= task.floor).any():
+    if (mean_returns[~failed] <= task.floor).any():
         raise TaskError(
-            f"a policy of {task.name} got {found[~failed].min():g}, which is not above the floor "
+            f"a policy of {task.name} got {mean_returns[~failed].min():g}, which is not above the floor "
             f"{task.floor:g} that rules without an answer get. Give a lower floor: env_task(…, floor=…)."
         )
-    worth = found if caps is None else np.minimum(found, caps)
+    worth = mean_returns if caps is None else np.minimum(mean_returns, caps)
     return Measured(np.where(failed, task.floor, worth), episodes, steps, truncated, failed, ~failed)
 
 
 def checked_seeds(seeds: ArrayLike) -> Ints:
     """Return reset seeds as an array, or raise where they are none."""
     array = np.asarray(seeds)
-    whole = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iu"
-    if not whole or array.min() < 0 or array.max() >= 2**63:
+    are_integers = array.ndim == 1 and len(array) > 0 and array.dtype.kind in "iu"
+    if not are_integers or array.min() < 0 or array.max() >= 2**63:
         raise TaskError(
             f"seeds must be a list of whole numbers from 0, such as range(100), not {seeds!r}. Policies are "
             'also measured on seeds="training".'

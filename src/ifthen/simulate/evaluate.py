@@ -119,11 +119,11 @@ def shared_simulator(
     task: Task, method: Method = "sampled", noise: Noise = "aligned", threads: int = 1
 ) -> Simulator:
     """Return a simulator that lives as long as its task, for measuring single policies again and again."""
-    known: dict[tuple[Method, Noise, int], Simulator] = task.__dict__.setdefault("_simulators", {})
+    simulators: dict[tuple[Method, Noise, int], Simulator] = task.__dict__.setdefault("_simulators", {})
     key = method, noise, threads
-    if key not in known:
-        known[key] = simulator_of(task, threads=threads, method=method, noise=noise)
-    return known[key]
+    if key not in simulators:
+        simulators[key] = simulator_of(task, threads=threads, method=method, noise=noise)
+    return simulators[key]
 
 
 def check_options(task: Task, method: Method, noise: Noise, budget: Budget) -> None:
@@ -169,14 +169,18 @@ def evaluate(
     """
     one_of("method", method, get_args(Method))
     one_of("noise", noise, get_args(Noise))
-    policy, own = with_task(policy, task)
-    if method == "exact" and not own.has_states:
-        raise TaskError(f"{own.name} has no table of states: it can only be measured by playing.")
-    return _simulator(own, method, noise, threads).evaluate(policy, seeds)
+    policy, chosen_task = with_task(policy, task)
+    if method == "exact" and not chosen_task.has_states:
+        raise TaskError(f"{chosen_task.name} has no table of states: it can only be measured by playing.")
+    return _simulator(chosen_task, method, noise, threads).evaluate(policy, seeds)
 
 
 def evaluations(
-    policy: Any, task: Any = None, noise: Noise = "aligned", threads: int | None = None, episodes: int = 100
+    policy: Any,
+    task: TaskLike | None = None,
+    noise: Noise = "aligned",
+    threads: int | None = None,
+    episodes: int = 100,
 ) -> dict[str, Evaluation]:
     """Return the measures of a policy that people want to see, by what they are called.
 
@@ -189,8 +193,8 @@ def evaluations(
         threads: how many threads to use, all cores where None.
         episodes: how many held-out test seeds to play in an environment.
     """
-    policy, own = with_task(policy, task)
-    return _simulator(own, "sampled", noise, threads).headline(policy, episodes)
+    policy, chosen_task = with_task(policy, task)
+    return _simulator(chosen_task, "sampled", noise, threads).headline(policy, episodes)
 
 
 def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) -> Simulator:
@@ -198,12 +202,12 @@ def _simulator(task: Task, method: Method, noise: Noise, threads: int | None) ->
     return shared_simulator(task, method, noise if task.has_states else "aligned", checked_threads(threads))
 
 
-def with_task(policy: Any, task: Any = None) -> tuple[Any, Task]:
+def with_task(policy: Any, task: TaskLike | None = None) -> tuple[Any, Task]:
     """Return a policy and the task to look at it in: the one given, or a trained system's own.
 
     Where an environment is given, names and ranges come from the policy; see `policy_and_its_task`.
     """
-    given = getattr(policy, "task", None) if task is None else task
-    if given is None:
+    task_like = getattr(policy, "task", None) if task is None else task
+    if task_like is None:
         raise TaskError("give the task too, such as task='CartPole-v1': a ruleset alone does not know it.")
-    return policy_and_its_task(policy, given)
+    return policy_and_its_task(policy, task_like)

@@ -56,7 +56,7 @@ class Game:
     ) -> None:
         self._simulator, self._lanes, self._log = simulator, lanes, log
         self._rulesets, self._seeds = rulesets, seeds
-        n = self._given = min(lanes.limit, len(seeds))
+        n = self._n_started = min(lanes.limit, len(seeds))
         lanes.open(n)
         self._running = Running(np.arange(n), np.zeros(n), np.ones(n), np.zeros(n, dtype=np.int64))
         self._points = np.empty((n, len(simulator.task.features)))
@@ -67,47 +67,49 @@ class Game:
         """Whether any episode still runs."""
         return len(self._running.jobs) > 0
 
-    def step(self, choose: Actions, found: Episodes) -> None:
+    def step(self, choose: Actions, out: Episodes) -> None:
         """Take a step in all lanes, write down the episodes that end, and begin others in their place."""
-        running, before = self._running, self._points
-        actions = np.empty(len(before), dtype=np.int64)
-        choose(self._rulesets[running.jobs], before, actions)
+        running, previous = self._running, self._points
+        actions = np.empty(len(previous), dtype=np.int64)
+        choose(self._rulesets[running.jobs], previous, actions)
         actions[running.jobs < 0] = -1
-        true = None if self._log is None else self._lanes.true_points()
+        true_points = None if self._log is None else self._lanes.true_points()
         self._points, rewards, terminated, truncated = self._lanes.step(actions)
-        endings = np.empty(len(before), dtype=np.int8)
+        endings = np.empty(len(previous), dtype=np.int8)
         task = self._simulator.task
-        bad = settle(
+        bad_lane = settle(
             self._points, rewards, terminated, truncated, actions, task.gamma, task.t_max, running, endings
         )
-        if bad >= 0:
-            self._refuse(bad, rewards[bad])
+        if bad_lane >= 0:
+            self._refuse(bad_lane, rewards[bad_lane])
         if self._log is not None:
-            self._log.add(running.jobs, before, actions, rewards, true)
+            self._log.add(running.jobs, previous, actions, rewards, true_points)
         ended = np.flatnonzero(endings != GOES_ON)
         if len(ended):
             stuck = ended[endings[ended] == NO_RULE]
-            self._points[stuck] = before[stuck]  # lanes that rest may show anything
-            self._finish(ended, endings[ended], found)
+            self._points[stuck] = previous[stuck]  # lanes that rest may show anything
+            self._finish(ended, endings[ended], out)
 
-    def _finish(self, ended: Ints, endings: NDArray[np.int8], found: Episodes) -> None:
+    def _finish(self, ended: Ints, endings: NDArray[np.int8], out: Episodes) -> None:
         """Write down episodes, begin others in their lanes, and leave lanes behind when jobs run out."""
         running = self._running
-        done = running.jobs[ended]
-        found.returns[done], found.steps[done] = running.totals[ended], running.steps[ended]
-        found.endings[done] = endings
+        finished_jobs = running.jobs[ended]
+        out.returns[finished_jobs], out.steps[finished_jobs] = running.totals[ended], running.steps[ended]
+        out.endings[finished_jobs] = endings
         if self._log is not None:
-            true = self._lanes.true_points()
-            self._log.end(done, self._points[ended], None if true is None else true[ended])
-        more = min(len(ended), len(self._seeds) - self._given)
-        begun, free = ended[:more], ended[more:]
-        running.jobs[begun] = np.arange(self._given, self._given + more)
-        running.jobs[free] = -1
-        self._given += more
-        if len(begun):
-            self._begin(begun)
-        if len(free):
-            self._lanes.rest(free)
+            true_points = self._lanes.true_points()
+            self._log.end(
+                finished_jobs, self._points[ended], None if true_points is None else true_points[ended]
+            )
+        n_new = min(len(ended), len(self._seeds) - self._n_started)
+        restarted, idle = ended[:n_new], ended[n_new:]
+        running.jobs[restarted] = np.arange(self._n_started, self._n_started + n_new)
+        running.jobs[idle] = -1
+        self._n_started += n_new
+        if len(restarted):
+            self._begin(restarted)
+        if len(idle):
+            self._lanes.rest(idle)
             busy = np.flatnonzero(running.jobs >= 0)
             if 2 * len(busy) <= len(running.jobs):
                 if len(busy):

@@ -2,7 +2,7 @@
 
 Kernels of the GPU call the very functions that the CPU plays with: one choice, one episode, one update.
 Numba compiles these a second time, for the device. Here is what it needs for that:
-- a way to say no: without a device, a driver or the package numba-cuda, `found` says why;
+- a way to say no: without a device, a driver or the package numba-cuda, `find_device` says why;
 - a twin's step as a function of the device, where the CPU's kernels call it by its address;
 - arithmetic as the CPU's: every product is rounded before it is added to something. By default a GPU does
   both at once (fused multiply-add), which gives other last bits.
@@ -67,7 +67,7 @@ def simulated() -> bool:
 
 
 @functools.cache
-def found() -> Device | str:
+def find_device() -> Device | str:
     """Return the GPU, or why there is none to use."""
     if simulated():
         return Device("Numba's simulator of a GPU", (0, 0), 0)
@@ -108,7 +108,7 @@ def is_wanted(backend: Backend, problem: str = "") -> bool:
     """
     if backend == "cpu":
         return False
-    device = problem or found()
+    device = problem or find_device()
     if isinstance(device, str) and backend == "cuda":
         warn(f"backend is 'cuda', but {device}. The CPU plays instead.")
     return not isinstance(device, str)
@@ -138,7 +138,7 @@ def device_errors() -> tuple[type[Exception], ...]:
     if simulated():
         return (MemoryError,)
     driver, error = (importlib.import_module(f"numba.cuda.cudadrv.{name}") for name in ("driver", "error"))
-    own = importlib.import_module("numba.cuda.core.errors")  # numba-cuda has errors of its own
+    numba_cuda_errors = importlib.import_module("numba.cuda.core.errors")  # numba-cuda has errors of its own
     return (
         MemoryError,
         driver.CudaAPIError,
@@ -146,18 +146,18 @@ def device_errors() -> tuple[type[Exception], ...]:
         error.CudaSupportError,
         error.NvvmError,
         NumbaError,
-        own.NumbaError,
+        numba_cuda_errors.NumbaError,
     )
 
 
-def parts(n: int, bytes_each: int) -> Iterator[slice]:
+def memory_slices(n: int, bytes_each: int) -> Iterator[slice]:
     """Yield slices that cover `range(n)`, each of which fits into the memory for one launch."""
     size = max(1, SCRATCH_BYTES // max(1, bytes_each))
-    for first in range(0, n, size):
-        yield slice(first, min(first + size, n))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
 
 
-def over(items: int, threads: int = THREADS) -> int:
+def n_blocks(items: int, threads: int = THREADS) -> int:
     """Return how many blocks of threads give every item a thread."""
     return max(1, -(-items // threads))
 
@@ -172,7 +172,7 @@ def _cuda() -> Any:
 def launch_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
     """Run a kernel with a thread for each of n items; few items are spread over many blocks."""
     threads = max(1, min(WARP, n // PROCESSORS))
-    launch(kernel, over(n, threads), threads, *arguments, stream=stream)
+    launch(kernel, n_blocks(n, threads), threads, *arguments, stream=stream)
 
 
 def lanes_in_block(n_states: int, outcomes: int) -> int:
@@ -237,18 +237,18 @@ class Repeated:
     ) -> None:
         self.kernel, self.stream, self._arguments = kernel, stream, arguments
         self._shape = grid, threads, stream, shared_bytes
-        self._again: Callable[..., None] | None = None
-        self._given: list[Any] = []
+        self._relaunch: Callable[..., None] | None = None
+        self._handed_over: list[Any] = []
 
     def __call__(self, *numbers: int) -> None:
         """Launch the kernel with whole numbers as its last arguments."""
-        if self._again is None:
+        if self._relaunch is None:
             with _launching, exact_arithmetic(), self._keeping():
                 self.kernel[self._shape](*self._arguments, *numbers)
             return
-        for place, number in zip(self._given[-len(numbers) :], numbers, strict=True):
-            place.value = number
-        self._again(*self._given)
+        for argument, number in zip(self._handed_over[-len(numbers) :], numbers, strict=True):
+            argument.value = number
+        self._relaunch(*self._handed_over)
 
     @contextmanager
     def _keeping(self) -> Iterator[None]:
@@ -257,23 +257,23 @@ class Repeated:
             yield
             return
         module = _dispatcher()
-        usual = module.launch
+        original = module.launch
 
-        def launch(*given: Any) -> None:
-            usual(*given)
-            self._again, self._given = usual, list(given)
+        def launch(*handed_over: Any) -> None:
+            original(*handed_over)
+            self._relaunch, self._handed_over = original, list(handed_over)
 
         module.launch = launch
         try:
             yield
         finally:
-            module.launch = usual
+            module.launch = original
 
 
 def repeated_for(kernel: Any, n: int, *arguments: Any, stream: Any = 0) -> Repeated:
     """Return the launch of a kernel with a thread for each of n items, as `launch_for` makes it."""
     threads = max(1, min(WARP, n // PROCESSORS))
-    return Repeated(kernel, over(n, threads), threads, *arguments, stream=stream)
+    return Repeated(kernel, n_blocks(n, threads), threads, *arguments, stream=stream)
 
 
 def _dispatcher() -> Any:
@@ -293,23 +293,23 @@ def exact_arithmetic() -> Iterator[None]:
         yield
         return
     module = _dispatcher()
-    usual, warns = module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS
+    original, low_occupancy_warnings = module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS
 
-    def without_fused(*arguments: Any, **named: Any) -> Any:
-        options = {**named.pop("nvvm_options"), "fma": 0}
-        return usual(*arguments, **{**named, "nvvm_options": options, "lto": False})
+    def without_fused(*arguments: Any, **keywords: Any) -> Any:
+        options = {**keywords.pop("nvvm_options"), "fma": 0}
+        return original(*arguments, **{**keywords, "nvvm_options": options, "lto": False})
 
     module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = without_fused, 0
     try:
         yield
     finally:
-        module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = usual, warns
+        module.compile_cuda, module.config.CUDA_LOW_OCCUPANCY_WARNINGS = original, low_occupancy_warnings
 
 
 def gpu_kernel(function: Callable[..., None]) -> Any:
     """Compile a function for the GPU on first use, as what `launch` starts there."""
     if not simulated():
-        _teach()
+        _register_gpu_step()
     return _cuda().jit(function)
 
 
@@ -319,7 +319,7 @@ def gpu_function(function: Callable[..., Any]) -> Any:
 
 
 @functools.cache
-def _teach() -> None:
+def _register_gpu_step() -> None:
     """Say how a step of a twin is taken on the GPU: by its function, where the CPU has its address."""
     overload = importlib.import_module("numba.cuda.extending").overload
 

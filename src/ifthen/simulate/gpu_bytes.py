@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Ints
 from ifthen.simulate.byte_tables import ByteGame, byte_of_block, first_byte, new_lane, play_on
-from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, over, simulated
+from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, n_blocks, simulated
 from ifthen.simulate.table_noise import Plan
 from ifthen.simulate.table_play import Played, put_result
 
@@ -50,59 +50,59 @@ class ByteLanes(NamedTuple):
 @gpu_kernel
 def play_bytes(work: ByteLanes, slot: int) -> None:
     """Play z with policy after policy; what they got goes to a slot of `work.played`."""
-    me, threads, lanes = cuda.threadIdx.x, cuda.blockDim.x, work.lanes
-    fresh = cuda.shared.array(TOGETHER, int32)
+    thread, threads, lanes = cuda.threadIdx.x, cuda.blockDim.x, work.lanes
+    new_policies = cuda.shared.array(TOGETHER, int32)
     tables = cuda.shared.array(0, uint8)
     game, z = work.game, work.plan
     n, n_states = work.policies.shape
-    size, ones = n_states * game.width, n_states * game.steps.shape[2]
+    size, step_entries = n_states * game.width, n_states * game.steps.shape[2]
     firsts = tables[lanes * size :]
-    table = tables[me * size : (me + 1) * size] if me < lanes else tables
+    table = tables[thread * size : (thread + 1) * size] if thread < lanes else tables
     out = Played(
         work.played.performance[slot],
         work.played.steps[slot],
         work.played.truncated[slot],
         work.played.failed[slot],
     )
-    plays, i, lane = False, 0, new_lane(game)
+    is_playing, i, lane = False, 0, new_lane(game)
     while True:
-        fresh[me] = -1
-        while me < lanes and not plays and i < n:
+        new_policies[thread] = -1
+        while thread < lanes and not is_playing and i < n:
             i = cuda.atomic.add(work.taken, slot, 1)
             if i < n:
-                plays = True
+                is_playing = True
                 for start in range(z.distinct_starts):
-                    plays = plays and work.policies[i, z.starts[start]] >= 0
-                if plays:
-                    fresh[me] = i
+                    is_playing = is_playing and work.policies[i, z.starts[start]] >= 0
+                if is_playing:
+                    new_policies[thread] = i
                     lane = new_lane(game)
                 else:
                     put_result(i, 0.0, 0, 0, True, z, out)
         cuda.syncthreads()
-        for other in range(lanes):
-            own = fresh[other]
-            if own >= 0:
-                for item in range(me, ones, threads):
-                    firsts[item] = first_byte(item, work.policies[own], game)
+        for lane_number in range(lanes):
+            policy = new_policies[lane_number]
+            if policy >= 0:
+                for item in range(thread, step_entries, threads):
+                    firsts[item] = first_byte(item, work.policies[policy], game)
                 cuda.syncthreads()
-                for entry in range(me, size, threads):
-                    tables[other * size + entry] = byte_of_block(entry, firsts, n_states, game)
+                for entry in range(thread, size, threads):
+                    tables[lane_number * size + entry] = byte_of_block(entry, firsts, n_states, game)
                 cuda.syncthreads()
-        if not cuda.syncthreads_or(int(plays)):
+        if not cuda.syncthreads_or(int(is_playing)):
             break
-        if plays:
+        if is_playing:
             lane = play_on(lane, LOOK_UPS, table, game)
             if lane.episode < 0:
                 put_result(i, 0.0, 0, 0, True, z, out)
-                plays = False
+                is_playing = False
             elif lane.episode == len(game.starts):
                 put_result(i, lane.total, lane.steps, lane.truncated, False, z, out)
-                plays = False
+                is_playing = False
 
 
 def byte_launch(work: ByteLanes, stream: Any) -> Repeated:
     """Return the launch that plays policies, given a slot; no more threads than keep the device busy."""
     n, n_states = work.policies.shape
-    blocks = min(over(n, LANES), max(PROCESSORS // 2, over(n, LANES * POLICIES_EACH)))
-    room = n_states * (LANES * work.game.width + work.game.steps.shape[2])
-    return Repeated(play_bytes, blocks, TOGETHER, work, stream=stream, shared_bytes=room)
+    blocks = min(n_blocks(n, LANES), max(PROCESSORS // 2, n_blocks(n, LANES * POLICIES_EACH)))
+    n_bytes = n_states * (LANES * work.game.width + work.game.steps.shape[2])
+    return Repeated(play_bytes, blocks, TOGETHER, work, stream=stream, shared_bytes=n_bytes)

@@ -17,7 +17,7 @@ from numba import int16
 from numpy.typing import NDArray
 
 from ifthen.rules.arrays import Floats, Ints
-from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, lanes_in_block, over
+from ifthen.simulate.gpu import PROCESSORS, Repeated, gpu_kernel, lanes_in_block, n_blocks
 from ifthen.simulate.table_noise import Plan
 from ifthen.simulate.table_play import NULL, Played, put_result
 from ifthen.simulate.table_walk import Walk, fill_short_table, walk_on
@@ -55,24 +55,24 @@ def play_lanes(work: Lanes, slot: int) -> None:
         work.played.failed[slot],
     )
     z, starts, n = work.plan, work.plan.starts, work.policies.shape[0]
-    memory = len(work.noise.codes) if z.row == z.t_max else 0
-    plays, i, e, s, t, steps, truncated = False, 0, 0, 0, 0, 0, 0
+    memo_length = len(work.noise.codes) if z.row == z.t_max else 0
+    is_playing, i, e, s, t, steps, truncated = False, 0, 0, 0, 0, 0, 0
     total, gained = 0.0, 0.0
     while True:
-        if not plays:
+        if not is_playing:
             i = cuda.atomic.add(work.taken, slot, 1)
             if i >= n:
                 break
             failed = False
-            for first in range(z.distinct_starts):
-                failed = failed or work.policies[i, starts[first]] < 0
+            for start in range(z.distinct_starts):
+                failed = failed or work.policies[i, starts[start]] < 0
             if failed:
                 put_result(i, 0.0, 0, 0, True, z, out)
                 continue
             fill_short_table(work.policies[i], work.next_state, step_next)
-            plays, e, s, t, steps, truncated, total, gained = True, 0, starts[0], 0, 0, 0, 0.0, 0.0
+            is_playing, e, s, t, steps, truncated, total, gained = True, 0, starts[0], 0, 0, 0, 0.0, 0.0
         if work.streamed:
-            memo_at, remembered, position = steps, min(z.t_max, memory - steps), steps
+            memo_at, remembered, position = steps, min(z.t_max, memo_length - steps), steps
         else:
             memo_at, remembered, position = e * z.row, z.row, e * z.t_max
         gained, t, s = walk_on(
@@ -91,7 +91,7 @@ def play_lanes(work: Lanes, slot: int) -> None:
         )
         if s == NULL:
             put_result(i, 0.0, 0, 0, True, z, out)
-            plays = False
+            is_playing = False
         elif s < 0 or t >= z.t_max:
             truncated += s >= 0
             total += gained
@@ -99,7 +99,7 @@ def play_lanes(work: Lanes, slot: int) -> None:
             e += 1
             if e == len(starts):
                 put_result(i, total, steps, truncated, False, z, out)
-                plays = False
+                is_playing = False
             else:
                 s, t, gained = starts[e], 0, 0.0
 
@@ -109,6 +109,6 @@ def lanes_launch(work: Lanes, stream: Any) -> Repeated:
     n, n_states = work.policies.shape
     outcomes = work.next_state.shape[2]
     threads = lanes_in_block(n_states, outcomes)
-    blocks = min(over(n, threads), max(PROCESSORS // 2, over(n, threads * POLICIES_EACH)))
-    room = 2 * n_states * outcomes * threads
-    return Repeated(play_lanes, blocks, threads, work, stream=stream, shared_bytes=room)
+    blocks = min(n_blocks(n, threads), max(PROCESSORS // 2, n_blocks(n, threads * POLICIES_EACH)))
+    n_bytes = 2 * n_states * outcomes * threads
+    return Repeated(play_lanes, blocks, threads, work, stream=stream, shared_bytes=n_bytes)

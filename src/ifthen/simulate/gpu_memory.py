@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ifthen.rules.batch import Intervals, Layout, RuleBatch, put_interval
 from ifthen.rules.feature import Feature
-from ifthen.simulate.gpu import THREADS, gpu_kernel, launch, over, simulated
+from ifthen.simulate.gpu import THREADS, gpu_kernel, launch, n_blocks, simulated
 
 cuda: Any = _cuda  # a part of Numba without types
 POLL_SECONDS = 0.001
@@ -39,7 +39,7 @@ class Memory:
     """
 
     def __init__(self, stream: Any = 0) -> None:
-        self._kept: dict[str, Any] = {}
+        self._arrays: dict[str, Any] = {}
         self.stream = stream
 
     def empty(
@@ -50,22 +50,22 @@ class Memory:
         With order "F" the first index is the one whose numbers are neighbours, as for threads that each have
         their own and go on in step.
         """
-        wanted_shape, known = np.broadcast_shapes(shape), self._kept.get(name)
-        if known is None or known.shape != wanted_shape or known.dtype != kind:
-            self._kept.pop(name, None)
+        wanted_shape, existing = np.broadcast_shapes(shape), self._arrays.get(name)
+        if existing is None or existing.shape != wanted_shape or existing.dtype != kind:
+            self._arrays.pop(name, None)
             make = np.empty if simulated() else cuda.device_array
-            self._kept[name] = make(shape, kind, order=order)
-        return self._kept[name]
+            self._arrays[name] = make(shape, kind, order=order)
+        return self._arrays[name]
 
     def put(self, name: str, value: Any) -> Any:
         """Return a copy of an array, or of a tuple with all arrays in it."""
         if isinstance(value, np.ndarray):
-            place, own = self.empty(name, value.shape, value.dtype), np.ascontiguousarray(value)
+            target, source = self.empty(name, value.shape, value.dtype), np.ascontiguousarray(value)
             if simulated():
-                place[...] = own
-            elif own.size:
-                place.copy_to_device(own, stream=self.stream)
-            return place
+                target[...] = source
+            elif source.size:
+                target.copy_to_device(source, stream=self.stream)
+            return target
         if isinstance(value, tuple):
             items = [self.put(f"{name}.{number}", item) for number, item in enumerate(value)]
             return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
@@ -76,7 +76,7 @@ class Memory:
         shape = rules.bounds.shape[:-1]
         lows, highs = (self.empty(f"{name}.{end}", shape, np.float64) for end in ("lows", "highs"))
         work = self.put(f"{name} layout", Layout.of(rules, features, lows, highs))
-        launch(lay_out, over(lows.size), THREADS, work)
+        launch(lay_out, n_blocks(lows.size), THREADS, work)
         laid_out: Intervals = self.put(name, Intervals.around(rules, features, work.lows, work.highs))
         return laid_out
 
@@ -88,9 +88,9 @@ def wait_for(stream: Any) -> None:
     a processor busy.
     """
     if stream and not simulated():
-        done = cuda.event(timing=False)
-        done.record(stream)
-        while not done.query():
+        event = cuda.event(timing=False)
+        event.record(stream)
+        while not event.query():
             time.sleep(POLL_SECONDS)
 
 
@@ -99,7 +99,7 @@ def fetched(array: Any, stream: Any = 0) -> NDArray[Any]:
     if isinstance(array, np.ndarray):
         return array.copy()
     wait_for(stream)
-    own: NDArray[Any] = array.copy_to_host(stream=stream)
+    copied: NDArray[Any] = array.copy_to_host(stream=stream)
     if stream:
         stream.synchronize()
-    return own
+    return copied

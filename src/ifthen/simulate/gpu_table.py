@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch, chosen
 from ifthen.simulate import gpu
-from ifthen.simulate.gpu import PROCESSORS, THREADS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu import (
+    PROCESSORS,
+    THREADS,
+    WARP,
+    gpu_function,
+    gpu_kernel,
+    launch,
+    launch_for,
+    n_blocks,
+)
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.simulator import Measured, Reinforcement
 from ifthen.simulate.table_noise import Plan, plan
@@ -95,20 +104,20 @@ def choose_actions(work: Play) -> None:
 @gpu_kernel
 def fill_tables(work: Play) -> None:
     """Write the tables of one policy per block."""
-    i, first, apart = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
-    own, shared = tables_of(work.tables, i), work.plan
-    for s in range(first, work.policies.shape[1], apart):
-        fill_step_row(work.policies[i, s], s, work.next_state, work.reward, own)
+    i, thread, stride = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
+    tables, rollout_plan = tables_of(work.tables, i), work.plan
+    for s in range(thread, work.policies.shape[1], stride):
+        fill_step_row(work.policies[i, s], s, work.next_state, work.reward, tables)
     cuda.syncthreads()
-    outcomes, size = len(shared.cuts), len(own.block_next)
-    for entry in range(first, size, apart):
-        digit = shared.width // outcomes
-        s, gained = own.step_next[entry // digit], own.step_reward[entry // digit]
-        for j in range(1, shared.block):
+    outcomes, size = len(rollout_plan.cuts), len(tables.block_next)
+    for entry in range(thread, size, stride):
+        digit = rollout_plan.width // outcomes
+        s, gained = tables.step_next[entry // digit], tables.step_reward[entry // digit]
+        for j in range(1, rollout_plan.block):
             digit = digit // outcomes
-            s, gained = step_on(s, gained, entry // digit % outcomes, j, shared, own)
-        own.block_next[entry] = s * shared.width if s >= 0 else s
-        own.block_reward[entry] = gained
+            s, gained = step_on(s, gained, entry // digit % outcomes, j, rollout_plan, tables)
+        tables.block_next[entry] = s * rollout_plan.width if s >= 0 else s
+        tables.block_reward[entry] = gained
 
 
 @gpu_kernel
@@ -117,8 +126,8 @@ def play_episodes(work: Play) -> None:
     i, e = cuda.blockIdx.x, cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
     z = work.plan
     if e < len(z.starts):
-        own = tables_of(work.tables, i)
-        gained, t, s = play_from(z.starts[e], e * z.row, z.row, e * z.t_max, z, own)
+        tables = tables_of(work.tables, i)
+        gained, t, s = play_from(z.starts[e], e * z.row, z.row, e * z.t_max, z, tables)
         work.gains[e, i] = gained
         work.ends[e, i] = 0 if s == NULL else (-t if s >= 0 else t)
 
@@ -160,11 +169,11 @@ class Sweeps(NamedTuple):
     gamma: float
     sweeps: int
     tolerance: float
-    old: Floats
+    previous: Floats
     """`(n, D)` where γ is 1, else `(1, D)`: scratch."""
     values: Floats
     """`(n, D)`: V^π of every decision state."""
-    room: int
+    n_values: int
     """Numbers that a thread has in fast memory; 0 where the values do not fit. An odd number, so that threads
     do not wait for each other."""
 
@@ -172,34 +181,36 @@ class Sweeps(NamedTuple):
 @gpu_kernel
 def sweep(work: Sweeps) -> None:
     """Work out the values of one policy per thread, in fast memory where they fit."""
-    i, me = cuda.grid(1), cuda.threadIdx.x
+    i, thread = cuda.grid(1), cuda.threadIdx.x
     n, n_states = work.policies.shape
     if i < n:
-        old = work.old[i if work.old.shape[0] > 1 else 0]
+        previous = work.previous[i if work.previous.shape[0] > 1 else 0]
         model = work.next_state, work.reward, work.probability
-        how = work.gamma, work.sweeps, work.tolerance
-        if work.room > 0:
-            values = cuda.shared.array(0, float64)[me * work.room : me * work.room + n_states]
-            evaluate_policy(work.policies[i], *model, *how, old, values)
+        settings = work.gamma, work.sweeps, work.tolerance
+        if work.n_values > 0:
+            values = cuda.shared.array(0, float64)[thread * work.n_values : thread * work.n_values + n_states]
+            evaluate_policy(work.policies[i], *model, *settings, previous, values)
             for s in range(n_states):
                 work.values[i, s] = values[s]
         else:
-            evaluate_policy(work.policies[i], *model, *how, old, work.values[i])
+            evaluate_policy(work.policies[i], *model, *settings, previous, work.values[i])
 
 
-def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory, stream: Any = 0) -> Floats:
+def exact_on_gpu(
+    task: TabularTask, policies: Any, model: Dynamics, memory: Memory, stream: Any = 0
+) -> Floats:
     """Return the exact performance of policy tables; NaN where a null action can be met.
 
     Args:
         task: the task.
         policies: the policy tables, `(n, D)`, in the memory of the GPU.
         model: the task's transitions, in the memory of the GPU.
-        room: the memory to work in.
+        memory: the memory to work in.
         stream: the queue of the GPU that the work stands in.
     """
     n, states = policies.shape
-    own, near = n if task.gamma == 1 else 1, states | 1
-    fit = gpu.FAST_BYTES // (8 * near)
+    n_previous, n_values = n if task.gamma == 1 else 1, states | 1
+    n_fit = gpu.FAST_BYTES // (8 * n_values)
     work = Sweeps(
         policies,
         model.next_state,
@@ -208,13 +219,13 @@ def exact_on_gpu(task: TabularTask, policies: Any, model: Dynamics, room: Memory
         task.gamma,
         sweeps_for(task),
         TOLERANCE,
-        room.empty("values before", (own, states), np.float64, "F"),
-        room.empty("values", (n, states), np.float64, "F"),
-        near if fit else 0,
+        memory.empty("values before", (n_previous, states), np.float64, "F"),
+        memory.empty("values", (n, states), np.float64, "F"),
+        n_values if n_fit else 0,
     )
-    threads = max(1, min(fit or WARP, WARP, n // PROCESSORS))
-    bytes_ = 8 * near * threads if fit else 0
-    launch(sweep, over(n, threads), threads, work, stream=stream, shared_bytes=bytes_)
+    threads = max(1, min(n_fit or WARP, WARP, n // PROCESSORS))
+    n_bytes = 8 * n_values * threads if n_fit else 0
+    launch(sweep, n_blocks(n, threads), threads, work, stream=stream, shared_bytes=n_bytes)
     return mean_over_starts(task, fetched(work.values, stream))
 
 
@@ -257,9 +268,9 @@ def reinforce(work: Lesson) -> None:
     """Let rulesets learn from rollouts, one ruleset per thread."""
     i = cuda.grid(1)
     if i < work.steps.shape[0]:
-        own = workspace_of(work.space, i)
+        workspace = workspace_of(work.space, i)
         work.steps[i] = reinforce_ruleset(
-            i + work.first, work.rules, work.lesson, work.model, work.cuts, work.gamma, own
+            i + work.first, work.rules, work.lesson, work.model, work.cuts, work.gamma, workspace
         )
 
 
@@ -274,8 +285,8 @@ class GpuTableSimulator(TableSimulator):
 
     @cached_property
     def _plan(self) -> Plan:
-        shared: Plan = self._memory.put("plan", plan(self.task))
-        return shared
+        device_plan: Plan = self._memory.put("plan", plan(self.task))
+        return device_plan
 
     @cached_property
     def _model(self) -> Dynamics:
@@ -289,20 +300,22 @@ class GpuTableSimulator(TableSimulator):
 
     def _on_gpu(self, rules: RuleBatch) -> Measured:
         """Measure a population, in parts that fit into the memory."""
-        task, states, way = self.task, len(self._model.states), self._way
-        z, exact = plan(task), way == "exact"
-        tables = states * (len(z.cuts) + z.width) if way in ("episodes", "one by one") else 0
-        each = 12 * (tables + len(z.starts) * (way == "episodes")) + 20 * states
-        found = list[Played]()
-        for part in gpu.parts(len(rules.lengths), each):
-            work = self._chosen(rules.take(part), bool(tables), len(z.starts) * (way == "episodes"))
-            found.append(self._values(work) if exact else self._played(work))
-        performance, steps, truncated, failed = (np.concatenate(each) for each in zip(*found, strict=True))
+        task, states, mode = self.task, len(self._model.states), self._mode
+        z, exact = plan(task), mode == "exact"
+        tables = states * (len(z.cuts) + z.width) if mode in ("episodes", "one by one") else 0
+        bytes_each = 12 * (tables + len(z.starts) * (mode == "episodes")) + 20 * states
+        results = list[Played]()
+        for rulesets in gpu.memory_slices(len(rules.lengths), bytes_each):
+            work = self._chosen(rules.take(rulesets), bool(tables), len(z.starts) * (mode == "episodes"))
+            results.append(self._values(work) if exact else self._played(work))
+        performance, steps, truncated, failed = (
+            np.concatenate(columns) for columns in zip(*results, strict=True)
+        )
         episodes = np.where(failed | exact, 0, len(z.starts))
         return Measured(performance, episodes, steps, truncated, failed, np.ones_like(failed))
 
     @cached_property
-    def _way(self) -> Literal["exact", "one by one", "episodes"]:
+    def _mode(self) -> Literal["exact", "one by one", "episodes"]:
         """How policies are measured."""
         if self.method == "exact":
             return "exact"
@@ -312,7 +325,7 @@ class GpuTableSimulator(TableSimulator):
 
     def _chosen(self, rules: RuleBatch, with_tables: bool, episodes: int) -> Play:
         """Return a population in the memory of the GPU, with its policy tables."""
-        model, z, room, n = self._model, plan(self.task), self._memory, len(rules.lengths)
+        model, z, memory, n = self._model, plan(self.task), self._memory, len(rules.lengths)
         states = len(model.states)
         steps, blocks = (states * entries * with_tables for entries in (len(z.cuts), z.width))
         shapes = (
@@ -323,36 +336,36 @@ class GpuTableSimulator(TableSimulator):
         )
         kinds = zip(Played._fields, (np.float64, np.int64, np.int64, np.bool_), strict=True)
         work = Play(
-            room.lay_out("rules", rules, self.task.features),
+            memory.lay_out("rules", rules, self.task.features),
             model.points,
             model.next_state,
             model.reward,
             self._plan,
-            room.empty("policies", (n, states), np.int16),
-            Tables(*(room.empty(name, (n, entries), kind) for name, entries, kind in shapes)),
-            room.empty("gains", (episodes, n), np.float64),
-            room.empty("ends", (episodes, n), np.int32),
-            Played(*(room.empty(name, (1, n), kind) for name, kind in kinds)),
+            memory.empty("policies", (n, states), np.int16),
+            Tables(*(memory.empty(name, (n, entries), kind) for name, entries, kind in shapes)),
+            memory.empty("gains", (episodes, n), np.float64),
+            memory.empty("ends", (episodes, n), np.int32),
+            Played(*(memory.empty(name, (1, n), kind) for name, kind in kinds)),
         )
-        launch(choose_actions, over(n * states), THREADS, work)
+        launch(choose_actions, n_blocks(n * states), THREADS, work)
         return work
 
     def _played(self, work: Play) -> Played:
         """Play policy tables on z."""
         n = work.policies.shape[0]
         launch(fill_tables, n, THREADS, work)
-        if self._way == "one by one":
+        if self._mode == "one by one":
             launch_for(play_stream, n, work)
         else:
-            launch(play_episodes, (n, over(len(self.task.z))), THREADS, work)
+            launch(play_episodes, (n, n_blocks(len(self.task.z))), THREADS, work)
             launch_for(add_up, n, work)
         return Played(*(fetched(column)[0] for column in work.played))
 
     def _values(self, work: Play) -> Played:
         """Work out the exact performance of policy tables."""
         performance = exact_on_gpu(self.task, work.policies, self._model, self._memory)
-        nothing, failed = np.zeros(len(performance), dtype=np.int64), np.isnan(performance)
-        return Played(np.where(failed, self.task.floor, performance), nothing, nothing, failed)
+        zeros, failed = np.zeros(len(performance), dtype=np.int64), np.isnan(performance)
+        return Played(np.where(failed, self.task.floor, performance), zeros, zeros, failed)
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start in random initial states."""
@@ -361,24 +374,26 @@ class GpuTableSimulator(TableSimulator):
 
     def _reinforced(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let a population learn; its numbers change only when all of it has learnt."""
-        task, taken, room = self.task, 0, self._memory
-        usual = new_workspace(rules.bounds.shape[1], task.t_max, lesson.eta, rules.x0, task.dynamics)
-        own, each = usual._asdict(), sum(array.nbytes for array in usual[:-1])
-        rates, on_gpu = own.pop("rates"), room.put("learners", rules)
-        for part in gpu.parts(lesson.learners, each):
-            size = part.stop - part.start
-            space = {name: room.empty(name, (size, *array.shape), array.dtype) for name, array in own.items()}
+        task, n_steps, memory = self.task, 0, self._memory
+        workspace = new_workspace(rules.bounds.shape[1], task.t_max, lesson.eta, rules.x0, task.dynamics)
+        arrays, bytes_each = workspace._asdict(), sum(array.nbytes for array in workspace[:-1])
+        rates, device_rules = arrays.pop("rates"), memory.put("learners", rules)
+        for learners in gpu.memory_slices(lesson.learners, bytes_each):
+            size = learners.stop - learners.start
+            space = {
+                name: memory.empty(name, (size, *array.shape), array.dtype) for name, array in arrays.items()
+            }
             work = Lesson(
-                part.start,
-                on_gpu,
+                learners.start,
+                device_rules,
                 lesson,
                 self._model,
                 self._plan.cuts,
                 task.gamma,
-                Workspace(**space, rates=room.put("rates", rates)),
-                room.empty("taken", size, np.int64),
+                Workspace(**space, rates=memory.put("rates", rates)),
+                memory.empty("taken", size, np.int64),
             )
             launch_for(reinforce, size, work)
-            taken += int(fetched(work.steps).sum())
-        rules.learnt[: lesson.learners] = fetched(on_gpu.learnt)[: lesson.learners]
-        return taken
+            n_steps += int(fetched(work.steps).sum())
+        rules.learnt[: lesson.learners] = fetched(device_rules.learnt)[: lesson.learners]
+        return n_steps

@@ -23,7 +23,7 @@ from ifthen.rules.arrays import Floats, Ints
 from ifthen.rules.batch import Intervals, RuleBatch
 from ifthen.simulate import gpu
 from ifthen.simulate.env_simulator import measured_of
-from ifthen.simulate.gpu import PROCESSORS, WARP, gpu_function, gpu_kernel, launch, launch_for, over
+from ifthen.simulate.gpu import PROCESSORS, WARP, gpu_function, gpu_kernel, launch, launch_for, n_blocks
 from ifthen.simulate.gpu_memory import Memory, fetched
 from ifthen.simulate.reinforce import Rollout, reinforce_in_twin
 from ifthen.simulate.simulator import Budget, Measured, Reinforcement
@@ -76,7 +76,7 @@ class Lesson(NamedTuple):
     lesson: Reinforcement
     starts: Starts
     gamma: float
-    room: Rollout
+    scratch: Rollout
     """Each `(n, …)`."""
     steps: Ints
     """`(n,)`."""
@@ -108,16 +108,16 @@ def add_up(work: Play) -> None:
 
 
 @gpu_function
-def room_of(room: Rollout, i: int) -> Rollout:
+def scratch_of(scratch: Rollout, i: int) -> Rollout:
     """Return the memory of ruleset i."""
     return Rollout(
-        room.state[i],
-        room.now[i],
-        room.reward[i],
-        room.points[i],
-        room.actions[i],
-        room.rewards[i],
-        room.payoffs[i],
+        scratch.state[i],
+        scratch.observed[i],
+        scratch.reward[i],
+        scratch.points[i],
+        scratch.actions[i],
+        scratch.rewards[i],
+        scratch.payoffs[i],
     )
 
 
@@ -137,21 +137,21 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
     @gpu_kernel
     def play(work: Play) -> None:
         """Play episode after episode, a share of all to each block of threads."""
-        taken = cuda.shared.array(1, int64)
+        counter = cuda.shared.array(1, int64)
         n, k = work.episodes.returns.shape
-        share = (n * k + cuda.gridDim.x - 1) // cuda.gridDim.x
-        first = cuda.blockIdx.x * share
-        last = min(first + share, n * k)
+        items_per_block = (n * k + cuda.gridDim.x - 1) // cuda.gridDim.x
+        first = cuda.blockIdx.x * items_per_block
+        last = min(first + items_per_block, n * k)
         if cuda.threadIdx.x == 0:
-            taken[0] = first
+            counter[0] = first
         cuda.syncthreads()
         states = cuda.local.array((1, state_size), float64)
         points = cuda.local.array((1, features), float64)
         rewards = cuda.local.array(1, float64)
-        plays, i, e, t, gained, factor = False, 0, 0, 0, 0.0, 1.0
+        is_playing, i, e, t, gained, factor = False, 0, 0, 0, 0.0, 1.0
         while True:
-            if not plays:
-                item = cuda.atomic.add(taken, 0, 1)
+            if not is_playing:
+                item = cuda.atomic.add(counter, 0, 1)
                 if item >= last:
                     break
                 i, e = item // k, item % k
@@ -159,23 +159,23 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
                     states[0, d] = work.starts.states[e, d]
                 for d in range(features):
                     points[0, d] = work.starts.points[e, d]
-                plays, t, gained, factor = True, 0, 0.0, 1.0
-            until = min(t + work.steps, work.starts.t_max)
+                is_playing, t, gained, factor = True, 0, 0.0, 1.0
+            last_step = min(t + work.steps, work.starts.t_max)
             gained, factor, t, ending = play_on(
-                step, work.rules, i, None, t, until, gained, factor, work.gamma, states, points, rewards
+                step, work.rules, i, None, t, last_step, gained, factor, work.gamma, states, points, rewards
             )
             if ending != GOES_ON or t == work.starts.t_max:
                 work.episodes.returns[i, e] = gained
                 work.episodes.steps[i, e] = t
                 work.episodes.endings[i, e] = TRUNCATED if ending == GOES_ON else ending
-                plays = False
+                is_playing = False
 
     @gpu_kernel
     def reinforce(work: Lesson) -> None:
         """Let one ruleset per thread learn from its rollouts."""
         i = cuda.grid(1)
         if i < work.steps.shape[0]:
-            room = room_of(work.room, i)
+            scratch = scratch_of(work.scratch, i)
             work.steps[i] = reinforce_in_twin(
                 i + work.first,
                 work.rules,
@@ -183,7 +183,7 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
                 step,
                 work.starts,
                 work.gamma,
-                room,
+                scratch,
                 work.bad,
                 work.last,
             )
@@ -193,7 +193,7 @@ def kernels_of(function: StepFunction, state_size: int, features: int) -> Kernel
 
 def blocks_for(items: int) -> int:
     """Return how many blocks of threads play so many episodes: enough of them to keep the device busy."""
-    return min(over(items, WARP), max(8 * PROCESSORS, over(items, WARP * EPISODES_EACH)))
+    return min(n_blocks(items, WARP), max(8 * PROCESSORS, n_blocks(items, WARP * EPISODES_EACH)))
 
 
 class GpuTwinSimulator(TwinSimulator):
@@ -219,44 +219,48 @@ class GpuTwinSimulator(TwinSimulator):
 
     def _measured(self, rules: RuleBatch) -> Measured:
         """Play a population from all training seeds, and add up on the GPU."""
-        k, found = len(self.task.z), list[Sums]()
-        for part in gpu.parts(len(rules.lengths), 17 * k):
-            work = self._play(rules.take(part), self.task.z)
+        k, results = len(self.task.z), list[Sums]()
+        for rulesets in gpu.memory_slices(len(rules.lengths), 17 * k):
+            work = self._play(rules.take(rulesets), self.task.z)
             launch_for(add_up, len(work.sums.returns), work)
-            found.append(Sums(*(fetched(column) for column in work.sums)))
-        total, steps, truncated, failed, bad = (np.concatenate(own) for own in zip(*found, strict=True))
+            results.append(Sums(*(fetched(column) for column in work.sums)))
+        total, steps, truncated, failed, bad = (
+            np.concatenate(columns) for columns in zip(*results, strict=True)
+        )
         for i in np.flatnonzero((bad > 0) | ~np.isfinite(total))[:1]:
             self.play(rules.take(np.array([i])), self.task.z)  # says which number it was
-        some = np.full(len(total), k)
-        return measured_of(self.task, total / k, some, steps, truncated, failed > 0)
+        n_episodes = np.full(len(total), k)
+        return measured_of(self.task, total / k, n_episodes, steps, truncated, failed > 0)
 
     def play_population(self, rules: RuleBatch, seeds: Ints) -> Episodes:
         """Play each of n rulesets from each of k reset seeds."""
 
         def on_gpu() -> Episodes:
-            found = list[Episodes]()
-            for part in gpu.parts(len(rules.lengths), 17 * len(seeds)):
-                played = self._play(rules.take(part), seeds).episodes
-                found.append(Episodes(*(fetched(column) for column in played)))
-            whole = Episodes(*(np.concatenate(own) for own in zip(*found, strict=True)))
-            self._check(whole, Intervals.of(rules, self.task.features), self.starts(seeds), seeds)
-            return whole
+            results = list[Episodes]()
+            for rulesets in gpu.memory_slices(len(rules.lengths), 17 * len(seeds)):
+                played = self._play(rules.take(rulesets), seeds).episodes
+                results.append(Episodes(*(fetched(column) for column in played)))
+            episodes = Episodes(*(np.concatenate(columns) for columns in zip(*results, strict=True)))
+            self._check(episodes, Intervals.of(rules, self.task.features), self.starts(seeds), seeds)
+            return episodes
 
         return self._attempt(on_gpu, lambda: self.play(rules, seeds))
 
     def _play(self, rules: RuleBatch, seeds: Ints) -> Play:
         """Play rulesets from reset seeds; what they got stays in the memory of the GPU."""
-        shape, room = (len(rules.lengths), len(seeds)), self._memory
+        shape, memory = (len(rules.lengths), len(seeds)), self._memory
         kinds = np.float64, np.int64, np.int8
         played = zip(Episodes._fields, kinds, strict=True)
-        summed = [(f"all {name}", np.float64 if name == "returns" else np.int64) for name in Sums._fields]
+        sum_columns = [
+            (f"all {name}", np.float64 if name == "returns" else np.int64) for name in Sums._fields
+        ]
         work = Play(
-            room.lay_out("rules", rules, self.task.features),
-            room.put("starts", self.starts(seeds)),
+            memory.lay_out("rules", rules, self.task.features),
+            memory.put("starts", self.starts(seeds)),
             self.task.gamma,
             STEPS_IN_A_ROW,
-            Episodes(*(room.empty(name, shape, kind) for name, kind in played)),
-            Sums(*(room.empty(name, shape[0], kind) for name, kind in summed)),
+            Episodes(*(memory.empty(name, shape, kind) for name, kind in played)),
+            Sums(*(memory.empty(name, shape[0], kind) for name, kind in sum_columns)),
         )
         launch(self._kernels.play, blocks_for(shape[0] * shape[1]), WARP, work)
         return work
@@ -271,25 +275,25 @@ class GpuTwinSimulator(TwinSimulator):
     def _reinforced(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let a population learn; its numbers change only when all of it has learnt."""
         task, n, starts, memory = self.task, lesson.learners, self.starts(self.task.pool), self._memory
-        features, t_max, taken = len(task.features), starts.t_max, 0
+        features, t_max, n_steps = len(task.features), starts.t_max, 0
         laid_out = memory.lay_out("learners", rules, task.features)
         pool = memory.put("pool", starts)
         bad = memory.put("bad", np.full((n, 2), -1, dtype=np.int64))
         last = memory.put("last", np.zeros((n, features + 1)))
-        wide, long = (1, self.twin.state_size), (t_max,)
-        shapes = wide, (1, features), (1,), (t_max, features), long, long, long
-        for part in gpu.parts(n, 8 * t_max * (features + 3)):
-            size = part.stop - part.start
-            room = Rollout(
+        state_shape, steps_shape = (1, self.twin.state_size), (t_max,)
+        shapes = state_shape, (1, features), (1,), (t_max, features), steps_shape, steps_shape, steps_shape
+        for learners in gpu.memory_slices(n, 8 * t_max * (features + 3)):
+            size = learners.stop - learners.start
+            scratch = Rollout(
                 *(
                     memory.empty(name, (size, *shape), np.int64 if name == "actions" else np.float64)
                     for name, shape in zip(Rollout._fields, shapes, strict=True)
                 )
             )
             steps = memory.empty("taken", size, np.int64)
-            work = Lesson(part.start, laid_out, lesson, pool, task.gamma, room, steps, bad, last)
+            work = Lesson(learners.start, laid_out, lesson, pool, task.gamma, scratch, steps, bad, last)
             launch_for(self._kernels.reinforce, size, work)
-            taken += int(fetched(steps).sum())
+            n_steps += int(fetched(steps).sum())
         self._refuse_bad(fetched(bad), fetched(last))
         rules.learnt[:n] = fetched(laid_out.learnt)[:n]
-        return taken
+        return n_steps

@@ -54,29 +54,29 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.observation_space = Box(-np.inf, np.inf, (len(task.features),), np.float64)
         self.reset_seed: int | None = None
         self.steps = 0
-        self._seen: Floats | None = None
+        self._point: Floats | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Begin an episode."""
-        if seed is not None or self._seen is None:
+        if seed is not None or self._point is None:
             self.reset_seed, self.steps = seed, 0
             try:
                 answer = self.env.reset(seed=seed)
             except (Exception, SystemExit) as problem:
                 raise self._error("reset", problem) from problem
             try:
-                self._seen = self._flat.row(checked_reset(answer))
+                self._point = self._flat.row(checked_reset(answer))
             except TaskError as problem:
                 raise self._refusal(problem) from None
             if self._disturbances:
                 self.memory = first_memory(self._disturbances, self._features, seed or 0)
-                sense(self.memory, self._seen)
-        return self._seen, {}
+                sense(self.memory, self._point)
+        return self._point, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step by an action counted from 0; infos are left out, as gathering them takes time."""
         if action < 0:
-            return self._seen, 0.0, False, False, {}
+            return self._point, 0.0, False, False, {}
         self.steps += 1
         if self.memory is not None:
             action = commanded(self.memory, int(action))
@@ -86,17 +86,17 @@ class Lane(gymnasium.Wrapper[Any, Any, Any, Any]):
             raise self._error("step", problem) from problem
         try:
             observation, reward, terminated, truncated = checked_step(answer)
-            self._seen = self._flat.row(observation)
+            self._point = self._flat.row(observation)
         except TaskError as problem:
             raise self._refusal(problem) from None
         if self.memory is not None:
-            sense(self.memory, self._seen)
-        return self._seen, reward, terminated, truncated, {}
+            sense(self.memory, self._point)
+        return self._point, reward, terminated, truncated, {}
 
-    def _error(self, what: str, problem: BaseException) -> TaskError:
+    def _error(self, method: str, problem: BaseException) -> TaskError:
         return TaskError(
-            f"{self._name} raised {type(problem).__name__} in {what} (step {self.steps} of the episode with "
-            f"reset seed {self.reset_seed}): {problem}"
+            f"{self._name} raised {type(problem).__name__} in {method} (step {self.steps} of the episode "
+            f"with reset seed {self.reset_seed}): {problem}"
         )
 
     def _refusal(self, problem: TaskError) -> TaskError:
@@ -112,63 +112,63 @@ class Lanes:
         self._task = task
         self.limit = task.lanes or MOST_LANES
         """The most lanes to have."""
-        self._made: list[Lane] = []
+        self._environments: list[Lane] = []
         self._vector: Any = None
-        self._places = np.arange(0)
+        self._positions = np.arange(0)
 
     def open(self, lanes: int) -> None:
         """Have lanes ready."""
-        while len(self._made) < lanes:
-            self._made.append(Lane(self._task))
+        while len(self._environments) < lanes:
+            self._environments.append(Lane(self._task))
         if self._vector is None or self._vector.num_envs != lanes:
-            makers = [lambda own=lane: own for lane in self._made[:lanes]]
+            makers = [lambda env=lane: env for lane in self._environments[:lanes]]
             try:
                 self._vector = SyncVectorEnv(makers, copy=False, autoreset_mode=AutoresetMode.DISABLED)
             except RuntimeError as problem:
                 raise TaskError(f"environments of one task must have the same spaces: {problem}") from None
-        self._places = np.arange(lanes)
+        self._positions = np.arange(lanes)
 
     def start(self, lanes: Ints, seeds: Ints) -> Floats:
         """Begin episodes."""
-        places = self._places[lanes]
-        each: list[int | None] = [None] * self._vector.num_envs
-        for place, seed in zip(places, seeds, strict=True):
-            each[place] = int(seed)
-        observations = self._reset(places, each)
-        rows: Floats = observations[places]
+        positions = self._positions[lanes]
+        all_seeds: list[int | None] = [None] * self._vector.num_envs
+        for position, seed in zip(positions, seeds, strict=True):
+            all_seeds[position] = int(seed)
+        observations = self._reset(positions, all_seeds)
+        rows: Floats = observations[positions]
         return rows
 
     def step(self, actions: Ints) -> Step:
         """Take a step."""
-        places, n = self._places, self._vector.num_envs
-        every = np.full(n, -1)
-        every[places] = actions
-        observations, rewards, terminated, truncated, _ = self._vector.step(every)
-        return observations[places], rewards[places], terminated[places], truncated[places]
+        positions, n = self._positions, self._vector.num_envs
+        all_actions = np.full(n, -1)
+        all_actions[positions] = actions
+        observations, rewards, terminated, truncated, _ = self._vector.step(all_actions)
+        return observations[positions], rewards[positions], terminated[positions], truncated[positions]
 
     def true_points(self) -> Floats | None:
         """Return what the environments show, `(m, features)`; None without disturbances."""
         if not self._task.disturbances:
             return None
-        memories = [self._made[place].memory for place in self._places]
+        memories = [self._environments[position].memory for position in self._positions]
         return true_points(np.array(memories), len(self._task.features))
 
     def rest(self, lanes: Ints) -> None:
         """Let lanes rest: `SyncVectorEnv` wants a reset after an episode, which the lane then leaves out."""
-        self._reset(self._places[lanes], [None] * self._vector.num_envs)
+        self._reset(self._positions[lanes], [None] * self._vector.num_envs)
 
     def keep(self, lanes: Ints) -> None:
         """Go on with these lanes alone; the others rest, which takes next to no time."""
-        self._places = self._places[lanes]
+        self._positions = self._positions[lanes]
 
-    def _reset(self, places: Ints, seeds: list[int | None]) -> Any:
+    def _reset(self, positions: Ints, seeds: list[int | None]) -> Any:
         mask = np.zeros(self._vector.num_envs, dtype=np.bool_)
-        mask[places] = True
+        mask[positions] = True
         return self._vector.reset(seed=seeds, options={"reset_mask": mask})[0]
 
     def close(self) -> None:
         """Close the environments."""
-        for lane in self._made:
+        for lane in self._environments:
             lane.close()
-        self._made.clear()
+        self._environments.clear()
         self._vector = None

@@ -43,23 +43,28 @@ def random_play(task: Task, seconds: float) -> RandomPlay | None:
     if not isinstance(task, EnvTask):
         return None
     env, played = task.make(), list[list[RandomStep]]()
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
-        while len(played) < EPISODES and time.perf_counter() - began < seconds:
+        while len(played) < EPISODES and time.perf_counter() - start < seconds:
             played.append([])
             for step in random_steps(env, task.flat, len(played)):
                 played[-1].append(step)
-                if len(played[-1]) > task.t_max or time.perf_counter() - began > seconds:
+                if len(played[-1]) > task.t_max or time.perf_counter() - start > seconds:
                     break
     finally:
         env.close()
-    took = time.perf_counter() - began
+    seconds_played = time.perf_counter() - start
     rows = np.array([step.row for episode in played for step in episode])
     steps = [len(episode) - 1 for episode in played]
-    returns = [sum(step.reward * task.gamma**t for t, step in enumerate(own[1:])) for own in played]
-    speed = sum(steps) / took if twin_of(task) is None else _twin_speed(task)
-    seen = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1)
-    return RandomPlay(seen, len(played), float(np.mean(steps)), max(steps), float(np.mean(returns)), speed)
+    returns = [
+        sum(step.reward * task.gamma**t for t, step in enumerate(episode_steps[1:]))
+        for episode_steps in played
+    ]
+    speed = sum(steps) / seconds_played if twin_of(task) is None else _twin_speed(task)
+    value_ranges = np.stack([rows.min(axis=0), rows.max(axis=0)], axis=1)
+    return RandomPlay(
+        value_ranges, len(played), float(np.mean(steps)), max(steps), float(np.mean(returns)), speed
+    )
 
 
 def _twin_speed(task: EnvTask) -> float:
@@ -68,6 +73,6 @@ def _twin_speed(task: EnvTask) -> float:
     rule = DecisionList(everywhere, [0], task.features, task.action_names)
     simulator, seeds = environment_simulator(task), np.arange(TWIN_EPISODES)
     simulator.evaluate(rule, seeds)  # compiles, and resets the environment, which training does once
-    began = time.perf_counter()
+    start = time.perf_counter()
     steps = simulator.evaluate(rule, seeds).steps
-    return steps / (time.perf_counter() - began)
+    return steps / (time.perf_counter() - start)

@@ -32,11 +32,11 @@ def fill_payoffs(length: int, rewards: Floats, gamma: float, paper_payoff: bool,
     P is the discounted return, or the paper's γ^j · Σ r over the rest of the trajectory, j steps from its
     end. The two agree where reward comes only at the end.
     """
-    returned, summed, discount = 0.0, 0.0, 1.0
+    discounted_return, reward_sum, discount = 0.0, 0.0, 1.0
     for t in range(length - 1, -1, -1):
-        summed += rewards[t]
-        returned = rewards[t] + gamma * returned
-        out[t] = discount * summed if paper_payoff else returned
+        reward_sum += rewards[t]
+        discounted_return = rewards[t] + gamma * discounted_return
+        out[t] = discount * reward_sum if paper_payoff else discounted_return
         discount *= gamma
 
 
@@ -67,8 +67,8 @@ def reinforce_rule(
     learnt[r, 0] += rate * error * x0
     for d in range(features):
         learnt[r, d + 1] += rate * error * points[s, d]
-    left = (1 - eta) * error
-    learnt[r, features + 1] = (1 - eta) * learnt[r, features + 1] + eta * left * left
+    remaining_error = (1 - eta) * error
+    learnt[r, features + 1] = (1 - eta) * learnt[r, features + 1] + eta * remaining_error * remaining_error
 
 
 @kernel
@@ -97,7 +97,7 @@ class Rollout(NamedTuple):
 
     state: Floats
     """`(1, state_size)`: the state."""
-    now: Floats
+    observed: Floats
     """`(1, features)`: what is observed."""
     reward: Floats
     """`(1,)`: the last reward."""
@@ -119,7 +119,7 @@ def reinforce_in_twin(
     address: int,
     starts: Starts,
     gamma: float,
-    room: Rollout,
+    scratch: Rollout,
     out_bad: Ints,
     out_last: Floats,
 ) -> int:
@@ -127,35 +127,35 @@ def reinforce_in_twin(
 
     Where a number is not finite, `out_bad` gets the start and the step, and `out_last` what was observed.
     """
-    features, own, taken = starts.points.shape[1], fold(lesson.key, i), 0
-    now, reward = room.now, room.reward
+    features, key, n_steps = starts.points.shape[1], fold(lesson.key, i), 0
+    observed, reward = scratch.observed, scratch.reward
     for rollout in range(lesson.rollouts):
-        start = below(fold(own, rollout), 0, len(starts.states))
-        for d in range(room.state.shape[1]):
-            room.state[0, d] = starts.states[start, d]
+        start = below(fold(key, rollout), 0, len(starts.states))
+        for d in range(scratch.state.shape[1]):
+            scratch.state[0, d] = starts.states[start, d]
         for d in range(features):
-            now[0, d] = starts.points[start, d]
+            observed[0, d] = starts.points[start, d]
         length, ended = 0, False
         while length < starts.t_max and not ended:
-            a = chosen(rules, i, now, 0)
+            a = chosen(rules, i, observed, 0)
             if a < 0:
                 break
             for d in range(features):
-                room.points[length, d] = min(max(now[0, d], rules.floors[d]), rules.ceilings[d])
-            room.actions[length] = a
-            ended = call_step(address, room.state, 0, a, now, reward)
-            room.rewards[length] = reward[0]
+                scratch.points[length, d] = min(max(observed[0, d], rules.floors[d]), rules.ceilings[d])
+            scratch.actions[length] = a
+            ended = call_step(address, scratch.state, 0, a, observed, reward)
+            scratch.rewards[length] = reward[0]
             length += 1
-            if not is_finite(now, 0) or not math.isfinite(reward[0]):
+            if not is_finite(observed, 0) or not math.isfinite(reward[0]):
                 out_bad[i, 0], out_bad[i, 1] = start, length
                 for d in range(features):
-                    out_last[i, d] = now[0, d]
+                    out_last[i, d] = observed[0, d]
                 out_last[i, features] = reward[0]
                 return -1
-        fill_payoffs(length, room.rewards, gamma, lesson.paper_payoff, room.payoffs)
-        reinforce_episode(rules, i, length, room.points, room.actions, room.payoffs, lesson.eta)
-        taken += length
-    return taken
+        fill_payoffs(length, scratch.rewards, gamma, lesson.paper_payoff, scratch.payoffs)
+        reinforce_episode(rules, i, length, scratch.points, scratch.actions, scratch.payoffs, lesson.eta)
+        n_steps += length
+    return n_steps
 
 
 @kernel
@@ -173,7 +173,7 @@ def reinforce_on_twin(
 ) -> None:
     """Let rulesets `first` to `last − 1` learn from their rollouts, played by a twin."""
     t_max, features = starts.t_max, starts.points.shape[1]
-    room = Rollout(
+    scratch = Rollout(
         np.empty((1, starts.states.shape[1])),
         np.empty((1, features)),
         np.empty(1),
@@ -183,6 +183,6 @@ def reinforce_on_twin(
         np.empty(t_max),
     )
     for i in range(first, last):
-        out_steps[i] = reinforce_in_twin(i, rules, lesson, address, starts, gamma, room, out_bad, out_last)
+        out_steps[i] = reinforce_in_twin(i, rules, lesson, address, starts, gamma, scratch, out_bad, out_last)
         if out_steps[i] < 0:
             return

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ifthen.digits import plural, worth_showing
+from ifthen.environments.make import TaskLike
 from ifthen.errors import RuleError, TaskError
 from ifthen.rules.arrays import Floats, Ints, Mask
 from ifthen.rules.feature import Feature
@@ -105,7 +106,7 @@ def ruleset_of(policy: Any) -> RuleSet:
     return ruleset
 
 
-def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None]:
+def policy_and_task(policy: Any, task: TaskLike | None = None) -> tuple[RuleSet, Task | None]:
     """Return the rules of a policy, and the task to look at them in; None where there is none.
 
     Args:
@@ -115,8 +116,8 @@ def policy_and_task(policy: Any, task: Any = None) -> tuple[RuleSet, Task | None
     ruleset = ruleset_of(policy)
     if task is None and getattr(policy, "task", None) is None:
         return ruleset, None
-    fitting, own = with_task(policy, task)
-    return ruleset_of(fitting), own
+    fitted, chosen_task = with_task(policy, task)
+    return ruleset_of(fitted), chosen_task
 
 
 def check_fits(ruleset: RuleSet, task: Task | None) -> None:
@@ -137,37 +138,37 @@ def table_of(ruleset: RuleSet, task: Task | None) -> TabularTask | None:
     return task if isinstance(task, TabularTask) else None
 
 
-def tabular(task: Any, what: str, instead: str = "") -> TabularTask:
+def tabular(task: Any, label: str, advice: str = "") -> TabularTask:
     """Return a task that has a table of states, or raise and say what needs one and what to do instead."""
     if isinstance(task, TabularTask):
         return task
     if isinstance(task, Task):
         raise TaskError(
-            f"{what} needs a table of states, which {task.name}, an environment, does not have{instead}."
+            f"{label} needs a table of states, which {task.name}, an environment, does not have{advice}."
         )
     raise TaskError(f"task must be a TabularTask, such as ifthen.frozen_lake(4), not {task!r}.")
 
 
-def environment(task: Any, what: str) -> EnvTask:
+def environment(task: Any, label: str) -> EnvTask:
     """Return a task that is played from reset seeds, or raise and say what needs one."""
     if isinstance(task, EnvTask):
         return task
     name = task.name if isinstance(task, Task) else repr(task)
-    raise TaskError(f"{what} plays from reset seeds, which {name} does not have: give an environment.")
+    raise TaskError(f"{label} plays from reset seeds, which {name} does not have: give an environment.")
 
 
-def listed(ruleset: RuleSet, task: Task | None = None, most: int = MOST_VECTORS) -> Scope | None:
+def listed(ruleset: RuleSet, task: Task | None = None, max_vectors: int = MOST_VECTORS) -> Scope | None:
     """Return every point that matters as a scope; None where the points cannot be listed.
 
     Args:
         ruleset: the rules.
         task: its decision states matter. Without a task, and in an environment, all feature vectors matter.
-        most: the largest number of feature vectors to list.
+        max_vectors: the largest number of feature vectors to list.
     """
     states = decision_states(ruleset, task)
     if states is not None:
         return states
-    vectors, words = all_vectors(ruleset.observed_features, most), where_in_words(ruleset, task)
+    vectors, words = all_vectors(ruleset.observed_features, max_vectors), where_in_words(ruleset, task)
     return None if vectors is None else Scope(ruleset, vectors, words, "feature vector")
 
 
@@ -179,11 +180,11 @@ def decision_states(ruleset: RuleSet, task: Task | None) -> Scope | None:
     return Scope(ruleset, table.dynamics.points, where_in_words(ruleset, task), "decision state")
 
 
-def all_vectors(features: Sequence[Feature], most: int = MOST_VECTORS) -> Floats | None:
+def all_vectors(features: Sequence[Feature], max_vectors: int = MOST_VECTORS) -> Floats | None:
     """Return all vectors of integer features, `(n, features)`, the last fastest; None for too many."""
     if not all(feature.is_integer for feature in features):
         return None
-    if math.prod(feature.width for feature in features) > most:
+    if math.prod(feature.width for feature in features) > max_vectors:
         return None
     values = (range(feature.low, feature.high + 1) for feature in features)
     return np.array(list(itertools.product(*values)), dtype=np.float64)
@@ -198,17 +199,17 @@ def where_in_words(ruleset: RuleSet, task: Task | None = None) -> str:
         return f"every observation of {task.name}"
     features = {f.name: f"{f.name} from {f.low} to {f.high}" for f in ruleset.observed_features}
     shown = worth_showing(features, ruleset.tested)
-    others = len(features) - len(shown)
-    more = f" and {plural(others, 'other feature')} in their ranges" if others else ""
-    return f"every observation with {', '.join(features[name] for name in shown)}{more}"
+    n_others = len(features) - len(shown)
+    ending = f" and {plural(n_others, 'other feature')} in their ranges" if n_others else ""
+    return f"every observation with {', '.join(features[name] for name in shown)}{ending}"
 
 
 def choose_at(ruleset: RuleSet, points: Floats) -> tuple[Ints, Ints]:
     """Return what `ruleset.choose` does for any number of points `(n, features)`, in little memory."""
     actions, deciders = np.empty(len(points), dtype=np.int64), np.empty(len(points), dtype=np.int64)
     size = max(1, BLOCK // len(ruleset))
-    for first in range(0, len(points), size):
-        block = slice(first, first + size)
+    for start in range(0, len(points), size):
+        block = slice(start, start + size)
         actions[block], deciders[block] = ruleset.choose(points[block])
     return actions, deciders
 
@@ -219,9 +220,9 @@ def values_by_name(features: Sequence[Feature], point: Sequence[float]) -> dict[
     return {feature.name: int(value) if feature.is_integer else float(value) for feature, value in pairs}
 
 
-def column_of(feature: str, taken: Container[str]) -> str:
-    """Return the name of a feature's column in a table whose other columns have the names `taken`."""
-    return f"feature_{feature}" if feature in taken else feature
+def column_of(feature: str, taken_names: Container[str]) -> str:
+    """Return the name of a feature's column in a table whose other columns have the names `taken_names`."""
+    return f"feature_{feature}" if feature in taken_names else feature
 
 
 def recorded_episodes(policy: Any, task: Task, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
@@ -262,5 +263,5 @@ def scope_of(policy: Any, task: Task | None = None, seeds: ArrayLike | None = No
 
 def median_point(points: Floats) -> Floats:
     """Return the lower median of every feature, `(features,)`: a value that occurs, not the mean of two."""
-    found: Floats = np.sort(points, axis=0)[(len(points) - 1) // 2]
-    return found
+    median: Floats = np.sort(points, axis=0)[(len(points) - 1) // 2]
+    return median

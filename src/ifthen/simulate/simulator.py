@@ -76,8 +76,8 @@ class Budget(NamedTuple):
         """Return which of z's `episodes` an epoch plays: before each heat but the first, half drop out."""
         window = np.arange(epoch % self.windows, episodes, self.windows)
         if self.first_episodes is not None:
-            doubled = min(epoch // self.double_every, 60)
-            window = window[: self.first_episodes << doubled]
+            doublings = min(epoch // self.double_every, 60)
+            window = window[: self.first_episodes << doublings]
         ends = [int(np.ceil(share * len(window))) for share in HEATS] if self.racing else [len(window)]
         starts = [0, *ends[:-1]]
         return [window[first:last] for first, last in zip(starts, ends, strict=True) if last > first]
@@ -165,8 +165,8 @@ class Evaluation(Shown):
     seeds: Ints | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        said = [f"{name} {text}" for name, text in self.rows() if text]
-        return ", ".join([*said, "exact"] if self.method == "exact" else said)
+        shown = [f"{name} {text}" for name, text in self.rows() if text]
+        return ", ".join([*shown, "exact"] if self.method == "exact" else shown)
 
     def shown_parts(self) -> list[Part]:
         """Return what was measured, one row each."""
@@ -195,10 +195,10 @@ class Evaluation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what applies as plain data."""
-        plain = {**vars(self), "interval": self.interval, "mean_steps": self.mean_steps}
+        data = {**vars(self), "interval": self.interval, "mean_steps": self.mean_steps}
         return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in plain.items()
+            for name, value in data.items()
             if value is not None and not (isinstance(value, float) and math.isnan(value))
         }
 
@@ -216,8 +216,8 @@ class Evaluation(Shown):
 
         It is the upper bound of a share of which none was seen (Clopper and Pearson 1934).
         """
-        alike = self.interval is not None and self.interval[0] == self.interval[1]
-        return at_most(unseen_share(self.episodes, LEVEL)) if alike else ""
+        all_equal = self.interval is not None and self.interval[0] == self.interval[1]
+        return at_most(unseen_share(self.episodes, LEVEL)) if all_equal else ""
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
@@ -229,8 +229,8 @@ class Evaluation(Shown):
         """
         if self.returns is None or self.chances is not None or len(self.returns) < 2 or self.failed:
             return None
-        mean, far = float(self.returns.mean()), t_margin(self.returns, (1 + LEVEL) / 2)
-        low, high = mean - far, mean + far
+        mean, margin = float(self.returns.mean()), t_margin(self.returns, (1 + LEVEL) / 2)
+        low, high = mean - margin, mean + margin
         if len(self.returns) >= FEW:
             low, high = max(low, float(self.returns.min())), min(high, float(self.returns.max()))
         return low, high
@@ -264,7 +264,9 @@ class Anywhere(InEnvironment, Protocol):
 class Tester(Protocol):
     """Measures policies on what they were not learnt from, in episodes of at most t_max steps."""
 
-    task: Any
+    @property
+    def task(self) -> Task:
+        """The task."""
 
     def tested(self, policy: Any, episodes: int) -> Evaluation:
         """Return how a policy does, in an environment on so many test seeds."""
@@ -383,9 +385,9 @@ def checked_ruleset(policy: Any, task: Task) -> RuleSet:
 
 def described(owner: RuleSet | Task, other: RuleSet | Task) -> str:
     """Return features and actions in short, for error messages: those features first that the other lacks."""
-    known = set(other.features)
-    own = sorted((f for f in owner.features if not f.is_term), key=lambda f: f in known)
-    features = [f"{f.name} in [{f.low}, {f.high}]{f' {f.unit}' if f.unit else ''}" for f in own]
+    other_features = set(other.features)
+    ordered = sorted((f for f in owner.features if not f.is_term), key=lambda f: f in other_features)
+    features = [f"{f.name} in [{f.low}, {f.high}]{f' {f.unit}' if f.unit else ''}" for f in ordered]
     return f"{listed(features)} and actions {listed(owner.action_names)}"
 
 
@@ -394,17 +396,17 @@ def deviation_of(returns: Floats) -> float:
     return float(returns.std(ddof=1)) if len(returns) > 1 else math.nan
 
 
-def unseen_share(n: int, sure: float) -> float:
+def unseen_share(n: int, confidence: float) -> float:
     """Return the largest share of episodes that do what none of n did, at a confidence.
 
     It is 1 − (1 − sure)^(1/n): the one-sided bound of Clopper and Pearson (1934) for none of n.
     """
-    return float(1 - (1 - sure) ** (1 / n))
+    return float(1 - (1 - confidence) ** (1 / n))
 
 
-def t_margin(values: Floats, sure: float) -> float:
+def t_margin(values: Floats, confidence: float) -> float:
     """Return how far above its estimate a mean is at most, at a one-sided confidence (Student's t)."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]  # scipy has no stubs
 
     n = len(values)
-    return float(stdtrit(n - 1, sure)) * deviation_of(values) / math.sqrt(n) if n > 1 else math.inf
+    return float(stdtrit(n - 1, confidence)) * deviation_of(values) / math.sqrt(n) if n > 1 else math.inf

@@ -63,12 +63,12 @@ def play(
         noise: "aligned" or "stream".
         threads: how many threads to use; results do not depend on it.
     """
-    model, shared, n = task.dynamics, plan(task), len(policies)
+    model, shared_plan, n = task.dynamics, plan(task), len(policies)
     result = Played(np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.bool_))
 
     def work(first: int, last: int) -> None:
         arrays = policies, model.next_state, model.reward
-        play_policies(first, last, *arrays, shared, noise == "stream", result)
+        play_policies(first, last, *arrays, shared_plan, noise == "stream", result)
 
     for_slices(work, n, threads, task.grain)
     return result
@@ -86,22 +86,32 @@ def replay(
         key: the stream of the noise.
         position: where in the stream the episode's noise begins.
     """
-    number = {int(state): i for i, state in enumerate(task.decision_states)}
+    state_index = {int(state): i for i, state in enumerate(task.decision_states)}
     cuts, state, done = np.cumsum(task.probability), start, False
     states: list[int] = []
     actions: list[int] = []
     outcomes: list[int] = []
-    while len(actions) < task.t_max and not done and table[number[state]] >= 0:
-        action, k = int(table[number[state]]), int(outcome(key, cuts, position + len(actions)))
+    while len(actions) < task.t_max and not done and table[state_index[state]] >= 0:
+        action, k = int(table[state_index[state]]), int(outcome(key, cuts, position + len(actions)))
         states.append(state)
         actions.append(action)
         outcomes.append(k)
         state, done = int(task.next_state[state, action, k]), bool(task.done[state, action, k])
     ending = TERMINATED if done else TRUNCATED if len(actions) == task.t_max else NO_RULE
     points = task.state_features.astype(np.float64)
-    path, taken, drawn = (np.array(each, dtype=np.int64) for each in (states, actions, outcomes))
-    rewards = task.reward[path, taken, drawn]
-    return Trajectory(points[path], taken, rewards, ending, points[state], np.append(path, state), drawn)
+    state_array, action_array, outcome_array = (
+        np.array(column, dtype=np.int64) for column in (states, actions, outcomes)
+    )
+    rewards = task.reward[state_array, action_array, outcome_array]
+    return Trajectory(
+        points[state_array],
+        action_array,
+        rewards,
+        ending,
+        points[state],
+        np.append(state_array, state),
+        outcome_array,
+    )
 
 
 @kernel
@@ -142,13 +152,13 @@ def fill_step_tables(
 def step_on(s: int, so_far: float, k: int, j: int, plan: Plan, tables: Tables) -> tuple[int, float]:
     """Return where outcome k of the step number j of a block leads from s, and the reward up to there."""
     outcomes = len(plan.cuts)
-    after, gained = s, 0.0
+    next_entry, gained = s, 0.0
     if s >= 0:
-        after = tables.step_next[s * outcomes + k]
+        next_entry = tables.step_next[s * outcomes + k]
         gained = tables.step_reward[s * outcomes + k]
-        if after == -1:
-            after = -1 - j
-    return after, so_far + plan.discounts[j] * gained
+        if next_entry == -1:
+            next_entry = -1 - j
+    return next_entry, so_far + plan.discounts[j] * gained
 
 
 @kernel

@@ -88,11 +88,11 @@ def fill_policy_tables(
     first: int, last: int, rules: RuleBatch, model: Dynamics, out: NDArray[np.int16]
 ) -> None:
     """Write the policy tables `(n, D)` of the rulesets `first` to `last − 1`."""
-    most, n_states = rules.bounds.shape[1], model.states.shape[0]
-    words = words_for(most)
+    max_rules, n_states = rules.bounds.shape[1], model.states.shape[0]
+    words = words_for(max_rules)
     value_masks = np.empty((model.states.shape[1], model.widest, words), dtype=np.uint64)
     masks = np.empty((n_states, words), dtype=np.uint64)
-    deviations = np.empty(most)
+    deviations = np.empty(max_rules)
     for i in range(first, last):
         fill_policy_table(i, rules, model, value_masks, masks, deviations, out)
 
@@ -109,15 +109,17 @@ def fill_policy_table(
 ) -> None:
     """Write the policy table of ruleset i; the masks and deviations are scratch, as in `Workspace`."""
     match_masks(rules.bounds, i, rules.lengths[i], model.states, model.lows, model.cyclic, value_masks, masks)
-    own, actions = rules.learnt[i], rules.actions[i]
+    learnt, actions = rules.learnt[i], rules.actions[i]
     if rules.how != LIST:
         for r in range(rules.lengths[i]):
-            deviations[r] = math.sqrt(own[r, -1])
+            deviations[r] = math.sqrt(learnt[r, -1])
     for s in range(masks.shape[0]):
         if rules.how == LIST:
             action = first_action(masks, s, actions)
         else:
-            action = strongest_action(masks, s, actions, own, deviations, rules.x0, model.points, model.axes)
+            action = strongest_action(
+                masks, s, actions, learnt, deviations, rules.x0, model.points, model.axes
+            )
         out[i, s] = rules.default if action < 0 else action
 
 
@@ -241,7 +243,7 @@ def reinforce_ruleset(
     space: Workspace,
 ) -> int:
     """Let ruleset i learn from its rollouts (reinforceRules); return the steps taken."""
-    own, length, taken = fold(lesson.key, i), rules.lengths[i], 0
+    key, length, n_steps = fold(lesson.key, i), rules.lengths[i], 0
     actions, learnt = rules.actions[i], rules.learnt[i]
     match_masks(
         rules.bounds, i, length, model.states, model.lows, model.cyclic, space.value_masks, space.masks
@@ -252,14 +254,14 @@ def reinforce_ruleset(
     space.chosen_in[:] = -1
     for rollout in range(lesson.rollouts):
         steps = generate_trajectory(
-            fold(own, rollout), rollout, length, actions, learnt, rules.x0, model, cuts, space
+            fold(key, rollout), rollout, length, actions, learnt, rules.x0, model, cuts, space
         )
         fill_payoffs(steps, space.rewards, gamma, lesson.paper_payoff, space.payoffs)
         for t in range(steps - 1, -1, -1):
             s, a = space.states[t], space.actions[t]
             reinforce_action_set(s, a, space.payoffs[t], lesson.eta, rules.x0, learnt, model, space)
-        taken += steps
-    return taken
+        n_steps += steps
+    return n_steps
 
 
 @kernel

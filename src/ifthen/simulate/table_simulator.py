@@ -63,7 +63,7 @@ class TableSimulator(Simulator):
     ) -> None:
         super().__init__(task, threads)
         self.method, self.noise = method, noise
-        self._known: dict[bytes, Result] = {}
+        self._results: dict[bytes, Result] = {}
 
     def fitness(self, rules: RuleBatch, epoch: int = 0) -> Measured:
         """Measure the rulesets of a population."""
@@ -72,15 +72,15 @@ class TableSimulator(Simulator):
     def measure(self, tables: NDArray[np.int16]) -> Measured:
         """Measure policy tables `(n, D)`."""
         keys = [blake2b(table.tobytes(), digest_size=16).digest() for table in tables]
-        fresh = {key: i for i, key in enumerate(keys) if key not in self._known}
-        if fresh:
-            if len(self._known) + len(fresh) > REMEMBERED:
-                self._known.clear()
-                fresh = {key: i for i, key in enumerate(keys)}
-            results = self._measure_each(tables[list(fresh.values())])
-            self._known.update(zip(fresh, results, strict=True))
+        new_keys = {key: i for i, key in enumerate(keys) if key not in self._results}
+        if new_keys:
+            if len(self._results) + len(new_keys) > REMEMBERED:
+                self._results.clear()
+                new_keys = {key: i for i, key in enumerate(keys)}
+            results = self._measure_each(tables[list(new_keys.values())])
+            self._results.update(zip(new_keys, results, strict=True))
         performance, steps, truncated, failed = map(
-            np.array, zip(*(self._known[key] for key in keys), strict=True)
+            np.array, zip(*(self._results[key] for key in keys), strict=True)
         )
         episodes = np.where(failed, 0, len(self.task.z) if self.method == "sampled" else 0)
         return Measured(performance, episodes, steps, truncated, failed, np.ones_like(failed))
@@ -158,10 +158,10 @@ class TableSimulator(Simulator):
 
     def headline(self, policy: Any, episodes: int) -> dict[str, Evaluation]:
         """Return the exact performance, and that on z."""
-        by: dict[str, Method] = {"exact": "exact", "on z": "sampled"}
+        methods: dict[str, Method] = {"exact": "exact", "on z": "sampled"}
         return {
             name: TableSimulator(self.task, self.threads, method, self.noise).evaluate(policy)
-            for name, method in by.items()
+            for name, method in methods.items()
         }
 
     def random_performance(self, episodes: int) -> float:
@@ -169,8 +169,8 @@ class TableSimulator(Simulator):
         task = self.task
         values = np.zeros(task.n_states)
         for _ in range(task.t_max):
-            after = np.where(task.done, 0.0, task.gamma * values[task.next_state])
-            values = ((task.reward + after) @ task.probability).mean(axis=1)
+            next_values = np.where(task.done, 0.0, task.gamma * values[task.next_state])
+            values = ((task.reward + next_values) @ task.probability).mean(axis=1)
         return float(values[task.initial_states].mean())
 
     def held_out(self, ruleset: RuleSet, episodes: int) -> float:
@@ -184,8 +184,8 @@ class TableSimulator(Simulator):
         task = self.task
         if episode is not None:
             return self.episodes(policy, [episode])[0], None
-        drawn = task.initial_states[below(stream(seed, "trace start"), 0, len(task.initial_states))]
-        state = int(drawn) if start is None else start_state(task, start)
+        drawn_state = task.initial_states[below(stream(seed, "trace start"), 0, len(task.initial_states))]
+        state = int(drawn_state) if start is None else start_state(task, start)
         return replay(task, policy_table(policy, task), state, stream(seed, "trace"), 0), None
 
     def episodes(self, policy: Any, seeds: ArrayLike | None = None) -> Sequence[Trajectory]:
@@ -216,12 +216,14 @@ def policy_table(policy: Any, task: TabularTask) -> NDArray[np.int16]:
         policy: a RuleSet, a trained system, or the action in every state `(S,)`.
         task: the table.
     """
-    given = getattr(policy, "ruleset", policy)
-    if isinstance(given, RuleSet):
-        return np.asarray(checked_ruleset(given, task).predict(task.dynamics.points), dtype=np.int16)
-    table = np.asarray(given)
-    whole = table.dtype.kind in "iu" and table.shape == (task.n_states,)
-    if not whole or table.min() < -1 or table.max() >= task.n_actions:
+    rules_or_actions = getattr(policy, "ruleset", policy)
+    if isinstance(rules_or_actions, RuleSet):
+        return np.asarray(
+            checked_ruleset(rules_or_actions, task).predict(task.dynamics.points), dtype=np.int16
+        )
+    table = np.asarray(rules_or_actions)
+    are_integers = table.dtype.kind in "iu" and table.shape == (task.n_states,)
+    if not are_integers or table.min() < -1 or table.max() >= task.n_actions:
         raise TaskError(
             f"a policy must be a RuleSet, a trained system, or one action for each of the {task.n_states} "
             f"states, which must be -1 (none) to {task.n_actions - 1}, not {policy!r}."
@@ -255,12 +257,12 @@ def start_state(task: TabularTask, start: int | ArrayLike | Mapping[str, float])
             raise TaskError(f"start must give the features {', '.join(names)}, not {start!r}.")
         start = [start[name] for name in names]
     if np.ndim(start) == 0:
-        found = states[states == start]
+        matching = states[states == start]
     else:
         vector = np.asarray(start)
-        same = vector.shape == (len(names),)
-        found = states[(task.state_features[states] == vector).all(axis=1)] if same else states[:0]
-    if len(found) != 1:
-        many = "several decision states have" if len(found) else "no decision state has"
-        raise TaskError(f"start must be one decision state of {task.name}; {many} {start!r}.")
-    return int(found[0])
+        right_length = vector.shape == (len(names),)
+        matching = states[(task.state_features[states] == vector).all(axis=1)] if right_length else states[:0]
+    if len(matching) != 1:
+        problem = "several decision states have" if len(matching) else "no decision state has"
+        raise TaskError(f"start must be one decision state of {task.name}; {problem} {start!r}.")
+    return int(matching[0])

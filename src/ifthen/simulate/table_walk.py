@@ -27,24 +27,24 @@ class Walk(NamedTuple):
     """Bits of an outcome."""
 
 
-def walk(shared: Plan) -> Walk:
+def walk(plan: Plan) -> Walk:
     """Return the noise of a plan for blocks that are walked."""
-    outcomes, bits = len(shared.cuts), (len(shared.cuts) - 1).bit_length()
-    packed = np.zeros(shared.width, dtype=np.uint16)
-    rest = np.arange(shared.width)
-    for j in range(shared.block - 1, -1, -1):
-        packed |= (rest % outcomes << bits * j).astype(np.uint16)
-        rest //= outcomes
-    return Walk(packed[shared.memo], bits)
+    outcomes, bits = len(plan.cuts), (len(plan.cuts) - 1).bit_length()
+    packed = np.zeros(plan.width, dtype=np.uint16)
+    digits = np.arange(plan.width)
+    for j in range(plan.block - 1, -1, -1):
+        packed |= (digits % outcomes << bits * j).astype(np.uint16)
+        digits //= outcomes
+    return Walk(packed[plan.memo], bits)
 
 
 @inlined_kernel
 def walk_block(s: int, code: int, plan: Plan, bits: int, step_next: NDArray[np.int16]) -> int:
     """Return where a block of steps leads from s, as the block table says, but states by their numbers."""
-    outcomes, only = len(plan.cuts), (1 << bits) - 1
+    outcomes, bit_mask = len(plan.cuts), (1 << bits) - 1
     for j in range(plan.block):
         if s >= 0:
-            s = step_next[s * outcomes + (code & only)]
+            s = step_next[s * outcomes + (code & bit_mask)]
             s = s if s >= 0 else -1 - j if s == -1 else NULL
         code >>= bits
     return s
@@ -61,11 +61,11 @@ def walk_gain(
     reward: Floats,
 ) -> float:
     """Return the reward of a block of steps from s, discounted to its first, as the block table says."""
-    only, so_far = (1 << bits) - 1, 0.0
+    bit_mask, so_far = (1 << bits) - 1, 0.0
     for j in range(plan.block):
         gained = 0.0
         if s >= 0:
-            a, k = actions[s], code & only
+            a, k = actions[s], code & bit_mask
             if a >= 0:
                 gained = reward[s, a, k]
             s = next_state[s, a, k] if a >= 0 else NULL
@@ -109,11 +109,11 @@ def walk_on(
     """
     if t + plan.block <= remembered:
         code = int(noise.codes[memo_at + t])
-        after = walk_block(s, code, plan, noise.bits, step_next)
-        if after < 0 or not plan.sparse:
-            got = walk_gain(s, code, noise.bits, actions, plan, next_state, reward)
-            gained += plan.discounts[t] * got
-        return gained, t - after if after < 0 else t + plan.block, after
+        next_entry = walk_block(s, code, plan, noise.bits, step_next)
+        if next_entry < 0 or not plan.sparse:
+            block_reward = walk_gain(s, code, noise.bits, actions, plan, next_state, reward)
+            gained += plan.discounts[t] * block_reward
+        return gained, t - next_entry if next_entry < 0 else t + plan.block, next_entry
     k = outcome(plan.key, plan.cuts, position + t)
     a = actions[s]
     if a < 0:

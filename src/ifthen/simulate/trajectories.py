@@ -31,23 +31,23 @@ class Episodes(NamedTuple):
     endings: NDArray[np.int8]
     """TERMINATED, TRUNCATED, or NO_RULE where no rule matched."""
 
-    def put(self, rulesets: Ints, seeds: Ints, got: Episodes) -> None:
+    def put(self, rulesets: Ints, seeds: Ints, episodes: Episodes) -> None:
         """Write what some rulesets got from some seeds."""
-        for name, column in got._asdict().items():
+        for name, column in episodes._asdict().items():
             getattr(self, name)[np.ix_(rulesets, seeds)] = column
 
     def reshaped(self, *shape: int) -> Episodes:
         """Return the same episodes in arrays of another shape."""
         return Episodes._make(column.reshape(shape) for column in self)
 
-    def some(self, seeds: slice) -> Episodes:
+    def of_seeds(self, seeds: slice) -> Episodes:
         """Return what was got from some of the seeds."""
         return Episodes._make(column[:, seeds] for column in self)
 
 
-def joined(parts: list[Episodes]) -> Episodes:
+def joined(batches: list[Episodes]) -> Episodes:
     """Return episodes `(m,)` that were played in parts as one."""
-    return Episodes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return Episodes(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
 class Trajectory(NamedTuple):
@@ -101,7 +101,7 @@ class Log:
         self._steps: list[tuple[NDArray[Any], ...]] = []
 
     def add(
-        self, jobs: Ints, points: Floats, actions: Ints, rewards: Floats, true: Floats | None = None
+        self, jobs: Ints, points: Floats, actions: Ints, rewards: Floats, true_points: Floats | None = None
     ) -> None:
         """Write down a step of all lanes that took one, each with its episode's number.
 
@@ -110,35 +110,39 @@ class Log:
             points: `(m, features)`, read before the step.
             actions: `(m,)`; −1 in lanes that rest.
             rewards: `(m,)`.
-            true: `(m, features)`: what the environment shows before the step; None where that is read.
+            true_points: `(m, features)`: what the environment shows before the step; None where that is read.
         """
-        taken, columns = actions >= 0, [jobs, points, actions, rewards]
-        self._steps.append(tuple(own[taken] for own in [*columns, *([] if true is None else [true])]))
+        stepped, columns = actions >= 0, [jobs, points, actions, rewards]
+        self._steps.append(
+            tuple(column[stepped] for column in [*columns, *([] if true_points is None else [true_points])])
+        )
 
-    def end(self, jobs: Ints, points: Floats, true: Floats | None = None) -> None:
+    def end(self, jobs: Ints, points: Floats, true_points: Floats | None = None) -> None:
         """Write down the last observation of episodes: what is read, and what the environment shows."""
         self._lasts[jobs] = points
-        self._true_lasts[jobs] = points if true is None else true
+        self._true_lasts[jobs] = points if true_points is None else true_points
 
-    def trajectories(self, found: Episodes) -> list[Trajectory]:
+    def trajectories(self, episodes: Episodes) -> list[Trajectory]:
         """Return the episodes one by one."""
-        jobs, *columns = (np.concatenate(parts) for parts in zip(*self._steps, strict=True))
+        jobs, *columns = (np.concatenate(arrays) for arrays in zip(*self._steps, strict=True))
         order = np.argsort(jobs, kind="stable")
-        edges = np.cumsum(found.steps)[:-1]
-        points, actions, rewards, *true = (np.split(array[order], edges) for array in columns)
-        parts = zip(points, actions, rewards, found.endings.tolist(), self._lasts, strict=True)
-        played = [Trajectory(*each) for each in parts]
-        if not true:
+        edges = np.cumsum(episodes.steps)[:-1]
+        points, actions, rewards, *true_points = (np.split(array[order], edges) for array in columns)
+        rows = zip(points, actions, rewards, episodes.endings.tolist(), self._lasts, strict=True)
+        played = [Trajectory(*row) for row in rows]
+        if not true_points:
             return played
-        shown = [np.vstack(both) for both in zip(true[0], self._true_lasts, strict=True)]
-        return [own._replace(undisturbed=each) for own, each in zip(played, shown, strict=True)]
+        shown = [np.vstack(pair) for pair in zip(true_points[0], self._true_lasts, strict=True)]
+        return [
+            trajectory._replace(undisturbed=points) for trajectory, points in zip(played, shown, strict=True)
+        ]
 
 
-def checked_actions(given: Any, n: int, n_actions: int) -> Ints:
+def checked_actions(answer: Any, n: int, n_actions: int) -> Ints:
     """Return the actions of a policy at n points, or raise TaskError where they are not actions."""
-    actions = np.asarray(given)
-    whole = actions.shape == (n,) and actions.dtype.kind in "iu"
-    if not whole or (n and (actions.min() < -1 or actions.max() >= n_actions)):
+    actions = np.asarray(answer)
+    are_integers = actions.shape == (n,) and actions.dtype.kind in "iu"
+    if not are_integers or (n and (actions.min() < -1 or actions.max() >= n_actions)):
         raise TaskError(
             f"a policy must return {n} whole numbers from -1 (no action) to {n_actions - 1}, one per point, "
             f"not {actions!r}."

@@ -133,12 +133,12 @@ def play_items(
         np.zeros((1, rules.lows.shape[2])),
         np.empty(1),
     )
-    blocks, present = new_blocks(rules), -1
+    blocks, current = new_blocks(rules), -1
     for item in range(first, last):
         i, e = item // k, item % k
-        if i != present:
+        if i != current:
             fill_blocks(rules, i, blocks)
-            present = i
+            current = i
         for d in range(states.shape[1]):
             states[0, d] = starts.states[e, d]
         for d in range(features):

@@ -39,10 +39,10 @@ class TwinSimulator(EnvSimulator):
         self, task: EnvTask, twin: Twin, threads: int = 1, budget: Budget | None = None, elites: int = 0
     ) -> None:
         super().__init__(task, threads, budget, elites)
-        self._inner, disturbances = twin, task.disturbances
+        self._undisturbed_twin, disturbances = twin, task.disturbances
         self.twin = disturbed_twin(twin, disturbances, task.features) if disturbances else twin
-        self._lists: dict[bytes, Starts] = {}
-        self._seeds: dict[int, tuple[Floats, Floats]] = {}
+        self._starts_by_list: dict[bytes, Starts] = {}
+        self._starts_by_seed: dict[int, tuple[Floats, Floats]] = {}
         self._t_max = 0
 
     def play(self, rules: RuleBatch, seeds: Ints) -> Episodes:
@@ -72,23 +72,23 @@ class TwinSimulator(EnvSimulator):
     @property
     def from_states(self) -> TwinSimulator | None:
         """This simulator, where episodes can start in states that no reset seed gives; else None."""
-        return None if self._inner.observe is None else self
+        return None if self._undisturbed_twin.observe is None else self
 
     def real_states(self, seeds: Ints) -> Floats:
         """Return the states of the environment after reset with k seeds, `(k, state_size)`."""
-        return self.starts(seeds).states[:, -self._inner.state_size :]
+        return self.starts(seeds).states[:, -self._undisturbed_twin.state_size :]
 
     def seen_in(self, states: Floats) -> Floats:
         """Return the observations in states of the environment, `(k, features)`, undisturbed."""
-        assert self._inner.observe is not None
-        return np.array([self._inner.observe(state) for state in states])
+        assert self._undisturbed_twin.observe is not None
+        return np.array([self._undisturbed_twin.observe(state) for state in states])
 
     def starts_in(self, states: Floats) -> Starts:
         """Return starts in states of the environment `(k, state_size)`, all with the same disturbances."""
-        assert self._inner.observe is not None
+        assert self._undisturbed_twin.observe is not None
         seed = int(self.task.searching(1)[0])
-        begun = [self._begun(state, self._inner.observe(state), seed) for state in states]
-        return Starts(np.array([s for s, _ in begun]), np.array([p for _, p in begun]), self._t_max)
+        pairs = [self._start_of(state, self._undisturbed_twin.observe(state), seed) for state in states]
+        return Starts(np.array([s for s, _ in pairs]), np.array([p for _, p in pairs]), self._t_max)
 
     def play_from(self, ruleset: RuleSet, starts: Starts) -> Episodes:
         """Play one ruleset of any kind from k starts: arrays `(1, k)`."""
@@ -105,8 +105,8 @@ class TwinSimulator(EnvSimulator):
 
     def _check(self, played: Episodes, rules: Intervals, starts: Starts, seeds: Ints) -> None:
         """Raise TaskError where an observation or a reward was not finite."""
-        wrong = (played.endings == NOT_FINITE) | ~np.isfinite(played.returns)
-        for i, e in np.argwhere(wrong)[:1].tolist():
+        is_bad = (played.endings == NOT_FINITE) | ~np.isfinite(played.returns)
+        for i, e in np.argwhere(is_bad)[:1].tolist():
             states, points = starts.states[e : e + 1].copy(), starts.points[e : e + 1].copy()
             action, reward, end = np.empty(1, np.int64), np.zeros(1), np.empty(1, np.bool_)
             step = 0
@@ -135,7 +135,9 @@ class TwinSimulator(EnvSimulator):
         for t in range(starts.t_max):
             actions = np.empty(len(lanes), np.int64)
             act(lanes, points, actions)
-            before, true = (points, None) if log is None else (points.copy(), self._true_points(states))
+            previous, true_points = (
+                (points, None) if log is None else (points.copy(), self._true_points(states))
+            )
             rewards, ends = np.zeros(len(lanes)), np.zeros(len(lanes), np.bool_)
             step_lanes(self.twin.step, states, actions, points, rewards, ends)
             no_rule = actions < 0
@@ -147,13 +149,13 @@ class TwinSimulator(EnvSimulator):
             for row in np.flatnonzero(~finite)[:1]:
                 seed = 0 if seeds is None else int(seeds[lanes[row]])
                 self.refuse_number(points[row : row + 1], rewards[row], t + 1, seed)
-            going = ~(ends | no_rule) & (t + 1 < starts.t_max)
+            goes_on = ~(ends | no_rule) & (t + 1 < starts.t_max)
             if log is not None:
-                log.add(lanes, before, actions, rewards, true)
-                log.end(lanes[~going], points[~going], self._true_points(states[~going]))
+                log.add(lanes, previous, actions, rewards, true_points)
+                log.end(lanes[~goes_on], points[~goes_on], self._true_points(states[~goes_on]))
             factor *= task.gamma
-            if not going.all():
-                states, points, lanes = states[going], points[going], lanes[going]
+            if not goes_on.all():
+                states, points, lanes = states[goes_on], points[goes_on], lanes[goes_on]
             if not len(lanes):
                 break
         return played
@@ -167,13 +169,15 @@ class TwinSimulator(EnvSimulator):
         task, n = self.task, lesson.learners
         laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
         steps, bad = np.zeros(n, dtype=np.int64), np.full((n, 2), -1, dtype=np.int64)
-        last, address = np.zeros((n, len(task.features) + 1)), self.twin.step
+        last_values, address = np.zeros((n, len(task.features) + 1)), self.twin.step
 
-        def work(first: int, end: int) -> None:
-            reinforce_on_twin(first, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last)
+        def work(start: int, end: int) -> None:
+            reinforce_on_twin(
+                start, end, laid_out, lesson, address, starts, task.gamma, steps, bad, last_values
+            )
 
         for_slices(work, n, self.threads)
-        self._refuse_bad(bad, last)
+        self._refuse_bad(bad, last_values)
         return int(steps.sum())
 
     def play_bids(self, rules: RuleBatch, lesson: Bidding) -> Bids:
@@ -181,61 +185,61 @@ class TwinSimulator(EnvSimulator):
         task, n = self.task, len(rules.lengths)
         laid_out, starts = Intervals.of(rules, task.features), self.starts(task.pool)
         out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
-        bad, last = np.full((n, 2), -1, dtype=np.int64), np.zeros((n, len(task.features) + 1))
+        bad, last_values = np.full((n, 2), -1, dtype=np.int64), np.zeros((n, len(task.features) + 1))
         address, n_actions = self.twin.step, task.n_actions
 
-        def work(first: int, end: int) -> None:
-            bid_on_twin(first, end, laid_out, lesson, address, starts, n_actions, out, bad, last)
+        def work(start: int, end: int) -> None:
+            bid_on_twin(start, end, laid_out, lesson, address, starts, n_actions, out, bad, last_values)
 
         for_slices(work, n, self.threads)
-        self._refuse_bad(bad, last)
+        self._refuse_bad(bad, last_values)
         return out
 
-    def _refuse_bad(self, bad: Ints, last: Floats) -> None:
+    def _refuse_bad(self, bad: Ints, last_values: Floats) -> None:
         """Raise for the first number that was not finite, among the starts, steps and values of rulesets."""
         for i in np.flatnonzero(bad[:, 0] >= 0)[:1]:
             start, step = bad[i].tolist()
             seed = int(self.task.pool[start])
-            self.refuse_number(last[i : i + 1, :-1], float(last[i, -1]), step, seed)
+            self.refuse_number(last_values[i : i + 1, :-1], float(last_values[i, -1]), step, seed)
 
     def starts(self, seeds: Ints) -> Starts:
         """Return where the episodes of k reset seeds start; do not write to the arrays."""
         key = np.ascontiguousarray(seeds, dtype=np.int64).tobytes()
-        if key not in self._lists:
-            self._read([int(seed) for seed in seeds])
-            rows = [self._seeds[int(seed)] for seed in seeds]
+        if key not in self._starts_by_list:
+            self._read_starts([int(seed) for seed in seeds])
+            rows = [self._starts_by_seed[int(seed)] for seed in seeds]
             states = np.array([state for state, _ in rows]).reshape(len(rows), self.twin.state_size)
             points = np.array([point for _, point in rows]).reshape(len(rows), len(self.task.features))
             for array in (states, points):
                 array.flags.writeable = False
-            if len(self._lists) >= LISTS_KEPT:
-                self._lists.clear()
-            self._lists[key] = Starts(states, points, self._t_max)
-        return self._lists[key]
+            if len(self._starts_by_list) >= LISTS_KEPT:
+                self._starts_by_list.clear()
+            self._starts_by_list[key] = Starts(states, points, self._t_max)
+        return self._starts_by_list[key]
 
-    def _begun(self, state: Floats, point: Floats, seed: int) -> tuple[Floats, Floats]:
+    def _start_of(self, state: Floats, point: Floats, seed: int) -> tuple[Floats, Floats]:
         """Return state and reading at the start of an episode, given the real environment's."""
         disturbances = self.task.disturbances
         if disturbances:
-            state = first_memory(disturbances, self.task.features, seed, self._inner.step, state)
+            state = first_memory(disturbances, self.task.features, seed, self._undisturbed_twin.step, state)
             sense(state, point)
         return state, point
 
-    def _read(self, seeds: list[int]) -> None:
+    def _read_starts(self, seeds: list[int]) -> None:
         """Reset the real environment with the seeds that are new."""
-        if len(self._seeds) + len(seeds) > SEEDS_KEPT:
-            self._seeds.clear()
-        new = [seed for seed in dict.fromkeys(seeds) if seed not in self._seeds]
-        if not new and self._t_max:
+        if len(self._starts_by_seed) + len(seeds) > SEEDS_KEPT:
+            self._starts_by_seed.clear()
+        new_seeds = [seed for seed in dict.fromkeys(seeds) if seed not in self._starts_by_seed]
+        if not new_seeds and self._t_max:
             return
         task, env = self.task, self.task.make()
         try:
-            own = env.spec.max_episode_steps if env.spec else None
-            self._t_max = min(task.t_max, own or task.t_max)
-            for seed in new:
+            env_limit = env.spec.max_episode_steps if env.spec else None
+            self._t_max = min(task.t_max, env_limit or task.t_max)
+            for seed in new_seeds:
                 observation, _ = env.reset(seed=seed)
                 point = task.flat.row(observation)
                 task.check_points(point, f" after reset with seed {seed}")
-                self._seeds[seed] = self._begun(self._inner.state_of(env), point, seed)
+                self._starts_by_seed[seed] = self._start_of(self._undisturbed_twin.state_of(env), point, seed)
         finally:
             env.close()

@@ -59,11 +59,13 @@ class VectorSimulator(EnvSimulator):
 
     def reinforce(self, rules: RuleBatch, lesson: Reinforcement) -> int:
         """Let rules learn from rollouts that start from the seeds for learning."""
-        task, who = self.task, np.arange(lesson.learners)
-        laid_out, drawn, steps = Intervals.of(rules, task.features), np.empty_like(who), 0
+        task, learner_numbers = self.task, np.arange(lesson.learners)
+        laid_out, start_indices, steps = Intervals.of(rules, task.features), np.empty_like(learner_numbers), 0
         for rollout in range(lesson.rollouts):
-            draw_starts(lesson.key, rollout, len(task.pool), drawn)
-            for i, episode in enumerate(self._recorded(who, task.pool[drawn], actions_of(laid_out))):
+            draw_starts(lesson.key, rollout, len(task.pool), start_indices)
+            for i, episode in enumerate(
+                self._recorded(learner_numbers, task.pool[start_indices], actions_of(laid_out))
+            ):
                 length = len(episode.actions)
                 payoffs, points = np.empty(length), np.clip(episode.points, *task.ranges)
                 fill_payoffs(length, episode.rewards, task.gamma, lesson.paper_payoff, payoffs)
@@ -76,13 +78,13 @@ class VectorSimulator(EnvSimulator):
         task, n = self.task, len(rules.lengths)
         laid_out = Intervals.of(rules, task.features)
         out = Bids.empty(n, rules.actions.shape[1], len(task.features), lesson)
-        who = np.append(np.arange(n), -1)  # lanes that rest ask for the last one
-        for number in range(lesson.episodes):
-            seed = task.pool[below(np.uint64(fold(lesson.key, number)), 0, len(task.pool))]
-            act = bidders(laid_out, lesson, number, task.n_actions, out)
-            for i, episode in enumerate(self._recorded(who, np.full(n, seed), act)):
-                played = episode.points, episode.actions, episode.rewards
-                finish(laid_out, i, number, len(episode.actions), *played, lesson, out)
+        plan_numbers = np.append(np.arange(n), -1)  # lanes that rest ask for the last one
+        for episode_number in range(lesson.episodes):
+            seed = task.pool[below(np.uint64(fold(lesson.key, episode_number)), 0, len(task.pool))]
+            act = bidders(laid_out, lesson, episode_number, task.n_actions, out)
+            for i, episode in enumerate(self._recorded(plan_numbers, np.full(n, seed), act)):
+                columns = episode.points, episode.actions, episode.rewards
+                finish(laid_out, i, episode_number, len(episode.actions), *columns, lesson, out)
         return out
 
     def _recorded(self, rulesets: Ints, seeds: Ints, choose: Actions) -> list[Trajectory]:
@@ -95,16 +97,16 @@ class VectorSimulator(EnvSimulator):
     def _played(self, rulesets: Ints, seeds: Ints, choose: Actions, log: Log | None = None) -> Episodes:
         """Play jobs in this process; all arrays are `(m,)`."""
         m = len(seeds)
-        found = Episodes(np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int8))
+        episodes = Episodes(np.zeros(m), np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int8))
         if m:
             try:
                 game = Game(self, self._lanes, rulesets, np.asarray(seeds, dtype=np.int64), log)
                 while game.has_lanes:
-                    game.step(choose, found)
+                    game.step(choose, episodes)
             except BaseException:
                 self._lanes.close()  # episodes may be in the middle of anything
                 raise
-        return found
+        return episodes
 
 
 def actions_of(rules: Intervals) -> Actions:
@@ -116,11 +118,11 @@ def actions_of(rules: Intervals) -> Actions:
     return write
 
 
-def bidders(rules: Intervals, lesson: Bidding, number: int, n_actions: int, out: Bids) -> Actions:
+def bidders(rules: Intervals, lesson: Bidding, episode_number: int, n_actions: int, out: Bids) -> Actions:
     """Return how plans bid in the episode with this number, as one compiled call for all lanes."""
     steps = np.zeros(len(rules.lengths), dtype=np.int64)
 
     def write(plans: Ints, points: Floats, actions: Ints) -> None:
-        bid_lanes(rules, lesson, number, plans, points, steps, n_actions, out.active, actions)
+        bid_lanes(rules, lesson, episode_number, plans, points, steps, n_actions, out.active, actions)
 
     return write

@@ -41,7 +41,7 @@ SLICES_PER_WORKER = 4
 SLICE = 16
 """The fewest episodes that are worth handing to a worker."""
 
-_crew: dict[int, Any] = {}
+_executors: dict[int, Any] = {}
 
 
 class WorkerSimulator(VectorSimulator):
@@ -56,34 +56,40 @@ class WorkerSimulator(VectorSimulator):
     def play_jobs(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play one episode per pair of a ruleset and a reset seed, with workers where that is faster."""
         if len(seeds) < 2:
-            return self._here(rules, rulesets, seeds)
-        first = 0 if self._pace is not None else min(MOST_LANES, len(seeds))
-        parts = [self._here(rules, rulesets[:first], seeds[:first])] if first else []
-        rest = rulesets[first:], seeds[first:]
-        if len(rest[0]):
-            spread = self._pays((self._pace or 0.0) * len(rest[0]))
-            parts.append(self.play_spread(rules, *rest) if spread else self._here(rules, *rest))
-        return joined(parts)
+            return self._play_here(rules, rulesets, seeds)
+        n_first = 0 if self._pace is not None else min(MOST_LANES, len(seeds))
+        played = [self._play_here(rules, rulesets[:n_first], seeds[:n_first])] if n_first else []
+        remaining = rulesets[n_first:], seeds[n_first:]
+        if len(remaining[0]):
+            use_workers = self._pays((self._pace or 0.0) * len(remaining[0]))
+            played.append(
+                self.play_spread(rules, *remaining) if use_workers else self._play_here(rules, *remaining)
+            )
+        return joined(played)
 
-    def _here(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
+    def _play_here(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play in this process, and remember how long an episode took."""
-        began = time.perf_counter()
-        found = super().play_jobs(rules, rulesets, seeds)
+        start = time.perf_counter()
+        episodes = super().play_jobs(rules, rulesets, seeds)
         if len(seeds):
-            self._pace = (time.perf_counter() - began) / len(seeds)
-        return found
+            self._pace = (time.perf_counter() - start) / len(seeds)
+        return episodes
 
     def record_each(self, act: Actions, seeds: Ints) -> list[Trajectory]:
         """Play k episodes by a policy that is told which of them a point is from."""
-        began = time.perf_counter()
+        start = time.perf_counter()
         if len(seeds) > 1 and self._pays((self._pace or 0.0) * len(seeds)):
             numbers = np.array_split(np.arange(len(seeds)), self.threads)
-            parts = [(act, own, seeds[own]) for own in numbers if len(own)]
-            return [each for part in self._spread(_record_job, parts) for each in part]
-        found = self.record_alone(act, seeds)
+            jobs = [
+                (act, episode_numbers, seeds[episode_numbers])
+                for episode_numbers in numbers
+                if len(episode_numbers)
+            ]
+            return [trajectory for recorded in self._spread(_record_job, jobs) for trajectory in recorded]
+        trajectories = self.record_alone(act, seeds)
         if len(seeds):
-            self._pace = (time.perf_counter() - began) / len(seeds)
-        return found
+            self._pace = (time.perf_counter() - start) / len(seeds)
+        return trajectories
 
     def record_alone(self, act: Actions, seeds: Ints) -> list[Trajectory]:
         """Play as `record_each` does, in this process."""
@@ -91,17 +97,17 @@ class WorkerSimulator(VectorSimulator):
 
     def _pays(self, seconds: float) -> bool:
         """Return whether handing so much work to workers pays off."""
-        enough = SPREAD_SECONDS if self.threads in _crew else START_SECONDS
-        return seconds > enough and self._package is not None
+        threshold = SPREAD_SECONDS if self.threads in _executors else START_SECONDS
+        return seconds > threshold and self._package is not None
 
     def play_spread(self, rules: Intervals, rulesets: Ints, seeds: Ints) -> Episodes:
         """Play in worker processes; arguments and result are those of `play_jobs`."""
         slices = min(self.threads * SLICES_PER_WORKER, -(-len(seeds) // SLICE)) or 1
         edges = [len(seeds) * i // slices for i in range(slices + 1)]
-        parts = []
+        jobs = []
         for first, last in pairwise(edges):
-            own = rulesets[first:last]
-            low, high = int(own.min()), int(own.max()) + 1
+            slice_rulesets = rulesets[first:last]
+            low, high = int(slice_rulesets.min()), int(slice_rulesets.max()) + 1
             names = (
                 "lows",
                 "highs",
@@ -110,15 +116,15 @@ class WorkerSimulator(VectorSimulator):
                 "lengths",
                 *(("terms",) if rules.terms.size else ()),
             )
-            some: dict[str, Any] = {name: getattr(rules, name)[low:high] for name in names}
-            parts.append((rules._replace(**some), own - low, seeds[first:last]))
-        return joined(self._spread(_job, parts))
+            columns: dict[str, Any] = {name: getattr(rules, name)[low:high] for name in names}
+            jobs.append((rules._replace(**columns), slice_rulesets - low, seeds[first:last]))
+        return joined(self._spread(_job, jobs))
 
-    def _spread(self, job: Callable[..., Any], parts: list[tuple[Any, ...]]) -> list[Any]:
+    def _spread(self, job: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         """Return what a job gives for parts of the work, done by worker processes."""
-        crew, futures = _crew_of(self.threads), list[Any]()
+        executor, futures = _executor_of(self.threads), list[Any]()
         try:
-            futures += [crew.submit(job, self._package, *part) for part in parts]
+            futures += [executor.submit(job, self._package, *arguments) for arguments in jobs]
             return [future.result() for future in futures]
         except BrokenProcessPool:
             end_workers()
@@ -145,21 +151,21 @@ class WorkerSimulator(VectorSimulator):
         return package
 
 
-def _crew_of(workers: int) -> Any:
+def _executor_of(workers: int) -> Any:
     """Return an executor with this number of processes, made once; another number ends the old ones."""
-    if workers not in _crew:
+    if workers not in _executors:
         end_workers()
-        _crew[workers] = ProcessPoolExecutor(
+        _executors[workers] = ProcessPoolExecutor(
             workers, env=ONE_THREAD, initializer=start_worker, initargs=(os.getpid(),)
         )
-    return _crew[workers]
+    return _executors[workers]
 
 
 def end_workers() -> None:
     """End the worker processes, if there are any."""
-    while _crew:
-        _, crew = _crew.popitem()
-        crew.shutdown(wait=True, kill_workers=True)
+    while _executors:
+        _, executor = _executors.popitem()
+        executor.shutdown(wait=True, kill_workers=True)
 
 
 atexit.register(end_workers)

@@ -60,7 +60,7 @@ class Cuda:
         """Have the GPU and the processes ready; at the end none is left, whatever it was doing."""
         local = Local(self.workers)
         with local.crew(plan) as processes:
-            device = gpu.found()
+            device = gpu.find_device()
             if isinstance(device, str):
                 warn(f"the engine is 'cuda', but {device}. The CPU runs all trials.")
                 yield processes

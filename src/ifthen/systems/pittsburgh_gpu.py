@@ -30,7 +30,7 @@ from ifthen.rules.batch import LIST, NO_TERMS, STRENGTH
 from ifthen.rules.ruleset import NULL_ACTION
 from ifthen.simulate import gpu_bytes
 from ifthen.simulate.byte_tables import byte_game
-from ifthen.simulate.gpu import THREADS, WARP, Repeated, over, repeated_for, simulated, table_lanes
+from ifthen.simulate.gpu import THREADS, WARP, Repeated, n_blocks, repeated_for, simulated, table_lanes
 from ifthen.simulate.gpu_bytes import ByteLanes, byte_launch
 from ifthen.simulate.gpu_lanes import Lanes, lanes_launch
 from ifthen.simulate.gpu_memory import Memory, fetched
@@ -147,7 +147,9 @@ class Trials:
             room.empty("counts", (SLOTS, trials, 3), np.int64),
         )
         self._play = self._player(policies.reshape(trials * n, states), on_device)
-        self._breed = Repeated(breed, over(trials * (n // 2), WARP), WARP, self._breeding, stream=self.stream)
+        self._breed = Repeated(
+            breed, n_blocks(trials * (n // 2), WARP), WARP, self._breeding, stream=self.stream
+        )
         self._learn = repeated_for(learn, trials * n, self._learning, stream=self.stream)
         self._keep = Repeated(keep_fittest, trials, THREADS, self._keeping, stream=self.stream)
 

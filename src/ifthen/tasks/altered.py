@@ -30,12 +30,12 @@ class Altered:
         """Return a fresh environment with the attribute set."""
         env = self.make()
         try:
-            owner, name, before = attribute_of(env, self.path)
+            owner, name, current = attribute_of(env, self.path)
         except TaskError:
             env.close()
             raise
-        whole = isinstance(before, int) and float(self.value).is_integer()
-        setattr(owner, name, int(self.value) if whole else self.value)
+        as_integer = isinstance(current, int) and float(self.value).is_integer()
+        setattr(owner, name, int(self.value) if as_integer else self.value)
         return env
 
 
@@ -69,17 +69,17 @@ def attribute_of(env: Any, path: str) -> tuple[Any, str, float]:
     *steps, name = path.split(".")
     owner = env
     for step in steps:
-        owner = _part(owner, step, path)
-    value = _part(owner, name, path)
+        owner = _attribute(owner, step, path)
+    value = _attribute(owner, name, path)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise TaskError(f"{path} must be a number to be varied, but it is {value!r}.")
     return owner, name, float(value) if isinstance(value, float) else value
 
 
-def _part(owner: Any, name: str, path: str) -> Any:
+def _attribute(owner: Any, name: str, path: str) -> Any:
     """Return an attribute, or raise and name those that are numbers."""
     if not hasattr(owner, name):
-        own = getattr(owner, "__dict__", {})
-        numbers = [each for each, value in own.items() if type(value) in (int, float)]
+        attributes = getattr(owner, "__dict__", {})
+        numbers = [attribute for attribute, value in attributes.items() if type(value) in (int, float)]
         raise TaskError(f"{path}: the environment has no {name!r}.{nearest(name, numbers)}")
     return getattr(owner, name)

@@ -66,31 +66,33 @@ DISTURBANCES: dict[str, Disturbance] = {
     "action_repeat": Disturbance("steps for which an action is held", MOST_STEPS, (2, 3, 4, 6, 8), 1, True),
 }
 """Every disturbance by its name."""
-SWEEPS = {name: own.sweep for name, own in DISTURBANCES.items()}
+SWEEPS = {name: disturbance.sweep for name, disturbance in DISTURBANCES.items()}
 """The strengths that a sweep tries, by name."""
 
 
-def checked_disturbances(given: Any) -> dict[str, float]:
+def checked_disturbances(strengths: Any) -> dict[str, float]:
     """Return strengths by name, in the order of `DISTURBANCES` and without those that change nothing.
 
     Raises:
         TaskError: for a name or a strength that there is not.
     """
-    if not isinstance(given, Mapping):
-        raise TaskError(f"disturbances must be strengths by name, such as {{'noise': 0.05}}, not {given!r}.")
-    for name in given:
+    if not isinstance(strengths, Mapping):
+        raise TaskError(
+            f"disturbances must be strengths by name, such as {{'noise': 0.05}}, not {strengths!r}."
+        )
+    for name in strengths:
         if name not in DISTURBANCES:
             raise TaskError(f"there is no disturbance {name!r}.{nearest(str(name), DISTURBANCES)}")
-    found: dict[str, float] = {}
-    for name, own in DISTURBANCES.items():
-        value = given.get(name, own.off)
-        if own.is_whole and isinstance(value, float) and value.is_integer():
+    active: dict[str, float] = {}
+    for name, disturbance in DISTURBANCES.items():
+        value = strengths.get(name, disturbance.off)
+        if disturbance.is_whole and isinstance(value, float) and value.is_integer():
             value = int(value)
-        check = whole_number if own.is_whole else real_number
-        strength = check(name, value, own.off, int(own.high), TaskError)
-        if strength != own.off:
-            found[name] = strength
-    return found
+        check = whole_number if disturbance.is_whole else real_number
+        strength = check(name, value, disturbance.off, int(disturbance.high), TaskError)
+        if strength != disturbance.off:
+            active[name] = strength
+    return active
 
 
 def in_words(strengths: Mapping[str, float]) -> str:
@@ -125,19 +127,19 @@ def first_memory(
         address: of the step of the twin inside, if there is one.
         state: of that twin.
     """
-    own = {name: strengths.get(name, each.off) for name, each in DISTURBANCES.items()}
+    all_strengths = {name: strengths.get(name, disturbance.off) for name, disturbance in DISTURBANCES.items()}
     key = int(stream(seed, "disturbance")) >> 11  # a whole number that a float holds exactly
-    head = [address, key, 0, 0, len(features), *own.values()]
-    places = (int(own["delay"]) + 3) * len(features) + int(own["action_delay"]) + 1
+    head = [address, key, 0, 0, len(features), *all_strengths.values()]
+    n_slots = (int(all_strengths["delay"]) + 3) * len(features) + int(all_strengths["action_delay"]) + 1
     widths = [feature.high - feature.low for feature in features]
-    whole = [float(feature.is_integer) for feature in features]
-    return np.array([*head, *widths, *whole, *[0.0] * places, *state], dtype=np.float64)
+    is_integer = [float(feature.is_integer) for feature in features]
+    return np.array([*head, *widths, *is_integer, *[0.0] * n_slots, *state], dtype=np.float64)
 
 
 def true_points(memories: Floats, features: int) -> Floats:
     """Return what environments show, `(m, features)`, given the memories of m episodes behind `sense`."""
-    first = HEAD + 2 * features
-    return memories[:, first : first + features]
+    start = HEAD + 2 * features
+    return memories[:, start : start + features]
 
 
 @lean_kernel
@@ -149,12 +151,12 @@ def actions_at(memory: Any) -> int:
 @lean_kernel
 def commanded(memory: Any, action: int) -> int:
     """Return the action that the environment gets when the policy chooses `action`; a step begins."""
-    t, late, ring = int(memory[TIME]), int(memory[ACTION_DELAY]), actions_at(memory)
+    t, late, ring_at = int(memory[TIME]), int(memory[ACTION_DELAY]), actions_at(memory)
     if t % int(memory[ACTION_REPEAT]) == 0:
         memory[COMMAND] = float(action)
-    memory[ring + t % (late + 1)] = memory[COMMAND]
+    memory[ring_at + t % (late + 1)] = memory[COMMAND]
     memory[TIME] = float(t + 1)
-    return int(memory[ring + max(t - late, 0) % (late + 1)])
+    return int(memory[ring_at + max(t - late, 0) % (late + 1)])
 
 
 @lean_kernel
@@ -162,20 +164,20 @@ def sense(memory: Any, point: Any) -> None:
     """Replace what the environment shows by what the policy reads."""
     t, d, late = int(memory[TIME]), int(memory[FEATURES]), int(memory[DELAY])
     key, noise, bias = np.uint64(memory[KEY]), memory[NOISE], memory[BIAS]
-    true, held, ring = HEAD + 2 * d, HEAD + 3 * d, HEAD + 4 * d
-    new, ready = ring + t % (late + 1) * d, ring + max(t - late, 0) % (late + 1) * d
-    drawn = d + t * (2 * d + 1)
-    lost = t > 0 and uniform(key, drawn) < memory[DROP]
+    true_at, held_at, ring_at = HEAD + 2 * d, HEAD + 3 * d, HEAD + 4 * d
+    write_at, read_at = ring_at + t % (late + 1) * d, ring_at + max(t - late, 0) % (late + 1) * d
+    first_draw = d + t * (2 * d + 1)
+    lost = t > 0 and uniform(key, first_draw) < memory[DROP]
     for f in range(d):
-        value = memory[true + f] = point[f]
+        value = memory[true_at + f] = point[f]
         if bias > 0.0:
             value += memory[HEAD + f] * (bias if uniform(key, f) < 0.5 else -bias)
         if noise > 0.0:
-            value += memory[HEAD + f] * (noise * normal(key, drawn + 1 + 2 * f))
-        memory[new + f] = math.floor(value + 0.5) if memory[HEAD + d + f] > 0.0 else value
+            value += memory[HEAD + f] * (noise * normal(key, first_draw + 1 + 2 * f))
+        memory[write_at + f] = math.floor(value + 0.5) if memory[HEAD + d + f] > 0.0 else value
         if not lost:
-            memory[held + f] = memory[ready + f]
-        point[f] = memory[held + f]
+            memory[held_at + f] = memory[read_at + f]
+        point[f] = memory[held_at + f]
 
 
 @intrinsic
@@ -185,19 +187,21 @@ def _call_behind(
     """Call a step function with the state that stands `offset` numbers behind a pointer, in compiled code."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number, whole = ir.DoubleType().as_pointer(), ir.IntType(64)
-        function_type = ir.FunctionType(whole, [number, whole, number, number])
-        where, row, behind, chosen, seen, paid = arguments
-        function = builder.inttoptr(where, function_type.as_pointer())
-        return builder.call(function, [builder.gep(row, [behind]), chosen, seen, paid])
+        pointer, integer = ir.DoubleType().as_pointer(), ir.IntType(64)
+        function_type = ir.FunctionType(integer, [pointer, integer, pointer, pointer])
+        function_address, memory_row, offset_value, action_value, point_row, reward_row = arguments
+        function = builder.inttoptr(function_address, function_type.as_pointer())
+        return builder.call(
+            function, [builder.gep(memory_row, [offset_value]), action_value, point_row, reward_row]
+        )
 
     return types.int64(types.int64, memory, types.int64, types.int64, point, reward), generate
 
 
 def call_behind(address: int, memory: Any, offset: int, action: int, point: Any, reward: Any) -> int:
     """Take a step in the state behind `memory[offset]` (used if nothing is compiled)."""
-    place = ctypes.addressof(memory.contents) + 8 * offset
-    state = ctypes.cast(place, ctypes.POINTER(ctypes.c_double))
+    state_address = ctypes.addressof(memory.contents) + 8 * offset
+    state = ctypes.cast(state_address, ctypes.POINTER(ctypes.c_double))
     return int(PROTOTYPE(address)(state, action, point, reward))
 
 
@@ -218,9 +222,9 @@ def _compiled_call_behind(
 @twin_step
 def disturbed_step(state: Any, action: int, observation: Any, reward: Any) -> int:
     """Take a step of the twin inside, by an action that may be late, and read what it shows."""
-    inner = actions_at(state) + int(state[ACTION_DELAY]) + 1
-    taken = commanded(state, action)
-    ended = call_behind(int(state[ADDRESS]), state, inner, taken, observation, reward)
+    twin_state_at = actions_at(state) + int(state[ACTION_DELAY]) + 1
+    commanded_action = commanded(state, action)
+    ended = call_behind(int(state[ADDRESS]), state, twin_state_at, commanded_action, observation, reward)
     sense(state, observation)
     return ended
 

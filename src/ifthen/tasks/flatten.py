@@ -93,42 +93,42 @@ class FlatSpace:
             space: the space.
             leave_out: names of parts or numbers to leave out too, such as "image" or "image[0,2]".
         """
-        found = cls._found(space, leave_out, constants=False)
-        return found if found.leaves else cls._found(space, leave_out, constants=True)
+        flat = cls._from_space(space, leave_out, constants=False)
+        return flat if flat.leaves else cls._from_space(space, leave_out, constants=True)
 
     @classmethod
-    def _found(cls, space: Space[Any], leave_out: Sequence[str], constants: bool) -> FlatSpace:
+    def _from_space(cls, space: Space[Any], leave_out: Sequence[str], constants: bool) -> FlatSpace:
         leaves: list[Leaf] = []
         parts: list[Part] = []
         left_out: dict[str, str] = {}
-        for path, words, plain in _inner_spaces(space, (), ""):
+        for path, words, inner in _inner_spaces(space, (), ""):
             if words in leave_out:
                 left_out[words] = "as asked"
                 continue
-            if _is_text(plain):
+            if _is_text(inner):
                 left_out[words or "the observation"] = "a text"
                 continue
-            low, high = _bounds(plain, words)
-            _check_size(plain, words, len(leaves) + low.size)
+            low, high = _bounds(inner, words)
+            _check_size(inner, words, len(leaves) + low.size)
             kept = []
             for position, index in enumerate(np.ndindex(low.shape)):
-                leaf = Leaf(_name(words, plain, low.shape, index), *_limits(low[index], high[index]))
+                leaf = Leaf(_name(words, inner, low.shape, index), *_limits(low[index], high[index]))
                 if leaf.name in leave_out or (leaf.low == leaf.high and not constants):
                     left_out[leaf.name] = "as asked" if leaf.name in leave_out else f"always {leaf.low:g}"
                 else:
                     kept.append(position)
                     leaves.append(leaf)
-            some = None if len(kept) == low.size else tuple(kept)
+            kept_positions = None if len(kept) == low.size else tuple(kept)
             columns = slice(len(leaves) - len(kept), len(leaves))
             label = words or "the observation"
-            parts.append(Part(path, label, low.shape, np.dtype(plain.dtype), columns, some))
+            parts.append(Part(path, label, low.shape, np.dtype(inner.dtype), columns, kept_positions))
         for name in leave_out:
             if name not in left_out:
                 names = [leaf.name for leaf in leaves]
                 raise TaskError(f"{name!r} is to be left out, but is not observed.{nearest(name, names)}")
         if not leaves and constants:
             raise TaskError(f"observations must hold at least one number, but those of {space} hold none.")
-        return cls(_with_own_names(leaves), tuple(parts), left_out)
+        return cls(_with_unique_names(leaves), tuple(parts), left_out)
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the parts as plain data; [] where a key is neither a text nor a whole number."""
@@ -148,21 +148,23 @@ class FlatSpace:
     @classmethod
     def from_list(cls, parts: Sequence[Mapping[str, Any]], features: Sequence[Feature]) -> FlatSpace:
         """Return how observations become rows from plain data, checked; raise TaskError where it is wrong."""
-        found: list[Part] = []
+        arrays: list[Part] = []
         for part in parts:
-            shape, kept, start = tuple(part["shape"]), part["kept"], found[-1].columns.stop if found else 0
+            shape, kept, start = tuple(part["shape"]), part["kept"], arrays[-1].columns.stop if arrays else 0
             size = math.prod(shape)
             usable = all(length > 0 for length in shape) and size <= SIZE_LIMIT and part["dtype"] in DTYPES
-            if not usable or not all(0 <= place < size for place in kept or ()):
+            if not usable or not all(0 <= position < size for position in kept or ()):
                 raise TaskError(f"a part of an observation cannot be {part!r}.")
             columns = slice(start, start + (size if kept is None else len(kept)))
-            some = None if kept is None else tuple(kept)
+            kept_positions = None if kept is None else tuple(kept)
             dtype = np.dtype(part["dtype"])
-            found.append(Part(tuple(part["path"]), part["label"], shape, dtype, columns, some))
-        numbers = found[-1].columns.stop
-        if numbers != len(features):
-            raise TaskError(f"an observation is said to hold {numbers} numbers for {len(features)} features.")
-        return cls(tuple(Leaf(f.name, f.kind, f.low, f.high) for f in features), tuple(found))
+            arrays.append(Part(tuple(part["path"]), part["label"], shape, dtype, columns, kept_positions))
+        n_numbers = arrays[-1].columns.stop
+        if n_numbers != len(features):
+            raise TaskError(
+                f"an observation is said to hold {n_numbers} numbers for {len(features)} features."
+            )
+        return cls(tuple(Leaf(f.name, f.kind, f.low, f.high) for f in features), tuple(arrays))
 
     def row(self, observation: Any) -> Floats:
         """Return an observation of the space as a row of numbers, `(features,)`."""
@@ -174,12 +176,12 @@ class FlatSpace:
         Args:
             observation: one or a batch; the shape of its first array decides.
         """
-        first = self.parts[0]
+        first_part = self.parts[0]
         try:
-            shape = np.shape(_at(observation, first.path))
+            shape = np.shape(_value_at(observation, first_part.path))
         except (KeyError, IndexError, TypeError, ValueError):
             shape = ()  # which `row` will refuse
-        return self._filled(observation, shape[:1] if len(shape) == len(first.shape) + 1 else ())
+        return self._filled(observation, shape[:1] if len(shape) == len(first_part.shape) + 1 else ())
 
     def observations(self, space: Space[Any], rows: Floats) -> Any:
         """Return what `points` was given: an observation for `(features,)`, a batch for `(n, features)`.
@@ -194,18 +196,20 @@ class FlatSpace:
 
         def built(inner: Space[Any], path: Path) -> Any:
             if isinstance(inner, spaces.Dict):
-                return {key: built(own, (*path, key)) for key, own in inner.spaces.items()}
+                return {key: built(child, (*path, key)) for key, child in inner.spaces.items()}
             if isinstance(inner, spaces.Tuple):
-                return tuple(built(own, (*path, i)) for i, own in enumerate(inner.spaces))
+                return tuple(built(child, (*path, i)) for i, child in enumerate(inner.spaces))
             if path not in parts:
-                raise TaskError(f"observations cannot be put together: {_lost(path)} was left out.")
+                raise TaskError(f"observations cannot be put together: {_path_in_words(path)} was left out.")
             part = parts[path]
             low, high = (end.ravel() for end in _bounds(inner, part.label))
             numbers = np.broadcast_to(low, (*batch, low.size)).astype(part.dtype)
-            seen = np.arange(low.size) if part.kept is None else np.array(part.kept, np.int64)
-            if (np.delete(low, seen) != np.delete(high, seen)).any():
-                raise TaskError(f"observations cannot be put together: {_lost(path)} was left out in part.")
-            numbers[..., seen] = rows[..., part.columns].astype(part.dtype)
+            kept_positions = np.arange(low.size) if part.kept is None else np.array(part.kept, np.int64)
+            if (np.delete(low, kept_positions) != np.delete(high, kept_positions)).any():
+                raise TaskError(
+                    f"observations cannot be put together: {_path_in_words(path)} was left out in part."
+                )
+            numbers[..., kept_positions] = rows[..., part.columns].astype(part.dtype)
             shaped = numbers.reshape((*batch, *part.shape))
             return shaped[()] if isinstance(inner, spaces.Discrete) else shaped
 
@@ -254,29 +258,29 @@ def _bounds(space: Space[Any], words: str) -> tuple[NDArray[Any], NDArray[Any]]:
         return np.zeros(space.shape, np.int64), np.ones(space.shape, np.int64)
     if isinstance(space, spaces.Box) and np.dtype(space.dtype).kind in "fiub":
         return space.low, space.high
-    where = f" at {words!r}" if words else ""
+    location = f" at {words!r}" if words else ""
     raise TaskError(
-        f"the observation space{where} must be made of {USABLE}, not {space}. Wrap the environment with "
-        f"gymnasium.wrappers.TransformObservation to give such observations{_without(words)}."
+        f"the observation space{location} must be made of {USABLE}, not {space}. Wrap the environment with "
+        f"gymnasium.wrappers.TransformObservation to give such observations{_leaving_out(words)}."
     )
 
 
 def _check_size(space: Space[Any], words: str, count: int) -> None:
     """Raise TaskError if an observation has more numbers than rules can speak of."""
     if count > LEAVES_LIMIT:
-        where = f" at {words!r}" if words else ""
-        image = space.dtype == np.uint8 and len(space.shape or ()) > 1
+        location = f" at {words!r}" if words else ""
+        is_image = space.dtype == np.uint8 and len(space.shape or ()) > 1
         raise TaskError(
-            f"observations may hold at most {LEAVES_LIMIT:,} numbers, but with {space}{where} there are "
-            f"{count:,}, which is {'an image' if image else 'too large for rules'}: wrap the environment so "
-            f"that it gives a few meaningful numbers{_without(words)}."
+            f"observations may hold at most {LEAVES_LIMIT:,} numbers, but with {space}{location} there are "
+            f"{count:,}, which is {'an image' if is_image else 'too large for rules'}: wrap the environment "
+            f"so that it gives a few meaningful numbers{_leaving_out(words)}."
         )
 
 
-def _without(words: str) -> str:
+def _leaving_out(words: str) -> str:
     """Return how a part of the observation is left out, to end a sentence; "" for the whole observation."""
-    told = f"env_task(…, leave_out=[{words!r}]), or --task-set leave_out={words}"
-    return f", or leave it out: {told}" if words else ""
+    hint = f"env_task(…, leave_out=[{words!r}]), or --task-set leave_out={words}"
+    return f", or leave it out: {hint}" if words else ""
 
 
 def _name(words: str, space: Space[Any], shape: tuple[int, ...], index: tuple[int, ...]) -> str:
@@ -290,82 +294,82 @@ def _name(words: str, space: Space[Any], shape: tuple[int, ...], index: tuple[in
 
 def _limits(low: Any, high: Any) -> tuple[Kind, float, float]:
     """Return the kind of a number and its bounds, infinite where they say nothing."""
-    whole = low.dtype.kind != "f"
+    is_integer = low.dtype.kind != "f"
     low, high = low.item(), high.item()
-    if whole and low >= -INTEGER_LIMIT and high < INTEGER_LIMIT:
+    if is_integer and low >= -INTEGER_LIMIT and high < INTEGER_LIMIT:
         return "integer", int(low), int(high)
     # The ends of the wide types of whole numbers stand for "any number" too.
-    far = INTEGER_LIMIT if whole else UNBOUNDED
-    return "real", -np.inf if low <= -far else float(low), np.inf if high >= far else float(high)
+    limit = INTEGER_LIMIT if is_integer else UNBOUNDED
+    return "real", -np.inf if low <= -limit else float(low), np.inf if high >= limit else float(high)
 
 
-def _with_own_names(leaves: list[Leaf]) -> tuple[Leaf, ...]:
+def _with_unique_names(leaves: list[Leaf]) -> tuple[Leaf, ...]:
     """Return the leaves with names that differ: a key "a.b" may stand beside a key "a" with a "b" inside."""
-    named: dict[str, Leaf] = {}
+    by_name: dict[str, Leaf] = {}
     for leaf in leaves:
         name, count = leaf.name, 1
-        while name in named:
+        while name in by_name:
             count += 1
             name = f"{leaf.name}#{count}"
-        named[name] = leaf._replace(name=name)
-    return tuple(named.values())
+        by_name[name] = leaf._replace(name=name)
+    return tuple(by_name.values())
 
 
 def _numbers(observation: Any, part: Part, batch: tuple[int, ...]) -> Floats:
     """Return the numbers of one part, checked."""
     shape = (*batch, *part.shape)
     try:
-        given = np.asarray(_at(observation, part.path))
+        array = np.asarray(_value_at(observation, part.path))
     except (KeyError, IndexError, TypeError, ValueError):
-        given = np.empty(0, dtype=object)
-    if given.dtype.kind not in "fiub":
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "fiub":
         raise TaskError(
             f"observations must have numbers of shape {part.shape} at {part.label}, but one is "
             f"{observation!r}: {HINT}"
         )
-    if given.shape != shape:
+    if array.shape != shape:
         raise TaskError(
-            f"observations must have numbers of shape {shape} at {part.label}, not {given.shape}: {HINT}"
+            f"observations must have numbers of shape {shape} at {part.label}, not {array.shape}: {HINT}"
         )
-    if given.dtype == part.dtype:
-        return given.astype(np.float64)
+    if array.dtype == part.dtype:
+        return array.astype(np.float64)
     # Vector environments, and whoever keeps observations in arrays of the space's type, round them so.
     with np.errstate(over="ignore", invalid="ignore"):
-        numbers = given.astype(part.dtype).astype(np.float64)
-    if part.dtype.kind != "f" and not np.array_equal(numbers, given):
+        numbers = array.astype(part.dtype).astype(np.float64)
+    if part.dtype.kind != "f" and not np.array_equal(numbers, array):
         raise TaskError(
-            f"observations must have numbers of type {part.dtype} at {part.label}, not {given!r}: {HINT}"
+            f"observations must have numbers of type {part.dtype} at {part.label}, not {array!r}: {HINT}"
         )
     return numbers
 
 
-def _lost(path: Path) -> str:
+def _path_in_words(path: Path) -> str:
     """Return a path in words."""
     return ".".join(map(str, path)) or "the observation"
 
 
-def _at(observation: Any, path: Path) -> Any:
+def _value_at(observation: Any, path: Path) -> Any:
     """Return the value at a path through Dicts and Tuples."""
     for key in path:
         observation = observation[key]
     return observation
 
 
-def check_finite(who: str, names: Sequence[str], points: Floats, where: str) -> None:
+def check_finite(label: str, names: Sequence[str], points: Floats, location: str) -> None:
     """Raise TaskError if a number observed, `(features,)` or `(n, features)`, is not finite."""
     finite = np.isfinite(points)
-    for place in [] if finite.all() else np.argwhere(~finite).tolist():
+    for index in [] if finite.all() else np.argwhere(~finite).tolist():
         raise TaskError(
-            f"{who} observed {points[tuple(place)]} for {names[place[-1]]}{where}; rules need finite "
+            f"{label} observed {points[tuple(index)]} for {names[index[-1]]}{location}; rules need finite "
             "numbers. Mend the environment, or wrap it so that it gives some."
         )
 
 
-def unusable_reward(who: str, reward: float, where: str) -> TaskError:
+def unusable_reward(label: str, reward: float, location: str) -> TaskError:
     """Return the error for a reward that is not finite."""
     return TaskError(
-        f"{who} gave the reward {reward}{where}; returns need finite numbers. Mend the environment or its "
-        "twin, or wrap it so that it gives finite rewards."
+        f"{label} gave the reward {reward}{location}; returns need finite numbers. Mend the environment or "
+        "its twin, or wrap it so that it gives finite rewards."
     )
 
 

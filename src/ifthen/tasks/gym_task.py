@@ -120,9 +120,9 @@ class EnvTask(Task):
             "floor": real_number("floor", self.floor, -1e300, 1e300, TaskError),
         }
         if self.default_action is not None:
-            last = self.n_actions - 1
+            last_action = self.n_actions - 1
             numbers["default_action"] = whole_number(
-                "default_action", self.default_action, 0, last, TaskError
+                "default_action", self.default_action, 0, last_action, TaskError
             )
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
@@ -134,10 +134,10 @@ class EnvTask(Task):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as plain data; disturbances only where there are any."""
-        plain = super().to_dict()
+        data = super().to_dict()
         if not self.disturbances:
-            del plain["disturbances"]
-        return plain
+            del data["disturbances"]
+        return data
 
     def _check_source(self) -> None:
         """Raise where id or options are not what they must be."""
@@ -159,10 +159,10 @@ class EnvTask(Task):
     def settings(self) -> dict[str, Any]:
         """The settings that make the task, without `floor`, which depends on the others."""
         names = ("episodes", "t_max", "gamma", "default_action", "noise_seed", "player", "lanes")
-        named = {} if self.name == self.origin.get("environment") else {"name": self.name}
+        name_setting = {} if self.name == self.origin.get("environment") else {"name": self.name}
         return {
             "environment": self.environment,
-            **named,
+            **name_setting,
             **{name: getattr(self, name) for name in names},
             "leave_out": list(self.leave_out),
             "options": dict(self.options),
@@ -241,16 +241,16 @@ class EnvTask(Task):
             make = partial(self.make, disable_env_checker=True)  # which slows all
             return self.replaced(factory=Altered(make, name, strength))
         if name not in DISTURBANCES:
-            known = (*DISTURBANCES, "t_max", f"{ATTRIBUTES}NAME", f"{OPTIONS}NAME")
-            raise TaskError(f"there is no disturbance {name!r}.{nearest(name, known)}")
+            valid_names = (*DISTURBANCES, "t_max", f"{ATTRIBUTES}NAME", f"{OPTIONS}NAME")
+            raise TaskError(f"there is no disturbance {name!r}.{nearest(name, valid_names)}")
         return self.replaced(disturbances={**self.disturbances, name: strength})
 
     def _lengthened(self, t_max: int) -> Self:
         """Return the task with episodes of at most t_max steps; the floor keeps its distance."""
         changes: dict[str, Any] = {"t_max": t_max}
         if t_max > self.t_max:
-            longer = self._horizon_of(t_max) / self._horizon
-            changes["floor"] = min(self.floor, (self.floor + 1) * longer - 1)
+            growth = self._horizon_of(t_max) / self._horizon
+            changes["floor"] = min(self.floor, (self.floor + 1) * growth - 1)
         if self.factory is None:
             changes["options"] = {**self.options, "max_episode_steps": t_max}
         elif self._by_gymnasium:
@@ -273,8 +273,8 @@ class EnvTask(Task):
     def _seeds(self, block: int, n: int) -> Ints:
         """Return the first n seeds of a block."""
         n = whole_number("episodes", n, 1, EPISODE_LIMIT, TaskError)
-        first = (self.noise_seed * BLOCKS + block) * BLOCK
-        return np.arange(first, first + n, dtype=np.int64)
+        first_seed = (self.noise_seed * BLOCKS + block) * BLOCK
+        return np.arange(first_seed, first_seed + n, dtype=np.int64)
 
     @cached_property
     def z(self) -> Ints:
@@ -326,18 +326,18 @@ class EnvTask(Task):
 
     def seeds_in_words(self, learnt_from: Sequence[str]) -> str:
         """Return which reset seeds are used for what, where learning plays these blocks of seeds."""
-        own = {
+        purposes = {
             "training": f"training {self.z[0]:,} to {self.z[-1]:,}",
             "pool": f"learning from {self.pool[0]:,} on",
             "learning": f"learning from {self.learning(1)[0]:,} on",
             "choosing": f"choosing among lists from {self.choosing(1)[0]:,} on",
         }
-        used = [own[name] for name in learnt_from]
-        used += [f"pruning {self.z[0]:,} to {self.z[-1]:,} and from {self.pruning(1)[0]:,} on"]
-        used += [f"validation curves from {self.validation[0]:,} on"]
-        told = f"{', '.join(used)}, tests from {self.first_test_seed:,} on"
-        ends = f"A block that begins with such a number has at most {BLOCK:,} seeds"
-        return f"Reset seeds: {told}. {ends}. Nothing was learnt, chosen or pruned on test seeds."
+        parts = [purposes[name] for name in learnt_from]
+        parts += [f"pruning {self.z[0]:,} to {self.z[-1]:,} and from {self.pruning(1)[0]:,} on"]
+        parts += [f"validation curves from {self.validation[0]:,} on"]
+        summary = f"{', '.join(parts)}, tests from {self.first_test_seed:,} on"
+        block_size = f"A block that begins with such a number has at most {BLOCK:,} seeds"
+        return f"Reset seeds: {summary}. {block_size}. Nothing was learnt, chosen or pruned on test seeds."
 
     def make(self, **options: Any) -> Any:
         """Return a fresh environment.
@@ -352,17 +352,17 @@ class EnvTask(Task):
             )
         try:
             if self.factory is None:
-                made = gymnasium.make(self.environment, **{**self.options, **options})
+                env = gymnasium.make(self.environment, **{**self.options, **options})
             else:
-                made = self.factory(**options) if self._by_gymnasium else self.factory()
+                env = self.factory(**options) if self._by_gymnasium else self.factory()
         except (Exception, SystemExit) as problem:
             raise TaskError(cannot_make(self.environment or self.name, problem)) from problem
         try:
-            restore_statistics(made, self.statistics)
+            restore_statistics(env, self.statistics)
         except TaskError as problem:
-            made.close()
+            env.close()
             raise TaskError(f"{self.name} {problem}") from None
-        return made
+        return env
 
     @property
     def _by_gymnasium(self) -> bool:
@@ -436,19 +436,19 @@ class EnvTask(Task):
 
     def numbered(self, actions: Any) -> Any:
         """Return actions as the environment numbers them, or raise where −1 could be taken for one."""
-        start, none = self.action_start, np.less(actions, 0)
+        start, no_action = self.action_start, np.less(actions, 0)
         if start == 0:
             return actions
-        if start < 0 and none.any():
+        if start < 0 and no_action.any():
             raise RuleError(
                 f"no rule matches the observation, and in {self.name}, whose actions begin at {start}, "
                 "-1 cannot say so. Train longer, or give the task a default_action (PPL-DL)."
             )
-        return np.where(none, actions, actions + start)[()]
+        return np.where(no_action, actions, actions + start)[()]
 
-    def check_points(self, points: Floats, where: str = "") -> None:
+    def check_points(self, points: Floats, location: str = "") -> None:
         """Raise where a number observed, `(n, features)`, is not finite, naming its feature."""
-        check_finite(self.name, [feature.name for feature in self.features], points, where)
+        check_finite(self.name, [feature.name for feature in self.features], points, location)
 
     def __repr__(self) -> str:
         names = listed([feature.name for feature in self.features], MANY)

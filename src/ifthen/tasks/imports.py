@@ -20,15 +20,17 @@ def cannot_make(environment: str, problem: BaseException) -> str:
     if isinstance(problem, gymnasium.error.DependencyNotInstalled) and "ox2" in str(problem).lower():
         return f"the environment {environment!r} needs a package: pip install 'gymnasium[box2d]'."
     if isinstance(problem, ModuleNotFoundError) and colon:
-        needed = problem.name or module
+        package = problem.name or module
         return (
-            f"the environment {name!r} needs the package {needed!r}, which is neither installed here nor a "
+            f"the environment {name!r} needs the package {package!r}, which is neither installed here nor a "
             "module in the current folder."
         )
     if not isinstance(problem, gymnasium.error.UnregisteredEnv):
-        needs = isinstance(problem, TypeError) and MISSING.search(str(problem))
-        name = needs[1] if needs else ""
-        advice = f". Give it: options={{{name!r}: …}}, or --task-set options.{name}=…" if needs else ""
+        missing_argument = isinstance(problem, TypeError) and MISSING.search(str(problem))
+        name = missing_argument[1] if missing_argument else ""
+        advice = (
+            f". Give it: options={{{name!r}: …}}, or --task-set options.{name}=…" if missing_argument else ""
+        )
         return f"the environment {environment!r} cannot be made: {str(problem) or repr(problem)}{advice}"
     if colon:
         return f"{module!r} registers no environment {name!r}, and has no class or function of that name."
@@ -48,7 +50,7 @@ def could_import(texts: Iterable[Any], typed: Collection[str] = ()) -> str:
     """
     for text in texts:
         if isinstance(text, str) and ":" in text and text not in typed:
-            package, _, rest = text.partition(":")
-            if package not in sys.modules or not ENV_ID.fullmatch(rest):
+            package, _, env_id = text.partition(":")
+            if package not in sys.modules or not ENV_ID.fullmatch(env_id):
                 return text
     return ""

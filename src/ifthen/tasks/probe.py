@@ -55,9 +55,9 @@ def try_out(env: Any, flat: FlatSpace) -> None:
     _episode(env, flat, 0, TRIAL_STEPS)
 
 
-def _episode(env: Any, flat: FlatSpace, episode: int, most: int) -> list[Floats]:
-    """Return the observations of one random episode, at most `most` steps long, as rows of numbers."""
-    return [step.row for step in islice(random_steps(env, flat, episode), most + 1)]
+def _episode(env: Any, flat: FlatSpace, episode: int, max_steps: int) -> list[Floats]:
+    """Return the observations of one random episode, at most `max_steps` steps long, as rows of numbers."""
+    return [step.row for step in islice(random_steps(env, flat, episode), max_steps + 1)]
 
 
 class RandomStep(NamedTuple):
@@ -78,7 +78,7 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
     key, seed, actions = stream(0, "probe", episode), FIRST_SEED + episode, env.action_space
     ended, step = False, 0
     while not ended:
-        place = f"at step {step} after reset(seed={seed})"
+        location = f"at step {step} after reset(seed={seed})"
         try:
             if step == 0:
                 returned = env.reset(seed=seed)
@@ -87,7 +87,7 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
                 returned = env.step(action)
         except (Exception, SystemExit) as problem:
             advice = _on_reset(problem) if step == 0 else _on_step(env, seed, action) if step == 1 else ""
-            raise TaskError(f"the environment raised {problem!r} {place}.{advice}") from problem
+            raise TaskError(f"the environment raised {problem!r} {location}.{advice}") from problem
         try:
             if step == 0:
                 observation, reward, terminated, truncated = checked_reset(returned), 0.0, False, False
@@ -95,10 +95,10 @@ def random_steps(env: Any, flat: FlatSpace, episode: int) -> Iterator[RandomStep
                 observation, reward, terminated, truncated = checked_step(returned)
             row = flat.row(observation)
         except TaskError as problem:
-            raise TaskError(f"{str(problem).rstrip('.')} ({place}).") from None
+            raise TaskError(f"{str(problem).rstrip('.')} ({location}).") from None
         if not math.isfinite(reward):
-            raise unusable_reward("the environment", reward, f" {place}")
-        check_finite("the environment", [leaf.name for leaf in flat.leaves], row, f" {place}")
+            raise unusable_reward("the environment", reward, f" {location}")
+        check_finite("the environment", [leaf.name for leaf in flat.leaves], row, f" {location}")
         yield RandomStep(row, reward, terminated, truncated)
         ended, step = terminated or truncated, step + 1
 
@@ -156,8 +156,8 @@ def checked_step(returned: Any) -> tuple[Any, float, bool, bool]:
 def _range(leaf: Leaf, values: Floats) -> tuple[float, float]:
     """Return the range of one number: its declared ends, else quantiles of the visited values."""
     low, high = (float(end) for end in np.quantile(values, QUANTILES))
-    wider = WIDER * (high - low) or max(1.0, abs(low))
-    low, high = _rounded(low - wider, math.floor), _rounded(high + wider, math.ceil)
+    margin = WIDER * (high - low) or max(1.0, abs(low))
+    low, high = _rounded(low - margin, math.floor), _rounded(high + margin, math.ceil)
     if abs(leaf.low) <= UNBOUNDED:
         low, high = leaf.low, max(high, leaf.low + 1)
     if abs(leaf.high) <= UNBOUNDED:

@@ -48,9 +48,9 @@ def value_iteration(task: TabularTask) -> Solution:
     values = np.zeros(task.n_states)
     for _ in range(sweeps_for(task)):
         action_values = _action_values(task, values)
-        before, values = values, action_values.max(axis=1)
+        previous, values = values, action_values.max(axis=1)
         # Relative, because far from the goal all values are small.
-        if (np.abs(values - before) <= TOLERANCE * np.abs(values)).all():
+        if (np.abs(values - previous) <= TOLERANCE * np.abs(values)).all():
             break
     optimal = action_values >= values[:, None] - TIE * np.abs(action_values).max(axis=1, keepdims=True)
     policy = optimal.argmax(axis=1)
@@ -96,10 +96,18 @@ def mean_over_starts(task: TabularTask, values: Floats) -> Floats:
 def sweep_policies(task: TabularTask, tables: NDArray[np.int16], out: Floats, threads: int) -> None:
     """Write V^π over decision states `(n, D)` for policy tables `(n, D)`."""
     model = task.dynamics
-    shared = model.next_state, model.reward, model.probability, task.gamma, sweeps_for(task), TOLERANCE, out
+    arguments = (
+        model.next_state,
+        model.reward,
+        model.probability,
+        task.gamma,
+        sweeps_for(task),
+        TOLERANCE,
+        out,
+    )
 
     def work(first: int, last: int) -> None:
-        evaluate_policies(first, last, tables, *shared)
+        evaluate_policies(first, last, tables, *arguments)
 
     for_slices(work, len(tables), threads, task.grain)
 
@@ -118,9 +126,11 @@ def evaluate_policies(
     out: Floats,
 ) -> None:
     """Write V^π of policies `first` to `last − 1` by sweeping until no value moves by `tolerance`."""
-    old = np.empty(tables.shape[1])
+    previous = np.empty(tables.shape[1])
     for i in range(first, last):
-        evaluate_policy(tables[i], next_state, reward, probability, gamma, sweeps, tolerance, old, out[i])
+        evaluate_policy(
+            tables[i], next_state, reward, probability, gamma, sweeps, tolerance, previous, out[i]
+        )
 
 
 @kernel
@@ -132,35 +142,35 @@ def evaluate_policy(
     gamma: float,
     sweeps: int,
     tolerance: float,
-    old: Floats,
+    previous: Floats,
     out: Floats,
 ) -> None:
-    """Write V^π of one policy, `(D,)`; `old` is scratch, for values of the sweep before where γ is 1."""
+    """Write V^π of one policy, `(D,)`; `previous` is scratch, for values of the sweep before where γ is 1."""
     n_states = len(actions)
     outcomes = len(probability)
     for s in range(n_states):
         out[s] = 0.0
     for _ in range(sweeps):
-        change = 0.0
+        largest_change = 0.0
         if gamma == 1.0:
             for s in range(n_states):
-                old[s] = out[s]
+                previous[s] = out[s]
         for s in range(n_states):
             a = actions[s]
             value = np.nan
             if a >= 0:
                 value = 0.0
                 for k in range(outcomes):
-                    n = next_state[s, a, k]
-                    after = 0.0
-                    if n >= 0:
-                        after = old[n] if gamma == 1.0 else out[n]
-                    value += probability[k] * (reward[s, a, k] + gamma * after)
-            moved = abs(value - out[s])
-            if moved > change:
-                change = moved
+                    successor = next_state[s, a, k]
+                    next_value = 0.0
+                    if successor >= 0:
+                        next_value = previous[successor] if gamma == 1.0 else out[successor]
+                    value += probability[k] * (reward[s, a, k] + gamma * next_value)
+            difference = abs(value - out[s])
+            if difference > largest_change:
+                largest_change = difference
             if np.isnan(value) != np.isnan(out[s]):
-                change = np.inf
+                largest_change = np.inf
             out[s] = value
-        if change <= tolerance:
+        if largest_change <= tolerance:
             break

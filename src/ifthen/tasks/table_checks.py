@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from ifthen.checks import real_number, whole_number
 from ifthen.errors import TaskError
 from ifthen.randomness import check_seed
 from ifthen.rules.feature import lows_and_highs
+
+if TYPE_CHECKING:
+    from ifthen.tasks.tabular_task import TabularTask
 
 OUTCOME_LIMIT = 256
 WIDTH_LIMIT = 1_000_000
@@ -30,7 +33,7 @@ ARRAYS: dict[str, type] = {
 }
 
 
-def checked_fields(task: Any) -> dict[str, Any]:
+def checked_fields(task: TabularTask) -> dict[str, Any]:
     """Return a task's numbers as plain ones and its arrays as frozen copies, or raise TaskError."""
     _check_plain(task)
     _check_layout(task)
@@ -54,7 +57,7 @@ def checked_fields(task: Any) -> dict[str, Any]:
     return fields | arrays
 
 
-def _check_plain(task: Any) -> None:
+def _check_plain(task: TabularTask) -> None:
     """Raise unless features, preset and origin are what tables and files can hold."""
     for feature in task.features:
         if not feature.is_integer:
@@ -73,7 +76,7 @@ def _check_plain(task: Any) -> None:
         raise TaskError(f"origin must hold texts and numbers only, not {dict(task.origin)!r}.")
 
 
-def _check_layout(task: Any) -> None:
+def _check_layout(task: TabularTask) -> None:
     """Raise unless the map, where there is one, has a letter for every cell.
 
     There is a cell for every value of the features x and y. With other features there is one for every state,
@@ -82,12 +85,12 @@ def _check_layout(task: Any) -> None:
     rows = task.layout
     if rows is None:
         return
-    texts = isinstance(rows, tuple) and all(isinstance(row, str) for row in rows)
-    lengths, widths = [len(row) for row in rows] if texts else [], [f.width for f in task.features]
+    are_texts = isinstance(rows, tuple) and all(isinstance(row, str) for row in rows)
+    lengths, widths = [len(row) for row in rows] if are_texts else [], [f.width for f in task.features]
     if len(widths) == 2 and lengths == widths[:1] * widths[1]:
         return
-    on_cells = [feature.name for feature in task.features] != ["x", "y"]
-    if not on_cells or len(set(lengths)) != 1 or np.shape(task.next_state)[:1] != (sum(lengths),):
+    not_coordinates = [feature.name for feature in task.features] != ["x", "y"]
+    if not not_coordinates or len(set(lengths)) != 1 or np.shape(task.next_state)[:1] != (sum(lengths),):
         raise TaskError(
             f"layout must be a tuple of texts, one per row of cells, for features of widths {widths} or with "
             f"a cell for each state, not {rows!r}."
@@ -100,11 +103,11 @@ def _frozen(name: str, values: Any, dtype: type) -> NDArray[Any]:
     An array that is read-only already, as those from files are, is not held twice.
     """
     try:
-        given = np.asarray(values)
-        flags, own = given.flags, given.dtype == dtype
-        private = own and flags.owndata and flags.c_contiguous and not flags.writeable
-        array: NDArray[Any] = given if private else np.array(given, dtype=dtype, order="C")
-        fits = given.dtype.kind in "biuf" and bool(np.all(array == given))
+        source = np.asarray(values)
+        flags, right_type = source.flags, source.dtype == dtype
+        is_private = right_type and flags.owndata and flags.c_contiguous and not flags.writeable
+        array: NDArray[Any] = source if is_private else np.array(source, dtype=dtype, order="C")
+        fits = source.dtype.kind in "biuf" and bool(np.all(array == source))
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
@@ -113,7 +116,7 @@ def _frozen(name: str, values: Any, dtype: type) -> NDArray[Any]:
     return array
 
 
-def _check_shapes(task: Any, arrays: dict[str, NDArray[Any]]) -> None:
+def _check_shapes(task: TabularTask, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless the arrays fit each other."""
     n_states, outcomes = arrays["state_features"].shape[:1], arrays["probability"].size
     shape = (*n_states, len(task.action_names), outcomes)
@@ -132,7 +135,7 @@ def _check_shapes(task: Any, arrays: dict[str, NDArray[Any]]) -> None:
         raise TaskError(f"at most {OUTCOME_LIMIT} outcomes are supported, not {outcomes}.")
 
 
-def _check_values(task: Any, arrays: dict[str, NDArray[Any]]) -> None:
+def _check_values(task: TabularTask, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless the arrays hold only possible values."""
     n_states, probability = len(arrays["state_features"]), arrays["probability"]
     for name in ("next_state", "initial_states"):

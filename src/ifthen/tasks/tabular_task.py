@@ -147,8 +147,8 @@ class TabularTask(Task):
         if label not in gymnasium.registry:
             raise TaskError(f"{self.name} is a table of states: nothing makes an environment of it.")
         if "p_slip" in self.origin:
-            own = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
-            options = {**own, **options}
+            defaults = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"], "t_max": self.t_max}
+            options = {**defaults, **options}
         elif "maze" in self.origin:
             options = {**self._maze, "t_max": self.t_max, **options}
         return gymnasium.make(label, **options)
@@ -158,12 +158,12 @@ class TabularTask(Task):
         """The settings that make the task: of a lake, or of the environment that published its table."""
         label = str(self.origin.get("environment", ""))
         if "p_slip" in self.origin:
-            made: dict[str, Any] = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"]}
+            task_settings: dict[str, Any] = {"desc": list(self.layout or ()), "p_slip": self.origin["p_slip"]}
         else:
-            made = {"environment": label, **({} if self.name == label else {"name": self.name})}
-            made |= {"options": self._maze} if "maze" in self.origin else {}
+            task_settings = {"environment": label, **({} if self.name == label else {"name": self.name})}
+            task_settings |= {"options": self._maze} if "maze" in self.origin else {}
         names = ("gamma", "t_max", "enumerations", "noise_seed")
-        return made | {name: getattr(self, name) for name in names}
+        return task_settings | {name: getattr(self, name) for name in names}
 
     @property
     def _maze(self) -> dict[str, Any]:
@@ -241,13 +241,13 @@ class TabularTask(Task):
     @cached_property
     def decision_states(self) -> Ints:
         """The D states in which an action can be asked for, in increasing order."""
-        seen = np.zeros(self.n_states, dtype=np.bool_)
+        reached = np.zeros(self.n_states, dtype=np.bool_)
         frontier = np.unique(self.initial_states)
         while len(frontier):
-            seen[frontier] = True
-            follows = self.next_state[frontier][~self.done[frontier]]
-            frontier = np.unique(follows[~seen[follows]])
-        return np.flatnonzero(seen)
+            reached[frontier] = True
+            successors = self.next_state[frontier][~self.done[frontier]]
+            frontier = np.unique(successors[~reached[successors]])
+        return np.flatnonzero(reached)
 
     @cached_property
     def aliased(self) -> bool:
@@ -258,15 +258,15 @@ class TabularTask(Task):
     def dynamics(self) -> Dynamics:
         """The transitions over decision states only."""
         states = self.decision_states
-        number = np.full(self.n_states, -1, dtype=np.int32)
-        number[states] = np.arange(len(states), dtype=np.int32)
+        state_index = np.full(self.n_states, -1, dtype=np.int32)
+        state_index[states] = np.arange(len(states), dtype=np.int32)
         vectors = np.ascontiguousarray(self.state_features[states])
         lows, highs = lows_and_highs(self.features)
         return Dynamics(
-            next_state=np.where(self.done[states], np.int32(-1), number[self.next_state[states]]),
+            next_state=np.where(self.done[states], np.int32(-1), state_index[self.next_state[states]]),
             reward=np.ascontiguousarray(self.reward[states]),
             probability=self.probability,
-            starts=number[self.initial_states],
+            starts=state_index[self.initial_states],
             states=vectors,
             points=vectors.astype(np.float64),
             lows=lows,

@@ -206,19 +206,19 @@ class Task(Shown, ABC):
         """Raise TaskError where name, features or action names are not what every task needs."""
         if not isinstance(self.name, str) or not self.name:
             raise TaskError(f"a task's name must be a text, not {self.name!r}.")
-        for what, kind, called in (("features", Feature, "Feature"), ("action_names", str, "texts")):
-            parts = getattr(self, what)
-            listed = isinstance(parts, (list, tuple)) and len(parts) > 0
-            if not listed or not all(isinstance(part, kind) for part in parts):
-                raise TaskError(f"{what} must be a tuple of {called}, not {shown(parts)}.")
-            object.__setattr__(self, what, tuple(parts))
+        for label, kind, expected in (("features", Feature, "Feature"), ("action_names", str, "texts")):
+            values = getattr(self, label)
+            is_list = isinstance(values, (list, tuple)) and len(values) > 0
+            if not is_list or not all(isinstance(value, kind) for value in values):
+                raise TaskError(f"{label} must be a tuple of {expected}, not {shown(values)}.")
+            object.__setattr__(self, label, tuple(values))
         if any(feature.is_term for feature in self.features):
             raise TaskError("a task has features that are observed; terms belong to a ruleset.")
         refuse_nul("a name of a task or action", (self.name, *self.action_names), TaskError)
         labelled = (("feature", [f.name for f in self.features]), ("action", list(self.action_names)))
-        for what, labels in labelled:
+        for label, labels in labelled:
             if len(set(labels)) != len(labels):
-                raise TaskError(f"{what} names must differ from each other, not {shown(labels)}.")
+                raise TaskError(f"{label} names must differ from each other, not {shown(labels)}.")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that define the task, by name."""
@@ -229,8 +229,8 @@ class Task(Shown, ABC):
 
         How a task was made, and how it is played, changes nothing.
         """
-        plain = {key: value for key, value in self.to_dict().items() if key not in NO_DIFFERENCE}
-        return {**plain, **{name: array.tobytes() for name, array in self.arrays().items()}}
+        data = {key: value for key, value in self.to_dict().items() if key not in NO_DIFFERENCE}
+        return {**data, **{name: array.tobytes() for name, array in self.arrays().items()}}
 
     def replaced(self, **changes: Any) -> Self:
         """Return the same task with some fields changed."""
@@ -244,5 +244,5 @@ class Task(Shown, ABC):
 def _plain(value: Any) -> Any:
     """Return a field as plain data."""
     if isinstance(value, tuple):
-        return [each.to_dict() if isinstance(each, Feature) else each for each in value]
+        return [item.to_dict() if isinstance(item, Feature) else item for item in value]
     return dict(value) if isinstance(value, Mapping) else value

@@ -66,9 +66,11 @@ class StepFunction:
     @functools.cached_property
     def address(self) -> int:
         """The address of the compiled function."""
-        made = self._callback
+        callback = self._callback
         return (
-            int(ctypes.cast(made, ctypes.c_void_p).value or 0) if settings.DISABLE_JIT else int(made.address)
+            int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+            if settings.DISABLE_JIT
+            else int(callback.address)
         )
 
 
@@ -140,18 +142,18 @@ def _call_by_address(
     """Call a step function with the given rows of the arrays, in compiled code."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number = ir.DoubleType().as_pointer()
-        whole = ir.IntType(64)
-        function_type = ir.FunctionType(whole, [number, whole, number, number])
-        where, at_lane, chosen = arguments[0], arguments[2], arguments[3]
+        pointer = ir.DoubleType().as_pointer()
+        integer = ir.IntType(64)
+        function_type = ir.FunctionType(integer, [pointer, integer, pointer, pointer])
+        function_address, lane_index, action_value = arguments[0], arguments[2], arguments[3]
 
         def row(position: int) -> Any:
             array = context.make_array(signature.args[position])(context, builder, arguments[position])
             stride = code.unpack_tuple(builder, array.strides)[0]
-            return code.pointer_add(builder, array.data, builder.mul(at_lane, stride))
+            return code.pointer_add(builder, array.data, builder.mul(lane_index, stride))
 
-        function = builder.inttoptr(where, function_type.as_pointer())
-        return builder.call(function, [row(1), chosen, row(4), row(5)])
+        function = builder.inttoptr(function_address, function_type.as_pointer())
+        return builder.call(function, [row(1), action_value, row(4), row(5)])
 
     arrays = (states, points, rewards)
     if any(not isinstance(a, types.Array) or a.dtype != types.float64 for a in arrays):

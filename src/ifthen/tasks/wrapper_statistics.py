@@ -17,41 +17,44 @@ from ifthen.errors import TaskError
 
 def wrappers_with_statistics(env: Any) -> list[Any]:
     """Return the wrappers of an environment that learn statistics."""
-    found = []
+    wrappers = []
     while isinstance(env, gymnasium.Wrapper):
         if hasattr(env, "update_running_mean"):
-            found.append(env)
+            wrappers.append(env)
         env = env.env
-    return found
+    return wrappers
 
 
 def statistics_of(env: Any) -> list[dict[str, Any]]:
     """Return what such wrappers have learnt, as plain data: their names, means and variances."""
-    found = []
+    statistics = []
     for wrapper in wrappers_with_statistics(env):
-        learnt = _running(wrapper)
-        numbers = {name: np.ravel(getattr(learnt, name)).tolist() for name in ("mean", "var") if learnt}
-        found.append({"wrapper": type(wrapper).__name__, "mean": [], "var": [], **numbers})
-    return found
+        running = _running(wrapper)
+        numbers = {name: np.ravel(getattr(running, name)).tolist() for name in ("mean", "var") if running}
+        statistics.append({"wrapper": type(wrapper).__name__, "mean": [], "var": [], **numbers})
+    return statistics
 
 
 def restore_statistics(env: Any, statistics: Sequence[Mapping[str, Any]] = ()) -> None:
     """Stop such wrappers from learning, and give them what they had learnt, or raise where they differ."""
-    found = wrappers_with_statistics(env)
-    names, known = [type(wrapper).__name__ for wrapper in found], [own["wrapper"] for own in statistics]
-    if known and names != known:
+    wrappers = wrappers_with_statistics(env)
+    names, saved_names = (
+        [type(wrapper).__name__ for wrapper in wrappers],
+        [saved["wrapper"] for saved in statistics],
+    )
+    if saved_names and names != saved_names:
         raise TaskError(
-            f"was learnt in the wrappers {', '.join(known)}, which learn statistics; this environment has "
-            f"{', '.join(names) or 'none'}: wrap it in the same way."
+            f"was learnt in the wrappers {', '.join(saved_names)}, which learn statistics; this "
+            f"environment has {', '.join(names) or 'none'}: wrap it in the same way."
         )
-    for wrapper in found:
+    for wrapper in wrappers:
         wrapper.update_running_mean = False
-    for wrapper, own in zip(found, statistics, strict=False):
-        learnt = _running(wrapper)
+    for wrapper, saved in zip(wrappers, statistics, strict=False):
+        running = _running(wrapper)
         for name in ("mean", "var"):
-            if learnt is not None and np.size(getattr(learnt, name)) == len(own[name]):
-                now = np.asarray(getattr(learnt, name))
-                setattr(learnt, name, np.array(own[name], dtype=now.dtype).reshape(now.shape))
+            if running is not None and np.size(getattr(running, name)) == len(saved[name]):
+                current = np.asarray(getattr(running, name))
+                setattr(running, name, np.array(saved[name], dtype=current.dtype).reshape(current.shape))
 
 
 def _running(wrapper: Any) -> Any:

@@ -64,21 +64,21 @@ def coverage(
         budget: looks at cells and rules in them before giving up.
         limit: how many holes to keep, at least 1.
     """
-    own = tuple(features)
-    ordered = decode(np.asarray(bounds, dtype=np.float64), cyclic_ones(own))
-    boxes, _ = without_wraps(ordered, own)
+    feature_tuple = tuple(features)
+    ordered = decode(np.asarray(bounds, dtype=np.float64), cyclic_ones(feature_tuple))
+    boxes, _ = without_wraps(ordered, feature_tuple)
     space = RankSpace(features, boxes, within)
     rules = space.ranks(boxes)
-    found = uncovered(space, rules, budget, limit=SPARE * limit)
-    complete = False if found.number else None if found.gave_up else True
+    search = uncovered(space, rules, budget, limit=SPARE * limit)
+    complete = False if search.number else None if search.gave_up else True
     return Coverage(
         complete,
-        _largest_holes(space, rules, found.kept)[:limit],
-        min(1.0, found.different),
-        max(0.0, 1.0 - found.undecided),
-        found.nodes,
-        found.gave_up,
-        found.unsure,
+        _largest_holes(space, rules, search.cells)[:limit],
+        min(1.0, search.different),
+        max(0.0, 1.0 - search.undecided),
+        search.nodes,
+        search.gave_up,
+        search.unsure,
     )
 
 
@@ -92,19 +92,19 @@ def _largest_holes(space: RankSpace, rules: Ranks, pieces: Ranks) -> tuple[Regio
 
 
 @kernel
-def widen(rules: Ranks, whole: Ranks, hole: Ranks) -> None:
-    """Make a hole as long as it can be inside `whole` without meeting a rule, feature by feature."""
+def widen(rules: Ranks, limits: Ranks, hole: Ranks) -> None:
+    """Make a hole as long as it can be inside `limits` without meeting a rule, feature by feature."""
     for d in range(hole.shape[0]):
-        low, high = whole[d, 0], whole[d, 1]
+        low, high = limits[d, 0], limits[d, 1]
         for r in range(rules.shape[0]):
-            beside = rules[r, d, 0] <= rules[r, d, 1]
-            for other in range(hole.shape[0]):
-                apart = rules[r, other, 0] > hole[other, 1] or rules[r, other, 1] < hole[other, 0]
-                if apart and other != d:
-                    beside = False
+            blocks_axis = rules[r, d, 0] <= rules[r, d, 1]
+            for other_d in range(hole.shape[0]):
+                is_apart = rules[r, other_d, 0] > hole[other_d, 1] or rules[r, other_d, 1] < hole[other_d, 0]
+                if is_apart and other_d != d:
+                    blocks_axis = False
                     break
-            if beside and rules[r, d, 1] < hole[d, 0]:
+            if blocks_axis and rules[r, d, 1] < hole[d, 0]:
                 low = max(low, rules[r, d, 1] + 1)
-            elif beside:
+            elif blocks_axis:
                 high = min(high, rules[r, d, 0] - 1)
         hole[d, 0], hole[d, 1] = low, high

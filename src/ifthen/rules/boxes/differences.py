@@ -51,10 +51,10 @@ class Log(NamedTuple):
     """`(2,)`: the shares of the space where the lists differ, and that was left."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found, in ranks."""
 
-    kept: Ranks
+    cells: Ranks
     """`(k, features, 2)`: the largest cells where the lists differ."""
     used: Mask
     """`(rules,)`: rules that contained a cell: where two lists do not differ, these decide."""
@@ -78,41 +78,43 @@ def differences(
     space: RankSpace,
     rules: Ranks,
     actions: Ranks,
-    first: int,
+    n_first: int,
     budget: int,
     cell: Ranks | None = None,
     limit: int = 1,
     stop: bool = False,
-) -> Found:
+) -> SearchResult:
     """Look in a cell for places where the first rules and the others do different things.
 
     Args:
         space: the space.
         rules: both lists, `(rules, features, 2)`, in ranks.
         actions: their actions, `(rules,)`.
-        first: the length of the first list.
+        n_first: the length of the first list.
         budget: looks before giving up.
         cell: where to look, `(features, 2)`; everywhere where None.
         limit: the largest number of cells to keep.
         stop: whether the first cell that differs ends the search, as if the budget had been spent.
     """
     if len(space.terms):
-        return _that_exist(space, _search(space, rules, actions, first, budget, cell, MOST_CELLS), limit)
-    return _search(space, rules, actions, first, budget, cell, limit, stop)
+        return _only_with_observations(
+            space, _search(space, rules, actions, n_first, budget, cell, MOST_CELLS), limit
+        )
+    return _search(space, rules, actions, n_first, budget, cell, limit, stop)
 
 
-def _that_exist(space: RankSpace, found: Found, limit: int) -> Found:
+def _only_with_observations(space: RankSpace, result: SearchResult, limit: int) -> SearchResult:
     """Leave out the cells in which there is no observation; a search that keeps too few has given up."""
-    answers = [space.observation(cell) for cell in found.kept]
+    answers = [space.observation(cell) for cell in result.cells]
     unsure = sum(isinstance(answer, str) and answer == "unknown" for answer in answers)
-    kept = found.kept[[not isinstance(answer, str) for answer in answers]]
-    shares = np.array([space.share(cell) for cell in kept])
-    cells = kept[np.argsort(-shares, kind="stable")[:limit]]
-    gave_up = found.gave_up or found.number > len(found.kept) or unsure > 0
-    undecided = found.undecided if found.gave_up else 0.0
-    return found._replace(
-        kept=cells,
-        number=len(kept),
+    with_observation = result.cells[[not isinstance(answer, str) for answer in answers]]
+    shares = np.array([space.share(cell) for cell in with_observation])
+    cells = with_observation[np.argsort(-shares, kind="stable")[:limit]]
+    gave_up = result.gave_up or result.number > len(result.cells) or unsure > 0
+    undecided = result.undecided if result.gave_up else 0.0
+    return result._replace(
+        cells=cells,
+        number=len(with_observation),
         different=float(shares.sum()),
         undecided=undecided,
         gave_up=gave_up,
@@ -124,51 +126,51 @@ def _search(
     space: RankSpace,
     rules: Ranks,
     actions: Ranks,
-    first: int,
+    n_first: int,
     budget: int,
     cell: Ranks | None,
     limit: int,
     stop: bool = False,
-) -> Found:
+) -> SearchResult:
     """Search as if every axis were free."""
-    where = space.whole() if cell is None else cell
+    start_cell = space.whole() if cell is None else cell
     log = Log(
-        np.empty((limit, *where.shape), dtype=np.int32),
+        np.empty((limit, *start_cell.shape), dtype=np.int32),
         np.zeros(limit),
         np.zeros(len(rules), dtype=np.bool_),
         np.zeros(5, dtype=np.int64),
         np.zeros(2),
     )
-    find_differences(rules, actions, first, where, space.scale, budget, stop, log)
-    nodes, number, kept, left, looks = log.counts.tolist()
+    find_differences(rules, actions, n_first, start_cell, space.scale, budget, stop, log)
+    nodes, number, n_kept, n_left, looks = log.counts.tolist()
     different, undecided = log.totals.tolist()
-    return Found(log.kept[:kept], log.used, number, different, undecided, nodes, looks, left > 0)
+    return SearchResult(log.kept[:n_kept], log.used, number, different, undecided, nodes, looks, n_left > 0)
 
 
 def uncovered(
     space: RankSpace, rules: Ranks, budget: int, cell: Ranks | None = None, limit: int = 1, stop: bool = False
-) -> Found:
+) -> SearchResult:
     """Look in a cell for places that no rule covers; see `differences`."""
-    both = np.concatenate([rules, space.whole()[None]])
-    actions = np.zeros(len(both), dtype=np.int32)
-    return differences(space, both, actions, len(rules), budget, cell, limit, stop)
+    with_default = np.concatenate([rules, space.whole()[None]])
+    actions = np.zeros(len(with_default), dtype=np.int32)
+    return differences(space, with_default, actions, len(rules), budget, cell, limit, stop)
 
 
 @kernel
 def keep_cell(cell: Ranks, share: float, log: Log) -> None:
     """Keep a cell if there is room, else in place of the smallest if that is smaller."""
     n_kept = log.counts[2]
-    place = n_kept
+    slot = n_kept
     if n_kept == log.kept.shape[0]:
-        place = 0
+        slot = 0
         for i in range(1, n_kept):
-            if log.shares[i] < log.shares[place]:
-                place = i
-        if share <= log.shares[place]:
+            if log.shares[i] < log.shares[slot]:
+                slot = i
+        if share <= log.shares[slot]:
             return
-    log.shares[place] = share
-    put_cell(cell, log.kept, place)
-    log.counts[2] = max(n_kept, place + 1)
+    log.shares[slot] = share
+    put_cell(cell, log.kept, slot)
+    log.counts[2] = max(n_kept, slot + 1)
 
 
 @kernel
@@ -180,7 +182,7 @@ def shorten(
     Returns how many, the action where none matches, which was `otherwise` so far, and the rule that contains
     the cell, −1 for none. Writes into `filled` how much of the cell each rule fills.
     """
-    kept, container = 0, -1
+    n_alive, container = 0, -1
     for i in range(n):
         r = alive[i]
         share = overlap(rules, r, cell)
@@ -189,18 +191,18 @@ def shorten(
         if share == 1.0:
             otherwise, container = int(actions[r]), int(r)
             break
-        alive[kept], filled[kept] = r, share
-        kept += 1
-    while kept > 0 and actions[alive[kept - 1]] == otherwise:
-        kept -= 1
-    return kept, otherwise, container
+        alive[n_alive], filled[n_alive] = r, share
+        n_alive += 1
+    while n_alive > 0 and actions[alive[n_alive - 1]] == otherwise:
+        n_alive -= 1
+    return n_alive, otherwise, container
 
 
 @kernel
-def same_rules(rules: Ranks, actions: Ranks, cell: Ranks, ours: Ranks, theirs: Ranks, n: int) -> bool:
+def same_rules(rules: Ranks, actions: Ranks, cell: Ranks, rules_a: Ranks, rules_b: Ranks, n: int) -> bool:
     """Return whether the first n rules of two lists are the same in a cell, one by one."""
     for i in range(n):
-        r, s = ours[i], theirs[i]
+        r, s = rules_a[i], rules_b[i]
         if actions[r] != actions[s]:
             return False
         for d in range(cell.shape[0]):
@@ -212,73 +214,77 @@ def same_rules(rules: Ranks, actions: Ranks, cell: Ranks, ours: Ranks, theirs: R
 
 
 @kernel
-def fills_most(ours: Ranks, filled_a: Floats, k_a: int, theirs: Ranks, filled_b: Floats, k_b: int) -> int:
+def fills_most(rules_a: Ranks, filled_a: Floats, k_a: int, rules_b: Ranks, filled_b: Floats, k_b: int) -> int:
     """Return the rule of two lists, not both empty, that fills most of the cell; the first of equals."""
-    best, most = -1, -1.0
+    best, largest = -1, -1.0
     for i in range(k_a):
-        if filled_a[i] > most:
-            best, most = int(ours[i]), filled_a[i]
+        if filled_a[i] > largest:
+            best, largest = int(rules_a[i]), filled_a[i]
     for i in range(k_b):
-        if filled_b[i] > most:
-            best, most = int(theirs[i]), filled_b[i]
+        if filled_b[i] > largest:
+            best, largest = int(rules_b[i]), filled_b[i]
     return best
 
 
 @kernel
 def find_differences(
-    rules: Ranks, actions: Ranks, n_a: int, whole: Ranks, scale: Scale, budget: int, stop: bool, log: Log
+    rules: Ranks, actions: Ranks, n_a: int, start_cell: Ranks, scale: Scale, budget: int, stop: bool, log: Log
 ) -> None:
     """Search a cell for places where the first n_a rules and the others do not do the same."""
-    n, features, room, counts = rules.shape[0], rules.shape[1], 1, log.counts
+    n, features, n_room, counts = rules.shape[0], rules.shape[1], 1, log.counts
     for d in range(features):  # every cut takes a rank or more off the cell in hand, and one piece waits
-        room += int(whole[d, 1] - whole[d, 0])
-    cells = np.empty((room, features, 2), dtype=np.int32)
-    begins, middles = np.zeros(room + 1, dtype=np.int64), np.zeros(room, dtype=np.int64)
-    defaults = np.full((room, 2), NULL_ACTION, dtype=np.int64)
+        n_room += int(start_cell[d, 1] - start_cell[d, 0])
+    cells = np.empty((n_room, features, 2), dtype=np.int32)
+    begins, middles = np.zeros(n_room + 1, dtype=np.int64), np.zeros(n_room, dtype=np.int64)
+    defaults = np.full((n_room, 2), NULL_ACTION, dtype=np.int64)
     waiting = np.arange(2 * n + 1).astype(np.int32)
-    ours, theirs = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    alive_a, alive_b = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     filled_a, filled_b = np.empty(n), np.empty(n)
-    cell = whole.copy()
-    put_cell(whole, cells, 0)
+    cell = start_cell.copy()
+    put_cell(start_cell, cells, 0)
     middles[0], begins[1] = n_a, n
     top = 1
     while top > 0 and counts[4] < budget and not (stop and counts[1] > 0):
         top -= 1
         for d in range(features):
             cell[d, 0], cell[d, 1] = cells[top, d, 0], cells[top, d, 1]
-        a, b = defaults[top, 0], defaults[top, 1]
+        default_a, default_b = defaults[top, 0], defaults[top, 1]
         k_a, k_b = middles[top] - begins[top], begins[top + 1] - middles[top]
         for i in range(k_a):
-            ours[i] = waiting[begins[top] + i]
+            alive_a[i] = waiting[begins[top] + i]
         for i in range(k_b):
-            theirs[i] = waiting[middles[top] + i]
+            alive_b[i] = waiting[middles[top] + i]
         while True:
             counts[0] += 1
             counts[4] += 1 + k_a + k_b
-            k_a, a, container = shorten(rules, actions, cell, ours, k_a, a, filled_a)
-            k_b, b, _ = shorten(rules, actions, cell, theirs, k_b, b, filled_b)
-            if k_a == 0 and k_b == 0 and a != b:
+            k_a, default_a, container = shorten(rules, actions, cell, alive_a, k_a, default_a, filled_a)
+            k_b, default_b, _ = shorten(rules, actions, cell, alive_b, k_b, default_b, filled_b)
+            if k_a == 0 and k_b == 0 and default_a != default_b:
                 share = share_of(cell, scale)
                 log.totals[0] += share
                 counts[1] += 1
                 keep_cell(cell, share, log)
                 break
-            if k_a == k_b and a == b and same_rules(rules, actions, cell, ours, theirs, k_a):
+            if (
+                k_a == k_b
+                and default_a == default_b
+                and same_rules(rules, actions, cell, alive_a, alive_b, k_a)
+            ):
                 if container >= 0:
                     log.used[container] = True
                 break
-            best = fills_most(ours, filled_a, k_a, theirs, filled_b, k_b)
-            d, last, above = choose_cut(rules, best, cell)
+            best = fills_most(alive_a, filled_a, k_a, alive_b, filled_b, k_b)
+            d, last_below, above = choose_cut(rules, best, cell)
             put_cell(cell, cells, top)
             if above:
-                cells[top, d, 1], cell[d, 0] = last, last + 1
+                cells[top, d, 1], cell[d, 0] = last_below, last_below + 1
             else:
-                cells[top, d, 0], cell[d, 1] = last + 1, last
+                cells[top, d, 0], cell[d, 1] = last_below + 1, last_below
             if begins[top] + k_a + k_b > len(waiting):
                 waiting = np.concatenate((waiting, waiting))
-            middles[top] = put_meeting(rules, cells[top], d, ours, k_a, waiting, begins[top])
-            begins[top + 1] = put_meeting(rules, cells[top], d, theirs, k_b, waiting, middles[top])
-            defaults[top, 0], defaults[top, 1] = a, b
+            middles[top] = put_meeting(rules, cells[top], d, alive_a, k_a, waiting, begins[top])
+            begins[top + 1] = put_meeting(rules, cells[top], d, alive_b, k_b, waiting, middles[top])
+            defaults[top, 0], defaults[top, 1] = default_a, default_b
             top += 1
             if counts[4] >= budget:
                 put_cell(cell, cells, top)

@@ -25,29 +25,29 @@ STEPS = 80
 Answer = Floats | Literal["empty", "unknown"]
 
 
-def observation_in(box: Floats, terms: Floats, whole: Mask) -> Answer:
+def observation_in(box: Floats, terms: Floats, is_integer: Mask) -> Answer:
     """Return an observation `(features,)` in a box, or whether there is none or none is known.
 
     Args:
         box: closed intervals of features and terms, `(features + terms, 2)`.
         terms: coefficients, `(terms, features)`.
-        whole: which features are integer, `(features,)`.
+        is_integer: which features are integer, `(features,)`.
     """
-    n = len(whole)
+    n = len(is_integer)
     lows, highs = ranges_of(terms, *box[:n].T)
     if (box[n:, 0] > highs).any() or (box[n:, 1] < lows).any():
         return "empty"
-    narrow = (box[n:, 0] > lows) | (box[n:, 1] < highs)
-    asked = np.concatenate([box[:n], box[n:][narrow]])
+    restricts = (box[n:, 0] > lows) | (box[n:, 1] < highs)
+    asked_box = np.concatenate([box[:n], box[n:][restricts]])
     middle = box[:n].mean(axis=1)
-    found = _rounded(middle, asked, terms[narrow], whole)
-    if found is None and narrow.any():
-        best, margin = _deepest(asked, terms[narrow], (lows[narrow], highs[narrow]), whole)
+    point = _rounded(middle, asked_box, terms[restricts], is_integer)
+    if point is None and restricts.any():
+        best, margin = _deepest(asked_box, terms[restricts], (lows[restricts], highs[restricts]), is_integer)
         if margin < -CLEARLY:
             return "empty"
-        found = _rounded(best, asked, terms[narrow], whole)
-        found = _moved(best, asked, terms[narrow], whole) if found is None else found
-    return "unknown" if found is None else found
+        point = _rounded(best, asked_box, terms[restricts], is_integer)
+        point = _moved(best, asked_box, terms[restricts], is_integer) if point is None else point
+    return "unknown" if point is None else point
 
 
 def by_rounding(boxes: int) -> str:
@@ -61,62 +61,64 @@ def _inside(points: Floats, box: Floats, terms: Floats) -> Mask:
     return np.asarray(((box[:, 0] <= values) & (values <= box[:, 1])).all(axis=1))
 
 
-def _rounded(point: Floats, box: Floats, terms: Floats, whole: Mask) -> Floats | None:
+def _rounded(point: Floats, box: Floats, terms: Floats, is_integer: Mask) -> Floats | None:
     """Return a point in as few digits as keep it in the box; None where no number of digits does."""
-    n = len(whole)
-    short = np.array([[float(f"{value:.{digits}g}") for value in point] for digits in DIGITS])
-    tried = np.clip(np.where(whole, np.rint(short), short), box[:n, 0], box[:n, 1]) + 0.0
-    inside = np.flatnonzero(_inside(tried, box, terms))
-    return tried[inside[0]] if len(inside) else None
+    n = len(is_integer)
+    rounded = np.array([[float(f"{value:.{digits}g}") for value in point] for digits in DIGITS])
+    candidates = np.clip(np.where(is_integer, np.rint(rounded), rounded), box[:n, 0], box[:n, 1]) + 0.0
+    inside = np.flatnonzero(_inside(candidates, box, terms))
+    return candidates[inside[0]] if len(inside) else None
 
 
-def _deepest(box: Floats, terms: Floats, ranges: tuple[Floats, Floats], whole: Mask) -> tuple[Floats, float]:
+def _deepest(
+    box: Floats, terms: Floats, ranges: tuple[Floats, Floats], is_integer: Mask
+) -> tuple[Floats, float]:
     """Return the point whose terms lie as far inside as they can, and how far, as a part of their ranges.
 
     It lies outside where that is negative.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]  # scipy has no stubs
 
-    n, own = len(whole), box[len(whole) :]
+    n, term_box = len(is_integer), box[len(is_integer) :]
     # Features count from 0 to 1, so that the solver's tolerances are parts of their ranges.
-    widths = np.where(whole, 1.0, box[:n, 1] - box[:n, 0])
+    widths = np.where(is_integer, 1.0, box[:n, 1] - box[:n, 0])
     scale = np.maximum(ranges[1] - ranges[0], np.finfo(float).tiny)[:, None]
-    rows, start = terms * widths / scale, (terms @ box[:n, 0])[:, None] / scale
+    slopes, start = terms * widths / scale, (terms @ box[:n, 0])[:, None] / scale
     depth = np.ones((len(terms), 1))
-    left = np.concatenate([np.hstack([rows, depth]), np.hstack([-rows, depth])])
-    right = np.concatenate([own[:, [1]] / scale - start, start - own[:, [0]] / scale]).ravel()
-    room = np.where(whole, box[:n, 1] - box[:n, 0], 1.0)
-    found: Any = linprog(
+    matrix = np.concatenate([np.hstack([slopes, depth]), np.hstack([-slopes, depth])])
+    limits = np.concatenate([term_box[:, [1]] / scale - start, start - term_box[:, [0]] / scale]).ravel()
+    upper = np.where(is_integer, box[:n, 1] - box[:n, 0], 1.0)
+    solution: Any = linprog(
         np.append(np.zeros(n), -1.0),
-        A_ub=left,
-        b_ub=right,
-        bounds=[*((0.0, size) for size in room), (None, None)],
-        integrality=np.append(whole, False).astype(int),
+        A_ub=matrix,
+        b_ub=limits,
+        bounds=[*((0.0, limit) for limit in upper), (None, None)],
+        integrality=np.append(is_integer, False).astype(int),
         method="highs",
     )
-    if found.x is None:  # never for such programs, unless numbers are extreme
+    if solution.x is None:  # never for such programs, unless numbers are extreme
         return box[:n].mean(axis=1), 0.0
-    point = np.clip(box[:n, 0] + found.x[:n] * widths, box[:n, 0], box[:n, 1])
-    return np.where(whole, np.rint(point), point), float(found.x[n])
+    point = np.clip(box[:n, 0] + solution.x[:n] * widths, box[:n, 0], box[:n, 1])
+    return np.where(is_integer, np.rint(point), point), float(solution.x[n])
 
 
-def _moved(point: Floats, box: Floats, terms: Floats, whole: Mask) -> Floats | None:
+def _moved(point: Floats, box: Floats, terms: Floats, is_integer: Mask) -> Floats | None:
     """Return a point in the box that differs from `point` in one real feature; None where none is found.
 
     A term rises or falls all along a feature, so that halving finds the value at which it enters the box.
     """
-    n = len(whole)
-    for t, d in np.argwhere((terms != 0) & ~whole).tolist():
+    n = len(is_integer)
+    for t, d in np.argwhere((terms != 0) & ~is_integer).tolist():
         low, high = box[d]
         for _ in range(STEPS):
-            tried = point.copy()
-            tried[d] = low / 2 + high / 2
-            if _inside(tried[None], box, terms)[0]:
-                return tried
-            value = with_terms(terms, tried[None])[0, n + t]
+            candidate = point.copy()
+            candidate[d] = low / 2 + high / 2
+            if _inside(candidate[None], box, terms)[0]:
+                return candidate
+            value = with_terms(terms, candidate[None])[0, n + t]
             too_high = value > box[n + t, 1]
             if too_high == (terms[t, d] > 0):
-                high = tried[d]
+                high = candidate[d]
             else:
-                low = tried[d]
+                low = candidate[d]
     return None

@@ -52,43 +52,43 @@ def first_match(ruleset: RuleSet, *, budget: int = BUDGET) -> list[Reach]:
         budget: looks at cells and rules in them before giving up, over all rules; what the search for one
             rule leaves, those for later rules can use.
     """
-    parts, origins = ruleset.unwrapped()
-    bounds, rest = parts.bounds.astype(np.float64), budget
+    unwrapped, origins = ruleset.unwrapped()
+    bounds, remaining = unwrapped.bounds.astype(np.float64), budget
     space = RankSpace(ruleset.features, bounds)
     boxes, reaches = space.ranks(bounds), []
     for r in range(len(boxes)):
-        reach, looks = _reach(space, boxes, r, max(1, rest // (len(boxes) - r)))
-        rest = max(0, rest - looks)
+        reach, looks = _reach(space, boxes, r, max(1, remaining // (len(boxes) - r)))
+        remaining = max(0, remaining - looks)
         reaches.append(reach)
     return [
-        _joined(r, [reaches[p] for p in np.flatnonzero(origins == r)], origins) for r in range(len(ruleset))
+        _joined(r, [reaches[i] for i in np.flatnonzero(origins == r)], origins) for r in range(len(ruleset))
     ]
 
 
-def _joined(rule: int, parts: list[Reach], origins: Ints) -> Reach:
+def _joined(rule: int, reaches: list[Reach], origins: Ints) -> Reach:
     """Return where a rule decides, given its parts on both sides of the end of a cyclic feature's range."""
-    shares = [part.share for part in parts if part.share is not None]
-    share = sum(shares) if len(shares) == len(parts) else None
-    decides = next((part for part in parts if part.decides), None)
+    shares = [reach.share for reach in reaches if reach.share is not None]
+    share = sum(shares) if len(shares) == len(reaches) else None
+    decides = next((reach for reach in reaches if reach.decides), None)
     if decides is not None:
         return Reach(rule, True, decides.witness, share)
-    if any(part.decides is None for part in parts):
+    if any(reach.decides is None for reach in reaches):
         return Reach(rule, None)
-    shadow = {int(origins[r]) for part in parts for r in part.shadowed_by}
+    shadow = {int(origins[r]) for reach in reaches for r in reach.shadowed_by}
     return Reach(rule, False, None, share, tuple(sorted(shadow)))
 
 
 def _reach(space: RankSpace, boxes: Ranks, r: int, budget: int) -> tuple[Reach, int]:
     """Return where rule r decides among `boxes`, `(rules, features, 2)` in ranks, and the looks it took."""
     cell = boxes[r]
-    found = uncovered(space, boxes[:r], budget, cell)
-    share = None if found.gave_up else min(space.share(cell), found.different)
-    if found.number:
-        return Reach(r, True, space.witness(found.kept[0]), share), found.looks
-    if found.gave_up:
-        return Reach(r, None), found.looks
-    shadow, looks = _shadow(space, boxes, cell, found.used[:-1], max(1, budget - found.looks))
-    return Reach(r, False, None, share, shadow), found.looks + looks
+    search = uncovered(space, boxes[:r], budget, cell)
+    share = None if search.gave_up else min(space.share(cell), search.different)
+    if search.number:
+        return Reach(r, True, space.witness(search.cells[0]), share), search.looks
+    if search.gave_up:
+        return Reach(r, None), search.looks
+    shadow, looks = _shadow(space, boxes, cell, search.used[:-1], max(1, budget - search.looks))
+    return Reach(r, False, None, share, shadow), search.looks + looks
 
 
 def _shadow(
@@ -101,11 +101,11 @@ def _shadow(
     needed, looks = set(np.flatnonzero(used).tolist()), 0
     for r in sorted(needed, key=lambda r: (overlap(boxes, r, cell), r)):
         if r in needed:
-            rest = np.array(sorted(needed - {r}), dtype=np.int64)
-            found = uncovered(space, boxes[rest], max(1, budget - looks), cell, stop=True)
-            looks += found.looks
-            if not found.number and not found.gave_up:
-                needed = set(rest[found.used[:-1]].tolist())
+            without_rule = np.array(sorted(needed - {r}), dtype=np.int64)
+            search = uncovered(space, boxes[without_rule], max(1, budget - looks), cell, stop=True)
+            looks += search.looks
+            if not search.number and not search.gave_up:
+                needed = set(without_rule[search.used[:-1]].tolist())
     return tuple(sorted(needed)), looks
 
 
@@ -116,17 +116,20 @@ def overlaps(ruleset: RuleSet) -> dict[tuple[int, int], Region]:
     several boxes, it is the largest. With terms, a pair whose
     boxes only touch is left out where no observation is found that both match.
     """
-    parts, origins = ruleset.unwrapped()
-    bounds = parts.bounds.astype(np.float64)
+    unwrapped, origins = ruleset.unwrapped()
+    bounds = unwrapped.bounds.astype(np.float64)
     space = RankSpace(ruleset.features, bounds)
-    boxes, found = space.ranks(bounds), dict[tuple[int, int], Region]()
+    boxes, regions = space.ranks(bounds), dict[tuple[int, int], Region]()
     for first, box in enumerate(boxes[:-1]):
-        common, others = shared(box, boxes[first + 1 :]), parts.actions[first + 1 :]
-        for i in np.flatnonzero(is_box(common) & (others != parts.actions[first])).tolist():
-            if not isinstance(space.observation(common[i]) if ruleset.terms else None, str):
-                pair, region = (int(origins[first]), int(origins[first + 1 + i])), space.region(common[i])
-                found[pair] = max(found.get(pair, region), region, key=lambda each: each.share)
-    return found
+        shared_boxes, other_actions = shared(box, boxes[first + 1 :]), unwrapped.actions[first + 1 :]
+        for i in np.flatnonzero(is_box(shared_boxes) & (other_actions != unwrapped.actions[first])).tolist():
+            if not isinstance(space.observation(shared_boxes[i]) if ruleset.terms else None, str):
+                pair, region = (
+                    (int(origins[first]), int(origins[first + 1 + i])),
+                    space.region(shared_boxes[i]),
+                )
+                regions[pair] = max(regions.get(pair, region), region, key=lambda candidate: candidate.share)
+    return regions
 
 
 def point_of(ruleset: RuleSet, rule: int) -> Point | None:
@@ -166,14 +169,14 @@ def compare(a: RuleSet, b: RuleSet, *, within: ArrayLike | None = None, budget: 
         within: look only at this box, `(features, 2)`.
         budget: looks at cells and rules in them before giving up.
     """
-    a, b = (each.unwrapped()[0] for each in over_the_same_terms(a, b))
+    a, b = (ruleset.unwrapped()[0] for ruleset in over_the_same_terms(a, b))
     bounds = np.concatenate([a.bounds, b.bounds]).astype(np.float64)
     space = RankSpace(a.features, bounds, within)
     actions = np.concatenate([a.actions, b.actions])
-    found = differences(space, space.ranks(bounds), actions, len(a), budget, stop=True)
-    if found.number:
-        return Difference(False, space.witness(found.kept[0]), found.nodes)
-    return Difference(None if found.gave_up else True, None, found.nodes, found.unsure)
+    search = differences(space, space.ranks(bounds), actions, len(a), budget, stop=True)
+    if search.number:
+        return Difference(False, space.witness(search.cells[0]), search.nodes)
+    return Difference(None if search.gave_up else True, None, search.nodes, search.unsure)
 
 
 def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
@@ -187,23 +190,23 @@ def over_the_same_terms(a: RuleSet, b: RuleSet) -> tuple[RuleSet, RuleSet]:
     stem = max((feature.name for feature in a.observed_features), key=len)  # longer names are new
     terms = [term(f"{stem} {number}", dict(of), a.observed_features) for number, of in enumerate(sums)]
     features = (*a.observed_features, *terms)
-    return over(a, features), over(b, features)
+    return with_features(a, features), with_features(b, features)
 
 
 def with_terms_of(features: Sequence[Feature], *rulesets: RuleSet) -> tuple[Feature, ...]:
     """Return features with all terms of rulesets behind, each sum once and by its first name."""
-    known = {feature.of: feature for feature in features if feature.is_term}
-    for each in (own for ruleset in rulesets for own in ruleset.terms):
-        known.setdefault(each.of, each)
-    return (*(feature for feature in features if not feature.is_term), *known.values())
+    terms = {feature.of: feature for feature in features if feature.is_term}
+    for term_feature in (added for ruleset in rulesets for added in ruleset.terms):
+        terms.setdefault(term_feature.of, term_feature)
+    return (*(feature for feature in features if not feature.is_term), *terms.values())
 
 
-def over(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
+def with_features(ruleset: RuleSet, features: tuple[Feature, ...]) -> RuleSet:
     """Return a decision list over other features: the same observed ones, and at least the same terms."""
     bounds = np.tile(whole_box(features).astype(np.float64), (len(ruleset), 1, 1))
-    places = {each.of: d for d, each in enumerate(features) if each.is_term}
+    positions = {candidate.of: d for d, candidate in enumerate(features) if candidate.is_term}
     for d, feature in enumerate(ruleset.features):
-        bounds[:, places[feature.of] if feature.is_term else d] = ruleset.bounds[:, d]
+        bounds[:, positions[feature.of] if feature.is_term else d] = ruleset.bounds[:, d]
     return type(ruleset)(bounds, ruleset.actions, features, ruleset.action_names)
 
 
@@ -214,12 +217,12 @@ CLEARLY = 1e-9
 def always_above(scoring: Scoring, a: int, b: int, box: Floats) -> bool:
     """Return whether rule a's score is clearly above rule b's at every point of a box `(features, 2)`."""
     slope = scoring.slopes[a] - scoring.slopes[b]
-    fixed = scoring.constants[a] - scoring.constants[b] - scoring.deductions[a] + scoring.deductions[b]
-    least = fixed + (slope[:, None] * box).min(axis=1).sum()
-    widest, pair = np.abs(box).max(axis=1), [a, b]
-    terms = np.abs(scoring.slopes[pair]) @ widest
-    size = (terms + np.abs(scoring.constants[pair]) + scoring.deductions[pair]).sum()
-    return bool(least > CLEARLY * size)
+    constant = scoring.constants[a] - scoring.constants[b] - scoring.deductions[a] + scoring.deductions[b]
+    smallest = constant + (slope[:, None] * box).min(axis=1).sum()
+    largest, pair = np.abs(box).max(axis=1), [a, b]
+    term_sizes = np.abs(scoring.slopes[pair]) @ largest
+    magnitude = (term_sizes + np.abs(scoring.constants[pair]) + scoring.deductions[pair]).sum()
+    return bool(smallest > CLEARLY * magnitude)
 
 
 def order_by_score(ruleset: RuleSet) -> list[int] | None:
@@ -227,38 +230,38 @@ def order_by_score(ruleset: RuleSet) -> list[int] | None:
 
     Of two rules that overlap and propose different actions, one must be stronger wherever both match.
     """
-    before = _precedence(ruleset)
-    return None if before is None else in_order(before)
+    precedes = _precedence(ruleset)
+    return None if precedes is None else in_order(precedes)
 
 
-def in_order(before: Mask) -> list[int] | None:
+def in_order(precedes: Mask) -> list[int] | None:
     """Return numbers in an order that keeps which must come before which `(n, n)`; None where none does."""
     order: list[int] = []
-    left = list(range(len(before)))
-    while left:
-        free = [r for r in left if not before[left, r].any()]
+    remaining = list(range(len(precedes)))
+    while remaining:
+        free = [r for r in remaining if not precedes[remaining, r].any()]
         if not free:
             return None
         order.append(free[0])
-        left.remove(free[0])
+        remaining.remove(free[0])
     return order
 
 
 def _precedence(ruleset: RuleSet) -> Mask | None:
     """Return which rules must come before which, `(rules, rules)`; None where that differs between points."""
-    parts, origins = ruleset.unwrapped()
-    scoring, bounds = ruleset.scoring, parts.bounds.astype(np.float64)
+    unwrapped, origins = ruleset.unwrapped()
+    scoring, bounds = ruleset.scoring, unwrapped.bounds.astype(np.float64)
     if scoring is None or scoring.votes is not None:
         return None
-    before = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
-    for i, j in itertools.combinations(range(len(parts)), 2):
+    precedes = np.zeros((len(ruleset), len(ruleset)), dtype=np.bool_)
+    for i, j in itertools.combinations(range(len(unwrapped)), 2):
         r, q = origins[i], origins[j]
-        both = shared(bounds[i], bounds[j])
-        if ruleset.actions[r] == ruleset.actions[q] or not is_box(both):
+        overlap = shared(bounds[i], bounds[j])
+        if ruleset.actions[r] == ruleset.actions[q] or not is_box(overlap):
             continue
-        first, second = always_above(scoring, r, q, both), always_above(scoring, q, r, both)
-        if not first and not second:
+        r_above, q_above = always_above(scoring, r, q, overlap), always_above(scoring, q, r, overlap)
+        if not r_above and not q_above:
             return None
-        before[r, q] |= first
-        before[q, r] |= second
-    return before
+        precedes[r, q] |= r_above
+        precedes[q, r] |= q_above
+    return precedes

@@ -69,8 +69,8 @@ Box = tuple[Interval, ...]
 
 def box_in_words(box: Box, features: Sequence[Feature]) -> str:
     """Return a box as conditions joined by AND; "everywhere" where it is the whole space."""
-    parts = [interval.in_words(feature) for interval, feature in zip(box, features, strict=True)]
-    return " AND ".join(part for part in parts if part) or "everywhere"
+    conditions = [interval.in_words(feature) for interval, feature in zip(box, features, strict=True)]
+    return " AND ".join(condition for condition in conditions if condition) or "everywhere"
 
 
 class Axis:
@@ -86,25 +86,25 @@ class Axis:
     """
 
     def __init__(self, feature: Feature, low: float, high: float, edges: Floats) -> None:
-        self.whole = feature.is_integer
-        if self.whole:
+        self.is_integer = feature.is_integer
+        if self.is_integer:
             self.cuts = np.unique(np.concatenate([[low, high + 1], edges[:, 0], edges[:, 1] + 1]))
             self.starts, self.ends = self.cuts[:-1], self.cuts[1:]
             self.points, self.gap = self.starts, np.zeros(len(self.starts), dtype=np.bool_)
             self.from_, self.to = self.starts, self.ends
             return
         self.cuts = np.unique(np.concatenate([[low, high], edges.ravel()]))
-        roomy = np.nextafter(self.cuts[:-1], np.inf) < self.cuts[1:]
-        self.rank_of_cut = np.arange(len(self.cuts)) + np.concatenate([[0], np.cumsum(roomy)])
-        places = np.sort(np.concatenate([np.arange(len(self.cuts)), np.flatnonzero(roomy) + 0.5]))
-        self.gap = places % 1 > 0
-        before, after = np.floor(places).astype(np.int64), np.ceil(places).astype(np.int64)
-        self.starts, self.ends = self.cuts[before], self.cuts[after]
+        has_gap = np.nextafter(self.cuts[:-1], np.inf) < self.cuts[1:]
+        self.rank_of_cut = np.arange(len(self.cuts)) + np.concatenate([[0], np.cumsum(has_gap)])
+        positions = np.sort(np.concatenate([np.arange(len(self.cuts)), np.flatnonzero(has_gap) + 0.5]))
+        self.gap = positions % 1 > 0
+        lower_cut, upper_cut = np.floor(positions).astype(np.int64), np.ceil(positions).astype(np.int64)
+        self.starts, self.ends = self.cuts[lower_cut], self.cuts[upper_cut]
         self.points = np.array([between(a, b) for a, b in zip(self.starts, self.ends, strict=True)])
         # Between neighbouring numbers there is nothing, so their distance is no length either.
-        no_length = np.concatenate([[0.0], np.cumsum(np.where(roomy, 0.0, np.diff(self.cuts)))])
-        by_length = (self.cuts - no_length)[before], (self.cuts - no_length)[after]
-        by_points = np.arange(len(places)) * 1.0, np.arange(len(places)) + 1.0
+        no_length = np.concatenate([[0.0], np.cumsum(np.where(has_gap, 0.0, np.diff(self.cuts)))])
+        by_length = (self.cuts - no_length)[lower_cut], (self.cuts - no_length)[upper_cut]
+        by_points = np.arange(len(positions)) * 1.0, np.arange(len(positions)) + 1.0
         self.from_, self.to = by_length if self.gap.any() else by_points
 
     def __len__(self) -> int:
@@ -112,21 +112,21 @@ class Axis:
 
     def ranks(self, edges: Floats) -> Ranks:
         """Return the first and the last rank of intervals `(n, 2)` whose edges are among the axis's."""
-        if self.whole:
+        if self.is_integer:
             past = np.array([0, 1])
             return np.asarray(np.searchsorted(self.cuts, edges + past) - past, dtype=np.int32)
         return np.asarray(self.rank_of_cut[np.searchsorted(self.cuts, edges)], dtype=np.int32)
 
     def interval(self, first: int, last: int) -> Interval:
         """Return the values of the segments from `first` to `last`."""
-        if self.whole:
+        if self.is_integer:
             return Interval(int(self.starts[first]), int(self.ends[last]) - 1)
         low, high = float(self.starts[first]), float(self.ends[last])
         return Interval(low, high, bool(self.gap[first]), bool(self.gap[last]))
 
     def closed(self, first: int, last: int) -> tuple[float, float]:
         """Return the smallest and the largest number of the segments from `first` to `last`."""
-        if self.whole:
+        if self.is_integer:
             return float(self.starts[first]), float(self.ends[last]) - 1
         low, high = float(self.starts[first]), float(self.ends[last])
         return (
@@ -136,7 +136,7 @@ class Axis:
 
     def point(self, rank: int) -> int | float:
         """Return the value that stands for a segment."""
-        return int(self.points[rank]) if self.whole else float(self.points[rank])
+        return int(self.points[rank]) if self.is_integer else float(self.points[rank])
 
 
 class Scale(NamedTuple):
@@ -233,9 +233,11 @@ class RankSpace:
         """Observations, spread evenly over the ranges looked at, with their terms behind."""
         observed = self.features[: self.terms.shape[1]]
         low, high = self.within[: len(observed)].T
-        whole = np.array([feature.is_integer for feature in observed])
-        drawn = spread_out(SAMPLE, len(observed))
-        points = np.where(whole, low + np.floor(drawn * (high - low + 1)), low + drawn * (high - low))
+        is_integer = np.array([feature.is_integer for feature in observed])
+        unit_points = spread_out(SAMPLE, len(observed))
+        points = np.where(
+            is_integer, low + np.floor(unit_points * (high - low + 1)), low + unit_points * (high - low)
+        )
         return with_terms(self.terms, points)
 
     def closed(self, ranks: Ranks) -> Floats:
@@ -245,8 +247,8 @@ class RankSpace:
 
     def observation(self, ranks: Ranks) -> Answer:
         """Return an observation in a box of ranks, or whether there is none or none is known."""
-        whole = np.array([feature.is_integer for feature in self.features[: self.terms.shape[1]]])
-        return observation_in(self.closed(ranks), self.terms, whole)
+        is_integer = np.array([feature.is_integer for feature in self.features[: self.terms.shape[1]]])
+        return observation_in(self.closed(ranks), self.terms, is_integer)
 
     def witness(self, ranks: Ranks) -> Point:
         """Return a point of a box of ranks `(features, 2)`: the one that stands for its middle cell.
@@ -254,11 +256,11 @@ class RankSpace:
         With terms it is an observation, and the box must hold one.
         """
         if len(self.terms):
-            found = self.observation(ranks)
-            assert not isinstance(found, str)
+            point = self.observation(ranks)
+            assert not isinstance(point, str)
             return tuple(
                 int(value) if feature.is_integer else float(value)
-                for feature, value in zip(self.features, found.tolist(), strict=False)
+                for feature, value in zip(self.features, point.tolist(), strict=False)
             )
         middles = (ranks.sum(axis=1) // 2).tolist()
         return tuple(axis.point(middle) for axis, middle in zip(self.axes, middles, strict=True))
@@ -316,22 +318,25 @@ def choose_cut(rules: Ranks, r: int, cell: Ranks) -> tuple[int, int, bool]:
 
     The third is whether the rule lies above the cut.
     """
-    feature, last, above, most = -1, -1, False, 0.0
+    feature, last, above, largest = -1, -1, False, 0.0
     for d in range(cell.shape[0]):
         width = cell[d, 1] - cell[d, 0] + 1
-        under, over = (rules[r, d, 0] - cell[d, 0]) / width, (cell[d, 1] - rules[r, d, 1]) / width
-        if under > most:
-            feature, last, above, most = d, int(rules[r, d, 0]) - 1, True, under
-        if over > most:
-            feature, last, above, most = d, int(rules[r, d, 1]), False, over
+        share_below, share_above = (
+            (rules[r, d, 0] - cell[d, 0]) / width,
+            (cell[d, 1] - rules[r, d, 1]) / width,
+        )
+        if share_below > largest:
+            feature, last, above, largest = d, int(rules[r, d, 0]) - 1, True, share_below
+        if share_above > largest:
+            feature, last, above, largest = d, int(rules[r, d, 1]), False, share_above
     return feature, last, above
 
 
 @kernel
-def put_cell(cell: Ranks, out: Ranks, place: int) -> None:
+def put_cell(cell: Ranks, out: Ranks, slot: int) -> None:
     """Write a cell `(features, 2)` into a place of `out`; loops compile much faster than assigned slices."""
     for d in range(cell.shape[0]):
-        out[place, d, 0], out[place, d, 1] = cell[d, 0], cell[d, 1]
+        out[slot, d, 0], out[slot, d, 1] = cell[d, 0], cell[d, 1]
 
 
 @kernel

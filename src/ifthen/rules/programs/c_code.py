@@ -46,8 +46,10 @@ def rules_in_c(text: str, features: Sequence[Feature] | None = None) -> Decision
     function = functions_in(parsed(source)).get("action")
     if function is None or not code.actions:
         raise RuleError("this is not a whole file as ifthen export writes it.")
-    own = [feature_of(code.told[d]) if d in code.told else None for d in range(code.features)]
-    return flat_rules(function, known_features(own, code.features, features), code.actions, code.terms)
+    described = [
+        feature_of(code.feature_lines[d]) if d in code.feature_lines else None for d in range(code.features)
+    ]
+    return flat_rules(function, known_features(described, code.features, features), code.actions, code.terms)
 
 
 class _C:
@@ -55,7 +57,7 @@ class _C:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.told: dict[int, str] = {}
+        self.feature_lines: dict[int, str] = {}
         self.terms: dict[int, str] = {}
         self.enum: dict[str, int] = {}
         self.actions: list[str] = []
@@ -68,9 +70,9 @@ class _C:
         self.lines.append("")
         if number == 1 or self._in_head:
             self._in_head = not line.endswith("*/")
-            found = PLACE.fullmatch(line)
-            if found:
-                self.told[int(found[1][:6])] = found[2]
+            feature_line = PLACE.fullmatch(line)
+            if feature_line:
+                self.feature_lines[int(feature_line[1][:6])] = feature_line[2]
             return
         entry = ENTRY.fullmatch(line)
         if entry:
@@ -80,32 +82,32 @@ class _C:
             self.actions.append(entry[3])
             return
         remark = REMARK.search(line)
-        plain = REMARK.sub("", line).strip()
-        sizes, header = SIZES.fullmatch(plain), HEADER.fullmatch(plain)
+        statement = REMARK.sub("", line).strip()
+        sizes, header = SIZES.fullmatch(statement), HEADER.fullmatch(statement)
         if sizes:
             self.features = int(sizes[1])
         elif header and not header[2]:
             names = ", ".join(f"{header[1]}_{d}" for d in range(min(self.features, MOST_FEATURES)))
             self.lines[-1] = f"def action({names}):"
-        elif not header and not SKIPPED.fullmatch(plain):
-            self._statement(number, plain, remark[1].strip() if remark else "")
+        elif not header and not SKIPPED.fullmatch(statement):
+            self._statement(number, statement, remark[1].strip() if remark else "")
 
     def _statement(self, number: int, line: str, remark: str) -> None:
         """Take in a statement of the function."""
-        below, self._below_if = self._below_if, False
-        given = SET.fullmatch(line)
+        below_if, self._below_if = self._below_if, False
+        assignment = SET.fullmatch(line)
         if DECLARED.fullmatch(line):
             return
-        if given:
-            self.lines[-1] = f"    {given[1]}_{given[2]} = {_in_python(given[3])}"
-            if given[1] == "t":
+        if assignment:
+            self.lines[-1] = f"    {assignment[1]}_{assignment[2]} = {_in_python(assignment[3])}"
+            if assignment[1] == "t":
                 self.terms[number] = remark
         elif line.startswith("if (") and line.endswith(")"):
             self.lines[-1] = f"    if {_in_python(line[4:-1])}:"
             self._below_if = True
         elif line.startswith("return ") and line.endswith(";"):
             action = {"IFTHEN_NONE": None, **self.enum}.get(line[7:-1], -1)
-            self.lines[-1] = f"    {'    ' if below else ''}return {action}"
+            self.lines[-1] = f"    {'    ' if below_if else ''}return {action}"
         else:
             raise RuleError(f"{line[:60]!r} is not as ifthen exports a decision list. {NOT_LISTS}")
 
@@ -123,12 +125,12 @@ def _in_python(code: str) -> str:
 
 def _tokens(code: str) -> str:
     """Return an expression without ? in Python, token by token."""
-    words, at = [], 0
-    while at < len(code):
-        found = TOKEN.match(code, at)
-        if found is None:
-            raise RuleError(f"{code[at : at + 40]!r} is not as ifthen exports rules.")
-        token, at = found.group(), found.end()
+    words, position = [], 0
+    while position < len(code):
+        match = TOKEN.match(code, position)
+        if match is None:
+            raise RuleError(f"{code[position : position + 40]!r} is not as ifthen exports rules.")
+        token, position = match.group(), match.end()
         if HEX.fullmatch(token):
             token = _from_hex(token)
         elif "[" in token:

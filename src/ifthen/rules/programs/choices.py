@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ifthen.errors import RuleError
-from ifthen.rules.arrays import check_size
+from ifthen.rules.arrays import Floats, Ints, check_size
 from ifthen.rules.box import holds, is_box
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import whole_box
@@ -42,20 +42,20 @@ class Choice:
 
 def choice(condition: Condition, yes: Node, no: Node) -> Node:
     """Return a choice, or what it comes down to."""
-    if condition == TRUE or same(yes, no):
+    if condition == TRUE or same_node(yes, no):
         return yes
     if condition == FALSE:
         return no
-    if isinstance(yes, Choice) and same(yes.no, no):
+    if isinstance(yes, Choice) and same_node(yes.no, no):
         return choice(joined((condition, yes.condition), True), yes.yes, no)
     return Choice(condition, yes, no, rules_of(yes) + rules_of(no), decides(yes) and decides(no))
 
 
-def same(one: Node, other: Node) -> bool:
+def same_node(left: Node, right: Node) -> bool:
     """Return whether two nodes are known to be the same."""
-    if isinstance(one, Choice) or isinstance(other, Choice):
-        return one is other
-    return type(one) is type(other) and bool(one == other)
+    if isinstance(left, Choice) or isinstance(right, Choice):
+        return left is right
+    return type(left) is type(right) and bool(left == right)
 
 
 def rules_of(node: Node) -> int:
@@ -81,34 +81,36 @@ def decision_list(node: Node, axes: Axes, action_names: tuple[str, ...]) -> Deci
     _write(node, {}, Boxes(), rows)
     features = axes.features()
     check_size(len(rows), len(features))
-    whole = whole_box(features).astype(np.float64)
-    bounds = np.tile(whole, (len(rows), 1, 1))
+    full_box = whole_box(features).astype(np.float64)
+    bounds = np.tile(full_box, (len(rows), 1, 1))
     for r, (box, _) in enumerate(rows):
         for axis, (low, high) in box.items():
-            bounds[r, axis] = max(low, whole[axis, 0]), min(high, whole[axis, 1])
+            bounds[r, axis] = max(low, full_box[axis, 0]), min(high, full_box[axis, 1])
     actions = np.array([action for _, action in rows], dtype=np.int64)
-    kept = np.flatnonzero(is_box(bounds))
-    kept = _needed(bounds, actions, _not_inside(bounds, kept), whole)
-    if not len(kept):
+    rule_numbers = np.flatnonzero(is_box(bounds))
+    rule_numbers = _needed(bounds, actions, _not_inside(bounds, rule_numbers), full_box)
+    if not len(rule_numbers):
         raise RuleError("this never returns an action.")
-    return DecisionList(bounds[kept], actions[kept], features, action_names).without_unused_terms()
+    return DecisionList(
+        bounds[rule_numbers], actions[rule_numbers], features, action_names
+    ).without_unused_terms()
 
 
-def _not_inside(bounds: Any, kept: Any) -> Any:
+def _not_inside(bounds: Floats, numbers: Ints) -> Ints:
     """Return the rules, by number, whose box lies in no earlier one; of very many rules, all."""
-    if len(kept) > MOST_COMPARED:
-        return kept
-    found: list[int] = []
-    for r in kept.tolist():
-        if not holds(bounds[found], bounds[r]).any():
-            found.append(r)
-    return np.array(found, dtype=np.int64)
+    if len(numbers) > MOST_COMPARED:
+        return numbers
+    outermost: list[int] = []
+    for r in numbers.tolist():
+        if not holds(bounds[outermost], bounds[r]).any():
+            outermost.append(r)
+    return np.array(outermost, dtype=np.int64)
 
 
-def _needed(bounds: Any, actions: Any, kept: Any, whole: Any) -> Any:
+def _needed(bounds: Floats, actions: Ints, candidates: Ints, full_box: Floats) -> Ints:
     """Return the rules, by number, up to the first without a condition, less those that it repeats."""
-    everywhere = (bounds[kept] == whole).all(axis=(1, 2))
-    numbers = kept[: int(everywhere.argmax()) + 1] if everywhere.any() else kept
+    everywhere = (bounds[candidates] == full_box).all(axis=(1, 2))
+    numbers = candidates[: int(everywhere.argmax()) + 1] if everywhere.any() else candidates
     while everywhere.any() and len(numbers) > 1 and actions[numbers[-2]] == actions[numbers[-1]]:
         numbers = np.delete(numbers, -2)
     return numbers
@@ -121,27 +123,27 @@ def _write(node: Node, box: Box, boxes: Boxes, rows: list[tuple[Box, int]]) -> N
         first, second = (node.yes, yes), (node.no, no)
         if _cost(*second, *first) < _cost(*first, *second):
             first, second = second, first
-        for own in first[1]:
-            shared = common(box, own)
+        for side_box in first[1]:
+            shared = common(box, side_box)
             if shared is not None:
                 _write(first[0], shared, boxes, rows)
         node = second[0]
         if decides(first[0]):
             continue
-        parts = [shared for own in second[1] if (shared := common(box, own)) is not None]
-        if not parts:
+        inner_boxes = [shared for side_box in second[1] if (shared := common(box, side_box)) is not None]
+        if not inner_boxes:
             return
-        for shared in parts[:-1]:
+        for shared in inner_boxes[:-1]:
             _write(node, shared, boxes, rows)
-        box = parts[-1]
+        box = inner_boxes[-1]
     if node is not None:
         boxes.take()
         rows.append((box, node))
 
 
-def _cost(first: Node, own: list[Box], second: Node, other: list[Box]) -> tuple[int, int, int]:
+def _cost(first: Node, first_boxes: list[Box], second: Node, second_boxes: list[Box]) -> tuple[int, int, int]:
     """Return how many rules come of a side that is written first, how many have its tests, and digits."""
-    tested = rules_of(first) * len(own)
-    untested = rules_of(second) * (1 if decides(first) else len(other))
-    digits = sum(len(repr(end)) for box in own for span in box.values() for end in span)
+    tested = rules_of(first) * len(first_boxes)
+    untested = rules_of(second) * (1 if decides(first) else len(second_boxes))
+    digits = sum(len(repr(end)) for box in first_boxes for span in box.values() for end in span)
     return tested + untested, tested, digits

@@ -29,15 +29,15 @@ class Test:
 
     axis: int
     spans: Spans
-    whole: bool = False
+    is_integer: bool = False
     """Whether the axis takes whole numbers only."""
 
 
 @dataclass(frozen=True)
 class Joined:
-    """That all parts hold, or that any does."""
+    """That all operands hold, or that any does."""
 
-    parts: tuple[Condition, ...]
+    operands: tuple[Condition, ...]
     all: bool
 
 
@@ -45,67 +45,67 @@ Condition = Test | Joined
 TRUE, FALSE = Joined((), True), Joined((), False)
 
 
-def joined(parts: Iterable[Condition], every: bool) -> Condition:
+def joined(conditions: Iterable[Condition], all_hold: bool) -> Condition:
     """Return that all parts hold, or that any does, without parts that change nothing."""
-    nothing, end = (TRUE, FALSE) if every else (FALSE, TRUE)
-    kept = [part for part in dict.fromkeys(parts) if part != nothing]
-    if end in kept:
-        return end
-    return kept[0] if len(kept) == 1 else Joined(tuple(kept), every)
+    neutral, absorbing = (TRUE, FALSE) if all_hold else (FALSE, TRUE)
+    effective = [condition for condition in dict.fromkeys(conditions) if condition != neutral]
+    if absorbing in effective:
+        return absorbing
+    return effective[0] if len(effective) == 1 else Joined(tuple(effective), all_hold)
 
 
-def test(axis: int, spans: Spans, whole: bool) -> Condition:
+def test(axis: int, spans: Spans, is_integer: bool) -> Condition:
     """Return that a value lies in one of some intervals."""
-    return FALSE if not spans else TRUE if spans == EVERYTHING else Test(axis, spans, whole)
+    return FALSE if not spans else TRUE if spans == EVERYTHING else Test(axis, spans, is_integer)
 
 
 def negated(condition: Condition) -> Condition:
     """Return that a condition does not hold."""
     if isinstance(condition, Test):
-        return test(condition.axis, outside(condition.spans, condition.whole), condition.whole)
-    return joined(map(negated, condition.parts), not condition.all)
+        return test(condition.axis, outside(condition.spans, condition.is_integer), condition.is_integer)
+    return joined(map(negated, condition.operands), not condition.all)
 
 
-def outside(spans: Spans, whole: bool) -> Spans:
+def outside(spans: Spans, is_integer: bool) -> Spans:
     """Return the intervals of all values that lie in none of some."""
-    found, start = [], -math.inf
+    gaps, start = [], -math.inf
     for low, high in spans:
         if low > -math.inf:
-            found.append((start, before(low, whole)))
-        start = after(high, whole)
+            gaps.append((start, previous_value(low, is_integer)))
+        start = next_value(high, is_integer)
     if not spans or spans[-1][1] < math.inf:
-        found.append((start, math.inf))
-    return tuple(found)
+        gaps.append((start, math.inf))
+    return tuple(gaps)
 
 
-def below(end: float, whole: bool, included: bool) -> Spans:
+def below(end: float, is_integer: bool, included: bool) -> Spans:
     """Return the values that are less than a number, or at most it."""
-    if whole:
+    if is_integer:
         last = math.floor(end) if included else math.ceil(end) - 1
         return ((-math.inf, float(last)),)
-    return ((-math.inf, end if included else before(end, False)),)
+    return ((-math.inf, end if included else previous_value(end, False)),)
 
 
-def after(value: float, whole: bool) -> float:
+def next_value(value: float, is_integer: bool) -> float:
     """Return the value that comes next."""
-    return value + 1 if whole else float(np.nextafter(value, math.inf))
+    return value + 1 if is_integer else float(np.nextafter(value, math.inf))
 
 
-def before(value: float, whole: bool) -> float:
+def previous_value(value: float, is_integer: bool) -> float:
     """Return the value that comes before."""
-    return value - 1 if whole else float(np.nextafter(value, -math.inf))
+    return value - 1 if is_integer else float(np.nextafter(value, -math.inf))
 
 
 class Boxes:
     """Turns conditions into boxes, as many as are allowed."""
 
     def __init__(self) -> None:
-        self.left = MOST_BOXES
+        self.n_left = MOST_BOXES
 
     def take(self, number: int = 1) -> None:
         """Count boxes, or raise where they are too many."""
-        self.left -= number
-        if self.left < 0:
+        self.n_left -= number
+        if self.n_left < 0:
             raise RuleError(
                 f"this takes more than {MOST_BOXES:,} boxes to write as rules: nested and, or and not "
                 "multiply. Write it as fewer or simpler tests."
@@ -116,23 +116,23 @@ class Boxes:
         if isinstance(condition, Test):
             self.take(len(condition.spans))
             return [{condition.axis: span} for span in condition.spans]
-        parts = [self.of(part) for part in condition.parts]
+        operands = [self.of(operand) for operand in condition.operands]
         if not condition.all:
-            return [box for part in parts for box in part]
-        found: list[Box] = [{}]
-        for part in parts:
-            self.take(len(found) * len(part))
-            pairs = (common(one, other) for one in found for other in part)
-            found = [box for box in pairs if box is not None]
-        return found
+            return [box for operand in operands for box in operand]
+        boxes: list[Box] = [{}]
+        for operand in operands:
+            self.take(len(boxes) * len(operand))
+            pairs = (common(left, right) for left in boxes for right in operand)
+            boxes = [box for box in pairs if box is not None]
+        return boxes
 
 
-def common(one: Box, other: Box) -> Box | None:
+def common(left: Box, right: Box) -> Box | None:
     """Return the box that two have in common; None where they have no point in common."""
-    both = dict(one)
-    for axis, (low, high) in other.items():
-        own = both.get(axis, (-math.inf, math.inf))
-        both[axis] = max(low, own[0]), min(high, own[1])
-        if both[axis][0] > both[axis][1]:
+    overlap = dict(left)
+    for axis, (low, high) in right.items():
+        interval = overlap.get(axis, (-math.inf, math.inf))
+        overlap[axis] = max(low, interval[0]), min(high, interval[1])
+        if overlap[axis][0] > overlap[axis][1]:
             return None
-    return both
+    return overlap

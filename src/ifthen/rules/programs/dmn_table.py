@@ -17,7 +17,7 @@ from ifthen.errors import RuleError, nearest
 from ifthen.rules.arrays import check_size
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
-from ifthen.rules.programs.condition import after, before
+from ifthen.rules.programs.condition import next_value, previous_value
 from ifthen.rules.programs.head import OTHERS, UNKNOWN, feature_of
 from ifthen.rules.term import term
 from ifthen.rules.text.scan import NUMBER
@@ -48,48 +48,48 @@ class Element:
 
     def all(self, tag: str) -> list[Element]:
         """Return the elements of a name that stand directly in it."""
-        return [own for own in self.inner if own.tag == tag]
+        return [child for child in self.inner if child.tag == tag]
 
-    def one(self, *path: str) -> Element:
+    def only(self, *path: str) -> Element:
         """Return the only element of a name in it, and so on along a path, or raise."""
-        found = self
+        element = self
         for tag in path:
-            named = found.all(tag)
-            if len(named) != 1:
+            matching = element.all(tag)
+            if len(matching) != 1:
                 raise RuleError(
-                    f"line {found.line}: expected one <{tag}> in <{found.tag}>, not {len(named)}."
+                    f"line {element.line}: expected one <{tag}> in <{element.tag}>, not {len(matching)}."
                 )
-            found = named[0]
-        return found
+            element = matching[0]
+        return element
 
-    def said(self, *path: str) -> str:
+    def text_at(self, *path: str) -> str:
         """Return the text at the end of a path, "" where it does not lead anywhere."""
-        found = self
+        element = self
         for tag in path:
-            named = found.all(tag)
-            if not named:
+            matching = element.all(tag)
+            if not matching:
                 return ""
-            found = named[0]
-        return found.text
+            element = matching[0]
+        return element.text
 
 
 def parsed_xml(text: str) -> Element:
     """Return the root of XML without entities of its own, or raise naming the line."""
     parser = expat.ParserCreate("utf-8", " ")  # whatever the file says of its encoding
-    open_ones = [Element("", {}, 0)]
+    open_elements = [Element("", {}, 0)]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        if len(open_ones) > DEEPEST:
+        if len(open_elements) > DEEPEST:
             raise RuleError(f"line {parser.CurrentLineNumber}: elements stand in more than {DEEPEST} others.")
-        made = Element(tag.rpartition(" ")[2], attributes, parser.CurrentLineNumber)
-        open_ones[-1].inner.append(made)
-        open_ones.append(made)
+        element = Element(tag.rpartition(" ")[2], attributes, parser.CurrentLineNumber)
+        open_elements[-1].inner.append(element)
+        open_elements.append(element)
 
     def end(tag: str) -> None:
-        open_ones.pop()
+        open_elements.pop()
 
     def characters(data: str) -> None:
-        open_ones[-1].texts.append(data)
+        open_elements[-1].texts.append(data)
 
     def doctype(*_: object) -> NoReturn:
         raise RuleError(f"line {parser.CurrentLineNumber}: <!DOCTYPE> and entities are refused.")
@@ -104,7 +104,7 @@ def parsed_xml(text: str) -> Element:
         raise RuleError(
             f"line {problem.lineno}: this is not XML: {expat.ErrorString(problem.code)}."
         ) from None
-    return open_ones[0].inner[0]
+    return open_elements[0].inner[0]
 
 
 def rules_in_dmn(text: str, features: Sequence[Feature] | None = None) -> DecisionList:
@@ -115,16 +115,18 @@ def rules_in_dmn(text: str, features: Sequence[Feature] | None = None) -> Decisi
         features: those of the task, where the table does not have all.
     """
     root = parsed_xml(text)
-    table = root.one("decision", "decisionTable")
+    table = root.only("decision", "decisionTable")
     policy = table.attributes.get("hitPolicy", "UNIQUE")
     if root.tag != "definitions" or policy not in ("FIRST", "PRIORITY"):
         raise RuleError(
             f"line {table.line}: expected a table with hit policy FIRST or PRIORITY, not {policy[:40]!r}."
         )
     columns = _columns(root, table, features)
-    output = table.one("output")
-    values = _texts(output.one("outputValues", "text"))
-    names = [own for own in (_texts(each) for each in output.all("description")) if own][:1] or [values]
+    output = table.only("output")
+    values = _texts(output.only("outputValues", "text"))
+    names = [texts for texts in (_texts(description) for description in output.all("description")) if texts][
+        :1
+    ] or [values]
     actions, rows = names[0], [_row(rule, columns.tested, names[0]) for rule in table.all("rule")]
     if not rows:
         raise RuleError(f"line {table.line}: there is no rule.")
@@ -133,13 +135,13 @@ def rules_in_dmn(text: str, features: Sequence[Feature] | None = None) -> Decisi
             raise RuleError(
                 f"line {output.line}: the order of actions names other actions than the description."
             )
-        place = {action: values.index(name) for action, name in enumerate(actions)}
-        rows.sort(key=lambda row: place[row[1]])
+        rank = {action: values.index(name) for action, name in enumerate(actions)}
+        rows.sort(key=lambda row: rank[row[1]])
     check_size(len(rows), len(columns.features))
-    whole = [[feature.low, feature.high] for feature in columns.features]
-    bounds = np.tile(np.array(whole, dtype=np.float64), (len(rows), 1, 1))
+    ranges = [[feature.low, feature.high] for feature in columns.features]
+    bounds = np.tile(np.array(ranges, dtype=np.float64), (len(rows), 1, 1))
     for r, (intervals, _) in enumerate(rows):
-        for d, interval in zip(columns.places, intervals, strict=True):
+        for d, interval in zip(columns.indices, intervals, strict=True):
             bounds[r, d] = interval
     return DecisionList(bounds, [action for _, action in rows], columns.features, actions)
 
@@ -149,90 +151,94 @@ class Columns:
     """The features of a table, and which of them its columns test."""
 
     features: tuple[Feature, ...]
-    places: list[int]
+    indices: list[int]
 
     @property
     def tested(self) -> list[Feature]:
         """The feature of each column."""
-        return [self.features[d] for d in self.places]
+        return [self.features[d] for d in self.indices]
 
 
-def _columns(root: Element, table: Element, given: Sequence[Feature] | None) -> Columns:
+def _columns(root: Element, table: Element, task_features: Sequence[Feature] | None) -> Columns:
     """Return the features and terms of a table's columns."""
     inputs = table.all("input")
-    expressions = [own.one("inputExpression", "text").text for own in inputs]
-    data = [own.attributes.get("name", "") for own in root.all("inputData")]
+    expressions = [column.only("inputExpression", "text").text for column in inputs]
+    data = [column.attributes.get("name", "") for column in root.all("inputData")]
     observed: list[Feature] = []
-    for own, expression in zip(inputs, expressions, strict=True):
+    for column, expression in zip(inputs, expressions, strict=True):
         if expression in data:
-            found = feature_of(own.said("description"))
-            if found is None:
-                raise RuleError(f"line {own.line}: expected a <description> such as 'x: 0 to 7'.")
-            observed.append(found)
-    known = tuple(observed)
-    if OTHERS.search(root.said("description")):
-        if given is None:
+            described = feature_of(column.text_at("description"))
+            if described is None:
+                raise RuleError(f"line {column.line}: expected a <description> such as 'x: 0 to 7'.")
+            observed.append(described)
+    all_features = tuple(observed)
+    if OTHERS.search(root.text_at("description")):
+        if task_features is None:
             raise RuleError(UNKNOWN)
-        known = tuple(given)
-    by_name = {feature.name: d for d, feature in enumerate(known)}
-    called = dict(zip(data, (feature.name for feature in observed), strict=False))
-    places, terms = [], list[Feature]()
-    for own, expression in zip(inputs, expressions, strict=True):
-        name = called.get(expression)
+        all_features = tuple(task_features)
+    by_name = {feature.name: d for d, feature in enumerate(all_features)}
+    feature_names = dict(zip(data, (feature.name for feature in observed), strict=False))
+    indices, terms = [], list[Feature]()
+    for column, expression in zip(inputs, expressions, strict=True):
+        name = feature_names.get(expression)
         if name is None:
-            places.append(len(known) + len(terms))
-            terms.append(_term(own, expression, called, known))
+            indices.append(len(all_features) + len(terms))
+            terms.append(_term(column, expression, feature_names, all_features))
         elif name not in by_name:
-            raise RuleError(f"line {own.line}: unknown feature {name[:60]!r}.{nearest(name[:60], by_name)}")
+            raise RuleError(
+                f"line {column.line}: unknown feature {name[:60]!r}.{nearest(name[:60], by_name)}"
+            )
         else:
-            places.append(by_name[name])
-    return Columns((*known, *terms), places)
+            indices.append(by_name[name])
+    return Columns((*all_features, *terms), indices)
 
 
-def _term(own: Element, expression: str, called: dict[str, str], known: Sequence[Feature]) -> Feature:
+def _term(
+    column: Element, expression: str, feature_names: dict[str, str], features: Sequence[Feature]
+) -> Feature:
     """Return the term that an input's expression is."""
-    sizes: dict[str, float] = {}
+    coefficients: dict[str, float] = {}
     for text in expression.split(" + "):
-        found = PART.fullmatch(text)
-        name = None if found is None else called.get(found[2] or found[3])
-        if found is None or name is None:
-            raise RuleError(f"line {own.line}: {text[:60]!r} is not as ifthen exports sums.")
-        sizes[name] = float(found[1])
-    unit = own.said("description").removeprefix("unit: ")
-    label = own.attributes.get("label", "")
+        addend = PART.fullmatch(text)
+        name = None if addend is None else feature_names.get(addend[2] or addend[3])
+        if addend is None or name is None:
+            raise RuleError(f"line {column.line}: {text[:60]!r} is not as ifthen exports sums.")
+        coefficients[name] = float(addend[1])
+    unit = column.text_at("description").removeprefix("unit: ")
+    label = column.attributes.get("label", "")
     name = label.removesuffix(f" [{unit}]") if unit else label
-    return term(name or None, sizes, known, unit)
+    return term(name or None, coefficients, features, unit)
 
 
 def _row(
     rule: Element, tested: Sequence[Feature], actions: Sequence[str]
 ) -> tuple[list[tuple[float, float]], int]:
     """Return the intervals and the action of a rule."""
-    entries = [own.one("text") for own in rule.all("inputEntry")]
+    entries = [entry.only("text") for entry in rule.all("inputEntry")]
     if len(entries) != len(tested):
         raise RuleError(f"line {rule.line}: expected {len(tested)} conditions, not {len(entries)}.")
-    said = _texts(rule.one("outputEntry", "text"))
-    if len(said) != 1 or said[0] not in actions:
-        raise RuleError(f"line {rule.line}: expected one of the actions, not {str(said)[:60]}.")
-    return [_interval(own, feature) for own, feature in zip(entries, tested, strict=True)], actions.index(
-        said[0]
+    output_texts = _texts(rule.only("outputEntry", "text"))
+    if len(output_texts) != 1 or output_texts[0] not in actions:
+        raise RuleError(f"line {rule.line}: expected one of the actions, not {str(output_texts)[:60]}.")
+    return [_interval(entry, feature) for entry, feature in zip(entries, tested, strict=True)], actions.index(
+        output_texts[0]
     )
 
 
 def _interval(entry: Element, feature: Feature) -> tuple[float, float]:
     """Return the interval that a test in FEEL keeps of a feature."""
-    low, high, text, whole = float(feature.low), float(feature.high), entry.text, feature.is_integer
-    relation, span = RELATION.fullmatch(text), RANGE.fullmatch(text)
+    low, high, text, is_integer = float(feature.low), float(feature.high), entry.text, feature.is_integer
+    relation, interval = RELATION.fullmatch(text), RANGE.fullmatch(text)
     if relation:
         end = float(relation[2])
         if relation[1] in ("<", "<="):
-            high = end if relation[1] == "<=" else before(end, whole)
+            high = end if relation[1] == "<=" else previous_value(end, is_integer)
         else:
-            low = end if relation[1] == ">=" else after(end, whole)
-    elif span:
-        low, high = float(span[2]), float(span[3])
-        low = low if span[1] == "[" else after(low, whole)
-        high = high if span[4] == "]" else before(high, whole)
+            low = end if relation[1] == ">=" else next_value(end, is_integer)
+    elif interval:
+        low, high = float(interval[2]), float(interval[3])
+        low = low if interval[1] == "[" else next_value(low, is_integer)
+        high = high if interval[4] == "]" else previous_value(high, is_integer)
     elif NUMBER.fullmatch(text):
         low = high = float(text)
     elif text != "-":
@@ -244,7 +250,7 @@ def _interval(entry: Element, feature: Feature) -> tuple[float, float]:
 
 def _texts(element: Element) -> list[str]:
     """Return the texts in quotation marks that an element holds."""
-    found = [re.sub(r"\\(.)", r"\1", text) for text in TEXT.findall(element.text)]
+    texts = [re.sub(r"\\(.)", r"\1", text) for text in TEXT.findall(element.text)]
     if element.tag == "text" and TEXT.sub("", element.text):
         raise RuleError(f"line {element.line}: expected texts in quotation marks.")
-    return found
+    return texts

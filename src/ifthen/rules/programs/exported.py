@@ -34,8 +34,12 @@ Row = tuple[dict[int, tuple[float, float]], int]
 
 def exported_function(text: str, module: ast.Module) -> Function | None:
     """Return the function of a module that `ifthen export` wrote; None where it did not."""
-    first = text.split("\n", 1)[0]
-    return functions_in(module).get("action") if first.startswith("#") and first.endswith(WRITTEN) else None
+    first_line = text.split("\n", 1)[0]
+    return (
+        functions_in(module).get("action")
+        if first_line.startswith("#") and first_line.endswith(WRITTEN)
+        else None
+    )
 
 
 def rules_in_python(
@@ -57,12 +61,12 @@ def rules_in_python(
     if not names or not actions or len(function.args.args) != len(names):
         raise RuleError("an exported module has FEATURES and ACTIONS, and an argument for each feature.")
     lines = text.split("\n")
-    told = [line[2:] for line in lines[: function.lineno] if line.startswith("# ")]
-    described = [line for line in told if feature_of(line) is not None]
-    own = [feature_of(line, name) for line, name in zip(described, names, strict=False)]
-    known = known_features(own if len(described) == len(names) else (), len(names), features)
-    terms = {number: found[1] for number, line in enumerate(lines, 1) if (found := COMMENT.search(line))}
-    return flat_rules(function, known, actions, terms)
+    head_lines = [line[2:] for line in lines[: function.lineno] if line.startswith("# ")]
+    feature_lines = [line for line in head_lines if feature_of(line) is not None]
+    described = [feature_of(line, name) for line, name in zip(feature_lines, names, strict=False)]
+    all_features = known_features(described if len(feature_lines) == len(names) else (), len(names), features)
+    terms = {number: comment[1] for number, line in enumerate(lines, 1) if (comment := COMMENT.search(line))}
+    return flat_rules(function, all_features, actions, terms)
 
 
 def _texts(node: ast.expr) -> list[str]:
@@ -104,51 +108,51 @@ class _Flat:
     def rows(self, body: Sequence[ast.stmt], names: dict[str, Sum]) -> list[Row]:
         """Return the rules of statements."""
         self.expressions.steps = max(self.expressions.steps, 1_000 * len(body))
-        found: list[Row] = []
-        for place, statement in enumerate(body):
+        rows: list[Row] = []
+        for position, statement in enumerate(body):
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 continue
             if isinstance(statement, ast.Assign):
                 self._assign(statement, names)
             elif isinstance(statement, ast.If) and len(statement.body) == 1 and not statement.orelse:
-                found += self._rule(statement, names)
-            elif isinstance(statement, ast.Return) and place == len(body) - 1:
+                rows += self._rule(statement, names)
+            elif isinstance(statement, ast.Return) and position == len(body) - 1:
                 action = self._action(statement)
-                found += [] if action is None else [({}, action)]
+                rows += [] if action is None else [({}, action)]
             else:
                 refuse(statement, f"this is not as ifthen exports rules. {NOT_LISTS}")
-        return found
+        return rows
 
     def _assign(self, statement: ast.Assign, names: dict[str, Sum]) -> None:
         """Read a value that is brought into its range, or a sum."""
         target = statement.targets[0]
-        found = self.expressions.read(statement.value, names) if isinstance(target, ast.Name) else None
+        value = self.expressions.read(statement.value, names) if isinstance(target, ast.Name) else None
         if (
             len(statement.targets) > 1
             or not isinstance(target, ast.Name)
-            or not isinstance(found, Sum)
-            or not found.parts
+            or not isinstance(value, Sum)
+            or not value.addends
         ):
             refuse(
                 statement, f"expected a value that is brought into its feature's range, or a sum. {NOT_LISTS}"
             )
-        made = self.terms.get(statement.lineno)
-        if made or len(found.parts) > 1 or found.parts[0][1] != 1:
-            self.axes.sums.setdefault(found.parts, len(self.axes.observed) + len(self.axes.sums))
-            if made:
-                self.axes.names.setdefault(found.parts, set()).add(made)
-        names[target.id] = found
+        term_name = self.terms.get(statement.lineno)
+        if term_name or len(value.addends) > 1 or value.addends[0][1] != 1:
+            self.axes.sums.setdefault(value.addends, len(self.axes.observed) + len(self.axes.sums))
+            if term_name:
+                self.axes.names.setdefault(value.addends, set()).add(term_name)
+        names[target.id] = value
 
     def _rule(self, statement: ast.If, names: Names) -> list[Row]:
         """Return the rule that an `if` is; none where it refuses values outside ranges."""
-        inner = statement.test
-        if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not):
-            self._check_ranges(statement, self.expressions.condition(inner.operand, names))
+        test = statement.test
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            self._check_ranges(statement, self.expressions.condition(test.operand, names))
             return []
         action = self._action(statement.body[0])
         if action is None:
             refuse(statement, "a rule returns an action.")
-        return [(self._box(statement, self.expressions.condition(inner, names)), action)]
+        return [(self._box(statement, self.expressions.condition(test, names)), action)]
 
     def _check_ranges(self, statement: ast.If, condition: Condition) -> None:
         """Raise where other values are refused than those outside the features' ranges."""
@@ -158,20 +162,26 @@ class _Flat:
         if len(boxes) != 1 or any(axis >= len(self.axes.observed) for axis in boxes[0]):
             refuse(statement, "expected the features' ranges, all of them joined by and.")
         for axis, ends in boxes[0].items():
-            own = self.axes.observed[axis]
-            if ends != (own.low, own.high):
+            feature = self.axes.observed[axis]
+            if ends != (feature.low, feature.high):
                 refuse(
-                    statement, f"{own.name} has another range here than in the head: {own.low} to {own.high}."
+                    statement,
+                    f"{feature.name} has another range here than in the head: {feature.low} to "
+                    f"{feature.high}.",
                 )
 
     def _box(self, statement: ast.If, condition: Condition) -> dict[int, tuple[float, float]]:
         """Return the intervals of a rule; one that wraps begins above its end."""
         box: dict[int, tuple[float, float]] = {}
         single = isinstance(condition, Test) or not condition.all
-        for part in (condition,) if single and condition != TRUE else condition.parts:  # type: ignore[union-attr]
-            tests = (part,) if isinstance(part, Test) else part.parts
-            spans = [own.spans[0] for own in tests if isinstance(own, Test) and len(own.spans) == 1]
-            if not spans or len(spans) < len(tests) or len({own.axis for own in tests}) > 1:  # type: ignore[union-attr]
+        for operand in (condition,) if single and condition != TRUE else condition.operands:  # type: ignore[union-attr]
+            tests = (operand,) if isinstance(operand, Test) else operand.operands
+            spans = [
+                one_test.spans[0]
+                for one_test in tests
+                if isinstance(one_test, Test) and len(one_test.spans) == 1
+            ]
+            if not spans or len(spans) < len(tests) or len({one_test.axis for one_test in tests}) > 1:  # type: ignore[union-attr]
                 refuse(statement, "expected an interval for each feature, all of them joined by and.")
             axis = tests[0].axis  # type: ignore[union-attr]
             if len(spans) == 1:
@@ -184,10 +194,10 @@ class _Flat:
     def _action(self, statement: ast.stmt) -> int | None:
         """Return the number of the action that a statement returns; None for none."""
         value = statement.value if isinstance(statement, ast.Return) else None
-        found = value.value if isinstance(value, ast.Constant) else -1
-        if found is not None and (not isinstance(found, int) or not 0 <= found < self.actions):
+        number = value.value if isinstance(value, ast.Constant) else -1
+        if number is not None and (not isinstance(number, int) or not 0 <= number < self.actions):
             refuse(statement, f"expected the return of an action's number, 0 to {self.actions - 1}.")
-        return found
+        return number
 
     def ruleset(self, rows: list[Row], actions: Sequence[str]) -> DecisionList:
         """Return the ruleset."""

@@ -50,9 +50,9 @@ Names = Mapping[str, Any]
 """What names stand for: values, conditions, texts, `Observation` or `Items`."""
 
 
-def refuse(node: ast.AST, what: str) -> NoReturn:
+def refuse(node: ast.AST, reason: str) -> NoReturn:
     """Raise, saying in which line what cannot be read."""
-    raise RuleError(f"line {getattr(node, 'lineno', '?')}: {what}")
+    raise RuleError(f"line {getattr(node, 'lineno', '?')}: {reason}")
 
 
 class Expressions:
@@ -91,13 +91,13 @@ class Expressions:
         """Return when an expression holds."""
         return self._flat(node, mapped(self.read(node, names), lambda leaf: self._truth(node, leaf)))
 
-    def _flat(self, node: ast.expr, found: Node) -> Condition:
+    def _flat(self, node: ast.expr, choices: Node) -> Condition:
         """Return choices between conditions as one condition."""
-        if not isinstance(found, Choice):
-            return found  # type: ignore[no-any-return]  # a leaf is a condition here
+        if not isinstance(choices, Choice):
+            return choices  # type: ignore[no-any-return]  # a leaf is a condition here
         self.step(node)
-        yes, no = self._flat(node, found.yes), self._flat(node, found.no)
-        sides = (joined((found.condition, yes), True), joined((negated(found.condition), no), True))
+        yes, no = self._flat(node, choices.yes), self._flat(node, choices.no)
+        sides = (joined((choices.condition, yes), True), joined((negated(choices.condition), no), True))
         return joined(sides, False)
 
     def _truth(self, node: ast.expr, leaf: Any) -> Condition:
@@ -131,8 +131,8 @@ class Expressions:
 
     def _name(self, node: ast.Name, names: Names) -> Node:
         if node.id not in names:
-            known = ", ".join(sorted(names)[:20])
-            refuse(node, f"{node.id!r} is not known here: expected one of {known or 'the arguments'}.")
+            known_names = ", ".join(sorted(names)[:20])
+            refuse(node, f"{node.id!r} is not known here: expected one of {known_names or 'the arguments'}.")
         return names[node.id]
 
     def _attribute(self, node: ast.Attribute, names: Names) -> Node:
@@ -141,25 +141,27 @@ class Expressions:
         refuse(node, f"{_shown(node)} cannot be read: of attributes, only math.pi can.")
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Node:
-        whole = self.read(node.value, names)
-        if isinstance(node.slice, ast.Slice) and isinstance(whole, Observation):
-            return self._part(node, node.slice)
-        place = self.read(node.slice, names)
-        fits = isinstance(place, Sum) and place.is_number and place.constant == int(place.constant)
-        if not fits or not isinstance(whole, Observation | Items):
+        container = self.read(node.value, names)
+        if isinstance(node.slice, ast.Slice) and isinstance(container, Observation):
+            return self._sliced(node, node.slice)
+        index = self.read(node.slice, names)
+        fits = isinstance(index, Sum) and index.is_number and index.constant == int(index.constant)
+        if not fits or not isinstance(container, Observation | Items):
             refuse(node, f"{_shown(node)} cannot be read: expected a whole number, as in obs[0].")
-        d = int(place.constant)
-        size = len(self.axes.observed) if isinstance(whole, Observation) else len(whole)
+        d = int(index.constant)
+        size = len(self.axes.observed) if isinstance(container, Observation) else len(container)
         if not -size <= d < size:
-            told = listed([f.name for f in self.axes.observed])
-            refuse(node, f"{_shown(node)} is beyond the {size} features ({told}).")
-        return self.feature(d % size) if isinstance(whole, Observation) else whole[d]
+            feature_names = listed([f.name for f in self.axes.observed])
+            refuse(node, f"{_shown(node)} is beyond the {size} features ({feature_names}).")
+        return self.feature(d % size) if isinstance(container, Observation) else container[d]
 
-    def _part(self, node: ast.Subscript, part: ast.Slice) -> Items:
+    def _sliced(self, node: ast.Subscript, bounds: ast.Slice) -> Items:
         """Return the features from one place to another: obs[2:4]."""
-        ends = [getattr(end, "value", None) for end in (part.lower, part.upper)]
-        given = [end for end in (part.lower, part.upper, part.step) if end is not None]
-        if part.step is not None or not all(isinstance(getattr(end, "value", None), int) for end in given):
+        ends = [getattr(end, "value", None) for end in (bounds.lower, bounds.upper)]
+        given_ends = [end for end in (bounds.lower, bounds.upper, bounds.step) if end is not None]
+        if bounds.step is not None or not all(
+            isinstance(getattr(end, "value", None), int) for end in given_ends
+        ):
             refuse(node, f"{_shown(node)} cannot be read: expected whole numbers, as in obs[2:4].")
         return Items(map(self.feature, range(len(self.axes.observed))[slice(*ends)]))
 
@@ -168,10 +170,10 @@ class Expressions:
         return feature(d, self.axes.observed[d].clips)
 
     def _tuple(self, node: ast.Tuple, names: Names) -> Node:
-        found = [self.read(item, names) for item in node.elts]
-        if any(isinstance(item, Choice) for item in found):
+        items = [self.read(item, names) for item in node.elts]
+        if any(isinstance(item, Choice) for item in items):
             refuse(node, "values that depend on a condition cannot stand in a list: give them one by one.")
-        return Items(found)
+        return Items(items)
 
     def _list(self, node: ast.List, names: Names) -> Node:
         return self._tuple(ast.copy_location(ast.Tuple(node.elts, node.ctx), node), names)
@@ -188,32 +190,34 @@ class Expressions:
         return self.values(
             node.left,
             names,
-            lambda one: self.values(node.right, names, lambda other: _result(node, one, other)),
+            lambda left: self.values(node.right, names, lambda right: _result(node, left, right)),
         )
 
     def _boolop(self, node: ast.BoolOp, names: Names) -> Node:
-        parts = [self.condition(value, names) for value in node.values]
-        return joined(parts, isinstance(node.op, ast.And))
+        conditions = [self.condition(value, names) for value in node.values]
+        return joined(conditions, isinstance(node.op, ast.And))
 
     def _compare(self, node: ast.Compare, names: Names) -> Node:
-        sides, found = [node.left, *node.comparators], []
+        sides, conditions = [node.left, *node.comparators], []
         for left, operator, right in zip(sides, node.ops, sides[1:], strict=False):
             relation = RELATIONS.get(type(operator))
             if relation is None:
                 refuse(node, f"{_shown(node)} cannot be read: expected <, <=, >, >=, == or !=.")
-            made = self._compared(node, left, relation, right, names)
-            found.append(self._flat(node, made))
-        return joined(found, True)
+            comparison = self._compared(node, left, relation, right, names)
+            conditions.append(self._flat(node, comparison))
+        return joined(conditions, True)
 
     def _compared(
         self, node: ast.Compare, left: ast.expr, relation: str, right: ast.expr, names: Names
     ) -> Node:
-        def beside(one: Value) -> Node:
+        def with_left(left_value: Value) -> Node:
             return self.values(
-                right, names, lambda other: self.axes.compared(one, relation, other, node.lineno)
+                right,
+                names,
+                lambda right_value: self.axes.compared(left_value, relation, right_value, node.lineno),
             )
 
-        return self.values(left, names, beside)
+        return self.values(left, names, with_left)
 
     def _ifexp(self, node: ast.IfExp, names: Names) -> Node:
         ends = _clipping(node)
@@ -225,95 +229,106 @@ class Expressions:
     def _clipped(self, value: ast.expr, low: ast.expr, high: ast.expr, names: Names) -> Node:
         """Return a value that is brought between two others."""
 
-        def between(own: Value) -> Node:
+        def between(unclipped: Value) -> Node:
             return self.values(
                 low,
                 names,
-                lambda least: self.values(high, names, lambda most: self._between(own, least, most)),
+                lambda lower: self.values(high, names, lambda upper: self._between(unclipped, lower, upper)),
             )
 
         return self.values(value, names, between)
 
-    def _between(self, own: Value, low: Value, high: Value) -> Value:
+    def _between(self, value: Value, low: Value, high: Value) -> Value:
         """Return a value between two others; a feature in its own range is what a ruleset works with."""
-        if isinstance(own, Sum) and len(own.parts) == 1 and own.parts[0][1] == 1 and not own.constant:
-            observed = self.axes.observed[own.parts[0][0]]
+        if (
+            isinstance(value, Sum)
+            and len(value.addends) == 1
+            and value.addends[0][1] == 1
+            and not value.constant
+        ):
+            observed = self.axes.observed[value.addends[0][0]]
             ends = (number(float(observed.low)), number(float(observed.high)))
             if observed.clips and (low, high) == ends:
-                return Sum(own.parts)
-        return extreme((extreme((own, low), True), high), False)
+                return Sum(value.addends)
+        return extreme((extreme((value, low), True), high), False)
 
     def _call(self, node: ast.Call, names: Names) -> Node:
         name = _function(node.func)
         if name not in FUNCTIONS or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             refuse(node, f"{_shown(node)} cannot be read: of functions, only {', '.join(FUNCTIONS)} can.")
-        wanted = {"clip": 3, "min": None, "max": None}.get(name, 1)
-        if len(node.args) != wanted and (wanted is not None or len(node.args) < 2):
-            refuse(node, f"{name} takes {wanted or 'two or more'} values here, not {len(node.args)}.")
+        n_expected = {"clip": 3, "min": None, "max": None}.get(name, 1)
+        if len(node.args) != n_expected and (n_expected is not None or len(node.args) < 2):
+            refuse(node, f"{name} takes {n_expected or 'two or more'} values here, not {len(node.args)}.")
         if name == "clip":
             return self._clipped(node.args[0], node.args[1], node.args[2], names)
         if name == "bool":
             return self.condition(node.args[0], names)
         if name in ("min", "max"):
             return self._extreme(list(node.args), (), name == "max", names)
-        made = {"abs": lambda v: extreme((v, scaled(v, -1.0)), True), "float": lambda v: v}
-        return self.values(node.args[0], names, made.get(name, lambda v: self._whole(node, v)))
+        converters = {"abs": lambda v: extreme((v, scaled(v, -1.0)), True), "float": lambda v: v}
+        return self.values(node.args[0], names, converters.get(name, lambda v: self._truncated(node, v)))
 
-    def _extreme(self, left: list[ast.expr], found: tuple[Value, ...], largest: bool, names: Names) -> Node:
+    def _extreme(
+        self, remaining: list[ast.expr], values: tuple[Value, ...], largest: bool, names: Names
+    ) -> Node:
         """Return the largest or smallest of values that were found and of expressions that are left."""
-        if not left:
-            return extreme(found, largest)
+        if not remaining:
+            return extreme(values, largest)
         return self.values(
-            left[0], names, lambda value: self._extreme(left[1:], (*found, value), largest, names)
+            remaining[0], names, lambda value: self._extreme(remaining[1:], (*values, value), largest, names)
         )
 
-    def _whole(self, node: ast.Call, value: Any) -> Any:
+    def _truncated(self, node: ast.Call, value: Any) -> Any:
         """Return what int() makes of a value."""
         if isinstance(value, Sum) and value.is_number:
             return number(float(math.trunc(value.constant)))
-        plain = isinstance(value, Sum) and len(value.parts) == 1 and not value.constant
-        if plain and abs(value.parts[0][1]) == 1 and self.axes.observed[value.parts[0][0]].is_integer:
+        is_feature = isinstance(value, Sum) and len(value.addends) == 1 and not value.constant
+        if (
+            is_feature
+            and abs(value.addends[0][1]) == 1
+            and self.axes.observed[value.addends[0][0]].is_integer
+        ):
             return value
         refuse(node, "int() of a real feature cannot be read: compare it with numbers instead.")
 
 
-def _result(node: ast.BinOp, one: Value, other: Value) -> Value:
+def _result(node: ast.BinOp, left: Value, right: Value) -> Value:
     """Return what an operator makes of two values."""
     if isinstance(node.op, ast.Add):
-        return added(one, other)
+        return added(left, right)
     if isinstance(node.op, ast.Sub):
-        return added(one, scaled(other, -1.0))
+        return added(left, scaled(right, -1.0))
     if isinstance(node.op, ast.Mult):
-        if isinstance(one, Sum) and one.is_number:
-            return scaled(other, one.constant)
-        if isinstance(other, Sum) and other.is_number:
-            return scaled(one, other.constant)
+        if isinstance(left, Sum) and left.is_number:
+            return scaled(right, left.constant)
+        if isinstance(right, Sum) and right.is_number:
+            return scaled(left, right.constant)
         refuse(node, f"{_shown(node)} multiplies features: rules compare features and sums of them.")
     if isinstance(node.op, ast.Div):
-        if isinstance(other, Sum) and other.is_number:
-            return divided(one, other.constant)
+        if isinstance(right, Sum) and right.is_number:
+            return divided(left, right.constant)
         refuse(node, f"{_shown(node)} divides by a feature: rules compare features and sums of them.")
     refuse(node, f"{_shown(node)} cannot be read: of operators, only +, -, * and / can.")
 
 
 def _clipping(node: ast.IfExp) -> tuple[ast.expr, ast.expr, ast.expr] | None:
     """Return value, low and high of "low if value < low else high if value > high else value"."""
-    other = node.orelse
-    if not isinstance(other, ast.IfExp):
+    inner = node.orelse
+    if not isinstance(inner, ast.IfExp):
         return None
-    first, second = node.test, other.test
-    if not (isinstance(first, ast.Compare) and isinstance(second, ast.Compare)):
+    lower_test, upper_test = node.test, inner.test
+    if not (isinstance(lower_test, ast.Compare) and isinstance(upper_test, ast.Compare)):
         return None
-    if [type(op) for op in (*first.ops, *second.ops)] != [ast.Lt, ast.Gt]:
+    if [type(op) for op in (*lower_test.ops, *upper_test.ops)] != [ast.Lt, ast.Gt]:
         return None
-    value, low, high = first.left, first.comparators[0], second.comparators[0]
-    alike = ((second.left, value), (other.orelse, value), (node.body, low), (other.body, high))
-    simple = isinstance(value, ast.Name | ast.Subscript)
-    return (value, low, high) if simple and all(_same_code(*pair) for pair in alike) else None
+    value, low, high = lower_test.left, lower_test.comparators[0], upper_test.comparators[0]
+    equal_pairs = ((upper_test.left, value), (inner.orelse, value), (node.body, low), (inner.body, high))
+    is_simple = isinstance(value, ast.Name | ast.Subscript)
+    return (value, low, high) if is_simple and all(_same_code(*pair) for pair in equal_pairs) else None
 
 
-def _same_code(one: ast.expr, other: ast.expr) -> bool:
-    return ast.dump(one) == ast.dump(other)
+def _same_code(left: ast.expr, right: ast.expr) -> bool:
+    return ast.dump(left) == ast.dump(right)
 
 
 def _function(node: ast.expr) -> str:

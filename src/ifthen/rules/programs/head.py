@@ -26,35 +26,35 @@ def feature_of(line: str, name: str | None = None) -> Feature | None:
         name: what it is called, where that is known better.
     """
     clips = line.endswith(BEYOND)
-    found = LINE.fullmatch(line.removesuffix(BEYOND)) if len(line) <= LONGEST else None
-    if found is None:
+    match = LINE.fullmatch(line.removesuffix(BEYOND)) if len(line) <= LONGEST else None
+    if match is None:
         return None
-    rest, cyclic = found[5] or "", False
-    if rest == "cyclic" or rest.endswith(", cyclic"):
-        rest, cyclic = rest.removesuffix("cyclic").removesuffix(", "), True
-    if found[4]:
-        return Feature(name or found[1], float(found[2]), float(found[3]), "real", rest, clips, cyclic=cyclic)
-    low, high = float(found[2]), float(found[3])
+    unit, cyclic = match[5] or "", False
+    if unit == "cyclic" or unit.endswith(", cyclic"):
+        unit, cyclic = unit.removesuffix("cyclic").removesuffix(", "), True
+    if match[4]:
+        return Feature(name or match[1], float(match[2]), float(match[3]), "real", unit, clips, cyclic=cyclic)
+    low, high = float(match[2]), float(match[3])
     if low != int(low) or high != int(high):
         return None
-    return Feature(name or found[1], int(low), int(high), "integer", rest, clips, cyclic=cyclic)
+    return Feature(name or match[1], int(low), int(high), "integer", unit, clips, cyclic=cyclic)
 
 
 def known_features(
-    told: Sequence[Feature | None], number: int, given: Sequence[Feature] | None
+    described: Sequence[Feature | None], n_features: int, task_features: Sequence[Feature] | None
 ) -> tuple[Feature, ...]:
     """Return the features that a file describes, or those given where it does not describe all.
 
     Args:
-        told: the features that lines describe.
-        number: how many features there are.
-        given: those of a task, if there is one.
+        described: the features that lines describe.
+        n_features: how many features there are.
+        task_features: those of a task, if there is one.
     """
-    found = [feature for feature in told if feature is not None]
-    if len(found) == number:
-        return tuple(found)
-    if given is None:
+    found_features = [feature for feature in described if feature is not None]
+    if len(found_features) == n_features:
+        return tuple(found_features)
+    if task_features is None:
         raise RuleError(UNKNOWN)
-    if len(given) != number:
-        raise RuleError(f"the file is for {number} features, and the task has {len(given)}.")
-    return tuple(given)
+    if len(task_features) != n_features:
+        raise RuleError(f"the file is for {n_features} features, and the task has {len(task_features)}.")
+    return tuple(task_features)

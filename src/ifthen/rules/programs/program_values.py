@@ -21,13 +21,13 @@ class Sum:
     """A sum of features with coefficients and a number; a number alone where there are no features.
 
     Args:
-        parts: the number of each feature and its coefficient, in the order of the features.
+        addends: the number of each feature and its coefficient, in the order of the features.
         constant: the number that is added.
         exact: whether a program rounds it as a term is rounded.
         clipped: whether the program brings features into their ranges first, as rulesets do.
     """
 
-    parts: tuple[tuple[int, float], ...] = ()
+    addends: tuple[tuple[int, float], ...] = ()
     constant: float = 0.0
     exact: bool = True
     clipped: bool = True
@@ -35,7 +35,7 @@ class Sum:
     @property
     def is_number(self) -> bool:
         """Whether no feature is in it."""
-        return not self.parts
+        return not self.addends
 
 
 @dataclass(frozen=True)
@@ -70,63 +70,66 @@ def extreme(items: tuple[Value, ...], largest: bool) -> Value:
     """Return the largest or the smallest of some values."""
     flat: list[Value] = []
     for item in items:
-        same = isinstance(item, Extreme) and item.largest == largest
-        flat += item.items if isinstance(item, Extreme) and same else [item]
+        is_nested = isinstance(item, Extreme) and item.largest == largest
+        flat += item.items if isinstance(item, Extreme) and is_nested else [item]
     numbers = [item.constant for item in flat if isinstance(item, Sum) and item.is_number]
-    kept: list[Value] = [item for item in flat if not (isinstance(item, Sum) and item.is_number)]
+    sums: list[Value] = [item for item in flat if not (isinstance(item, Sum) and item.is_number)]
     if numbers:
-        kept.append(Sum((), max(numbers) if largest else min(numbers)))
-    kept = list(dict.fromkeys(kept))
-    made = kept[0] if len(kept) == 1 else Extreme(tuple(kept), largest)
-    if isinstance(made, Extreme) and made.size > MOST_ITEMS:
+        sums.append(Sum((), max(numbers) if largest else min(numbers)))
+    sums = list(dict.fromkeys(sums))
+    result = sums[0] if len(sums) == 1 else Extreme(tuple(sums), largest)
+    if isinstance(result, Extreme) and result.size > MOST_ITEMS:
         raise RuleError(f"this is the larger or smaller of more than {MOST_ITEMS} sums.")
-    return made
+    return result
 
 
-def added(one: Value, other: Value) -> Value:
+def added(left: Value, right: Value) -> Value:
     """Return the sum of two values. Rounding keeps the order of numbers, so that extremes stay extremes."""
-    if isinstance(one, Extreme):
-        return extreme(tuple(added(item, other) for item in one.items), one.largest)
-    if isinstance(other, Extreme):
-        return extreme(tuple(added(one, item) for item in other.items), other.largest)
-    if one.is_number and other.is_number:
-        return number(one.constant + other.constant)
-    sizes = dict(one.parts)
-    for d, size in other.parts:
-        sizes[d] = sizes.get(d, 0.0) + size
-    parts = tuple((d, size) for d, size in sorted(sizes.items()) if size)
-    in_order = not one.parts or not other.parts or one.parts[-1][0] < other.parts[0][0]
-    in_order = (in_order and len(other.parts) <= 1) or len(one.parts) == 1 == len(other.parts)
-    simple = not one.constant and not other.constant and len(parts) == len(one.parts) + len(other.parts)
-    clipped = one.clipped and other.clipped
-    total = number(one.constant + other.constant).constant
-    return _checked(Sum(parts, total, one.exact and other.exact and in_order and simple, clipped))
+    if isinstance(left, Extreme):
+        return extreme(tuple(added(item, right) for item in left.items), left.largest)
+    if isinstance(right, Extreme):
+        return extreme(tuple(added(left, item) for item in right.items), right.largest)
+    if left.is_number and right.is_number:
+        return number(left.constant + right.constant)
+    coefficients = dict(left.addends)
+    for d, coefficient in right.addends:
+        coefficients[d] = coefficients.get(d, 0.0) + coefficient
+    addends = tuple((d, coefficient) for d, coefficient in sorted(coefficients.items()) if coefficient)
+    in_order = not left.addends or not right.addends or left.addends[-1][0] < right.addends[0][0]
+    in_order = (in_order and len(right.addends) <= 1) or len(left.addends) == 1 == len(right.addends)
+    simple = (
+        not left.constant and not right.constant and len(addends) == len(left.addends) + len(right.addends)
+    )
+    clipped = left.clipped and right.clipped
+    total = number(left.constant + right.constant).constant
+    return _checked(Sum(addends, total, left.exact and right.exact and in_order and simple, clipped))
 
 
-def scaled(value: Value, by: float) -> Value:
+def scaled(value: Value, factor: float) -> Value:
     """Return a value times a number."""
     if isinstance(value, Extreme):
         return extreme(
-            tuple(scaled(item, by) for item in value.items), value.largest if by >= 0 else not value.largest
+            tuple(scaled(item, factor) for item in value.items),
+            value.largest if factor >= 0 else not value.largest,
         )
     if value.is_number:
-        return number(value.constant * by)
-    if by == 0:
+        return number(value.constant * factor)
+    if factor == 0:
         return number(0.0)
-    parts = tuple((d, size * by) for d, size in value.parts)
-    one_product = len(parts) == 1 and abs(value.parts[0][1]) == 1 and not value.constant
-    exact = value.exact and (one_product or is_power_of_two(by))
-    return _checked(replace(value, parts=parts, constant=value.constant * by + 0.0, exact=exact))
+    addends = tuple((d, coefficient * factor) for d, coefficient in value.addends)
+    one_product = len(addends) == 1 and abs(value.addends[0][1]) == 1 and not value.constant
+    exact = value.exact and (one_product or is_power_of_two(factor))
+    return _checked(replace(value, addends=addends, constant=value.constant * factor + 0.0, exact=exact))
 
 
-def divided(value: Value, by: float) -> Value:
+def divided(value: Value, divisor: float) -> Value:
     """Return a value by a number."""
-    if by == 0:
+    if divisor == 0:
         raise RuleError("this divides by 0.")
     if isinstance(value, Sum) and value.is_number:
-        return number(value.constant / by)
-    found = scaled(value, 1 / by)
-    return found if is_power_of_two(by) else rounded(found)
+        return number(value.constant / divisor)
+    quotient = scaled(value, 1 / divisor)
+    return quotient if is_power_of_two(divisor) else rounded(quotient)
 
 
 def rounded(value: Value) -> Value:
@@ -143,6 +146,8 @@ def is_power_of_two(value: float) -> bool:
 
 def _checked(value: Sum) -> Sum:
     """Return a sum, or raise where its numbers are too large or nothing."""
-    if not all(math.isfinite(size) and size for _, size in value.parts) or not math.isfinite(value.constant):
+    if not all(
+        math.isfinite(coefficient) and coefficient for _, coefficient in value.addends
+    ) or not math.isfinite(value.constant):
         raise RuleError("this sum has a coefficient that is too large or too small.")
     return value

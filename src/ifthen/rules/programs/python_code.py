@@ -39,27 +39,27 @@ def parsed(text: str) -> ast.Module:
 
 def functions_in(module: ast.Module) -> dict[str, Function]:
     """Return the functions of a module and the methods of its classes, by name."""
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     for node in module.body:
         if isinstance(node, Function):
-            found[node.name] = node
+            functions[node.name] = node
         elif isinstance(node, ast.ClassDef):
-            methods = (own for own in node.body if isinstance(own, Function))
-            found |= {f"{node.name}.{own.name}": own for own in methods}
-    return found
+            methods = (method for method in node.body if isinstance(method, Function))
+            functions |= {f"{node.name}.{method.name}": method for method in methods}
+    return functions
 
 
 def chosen_function(module: ast.Module, name: str | None) -> Function:
     """Return the function of a name, or the only one, or raise."""
-    found = functions_in(module)
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
+    functions = functions_in(module)
+    if name is None and len(functions) == 1:
+        return next(iter(functions.values()))
     if name is None:
-        some = listed(list(found)) or "none"
-        raise RuleError(f"say which function is the policy, as in policy.py:act. There are: {some}.")
-    if name not in found:
-        raise RuleError(f"there is no function {name[:60]!r}.{nearest(name[:60], found)}")
-    return found[name]
+        names = listed(list(functions)) or "none"
+        raise RuleError(f"say which function is the policy, as in policy.py:act. There are: {names}.")
+    if name not in functions:
+        raise RuleError(f"there is no function {name[:60]!r}.{nearest(name[:60], functions)}")
+    return functions[name]
 
 
 def rules_of_function(
@@ -87,11 +87,11 @@ def rules_of_function(
 
 
 @dataclass(frozen=True, eq=False)
-class Rest:
+class Continuation:
     """The statements that follow a block: those after its `if`, and what follows these."""
 
     block: tuple[ast.stmt, ...]
-    after: Rest | None
+    following: Continuation | None
 
 
 class _Reader:
@@ -99,148 +99,167 @@ class _Reader:
 
     def __init__(self, expressions: Expressions, action_names: tuple[str, ...]) -> None:
         self.expressions, self.action_names = expressions, action_names
-        self._known: dict[Any, Node] = {}
-        self._rests: dict[Any, Rest] = {}
+        self._memo: dict[Any, Node] = {}
+        self._continuations: dict[Any, Continuation] = {}
 
     def constants(self, module: ast.Module) -> dict[str, Any]:
         """Return the numbers and texts that a module gives names to, once each."""
-        found: dict[str, Any] = {}
-        again: set[str] = set()
+        constants: dict[str, Any] = {}
+        reassigned: set[str] = set()
         for node in module.body:
             targets = node.targets if isinstance(node, ast.Assign) else []
-            names = {own.id for target in targets for own in ast.walk(target) if isinstance(own, ast.Name)}
-            again |= names & set(found)
+            names = {
+                name_node.id
+                for target in targets
+                for name_node in ast.walk(target)
+                if isinstance(name_node, ast.Name)
+            }
+            reassigned |= names & set(constants)
             try:
                 if isinstance(node, ast.Assign):
-                    self._assign(node, node.targets, node.value, found, found.update)
+                    self._assign(node, node.targets, node.value, constants, constants.update)
             except RuleError:  # it may not matter
-                again |= names
-        return {name: value for name, value in found.items() if name not in again}
+                reassigned |= names
+        return {name: value for name, value in constants.items() if name not in reassigned}
 
     def arguments(self, function: Function) -> dict[str, Any]:
         """Return what the arguments of a function stand for."""
-        own = function.args
-        if own.vararg or own.kwarg or own.kwonlyargs:
+        parameters = function.args
+        if parameters.vararg or parameters.kwarg or parameters.kwonlyargs:
             refuse(function, "the function must have plain arguments, without * and **.")
-        names = [argument.arg for argument in (*own.posonlyargs, *own.args)]
-        whole = _taken_apart(function) & set(names)
+        names = [argument.arg for argument in (*parameters.posonlyargs, *parameters.args)]
+        containers = _taken_apart(function) & set(names)
         features = self.expressions.axes.observed
-        if not whole and len(names) == len(features):
+        if not containers and len(names) == len(features):
             return {name: self.expressions.feature(d) for d, name in enumerate(names)}
-        if not whole and len(names) == 1:
+        if not containers and len(names) == 1:
             return {names[0]: Observation()}
-        if len(whole) != 1:
-            told = listed([feature.name for feature in features])
+        if len(containers) != 1:
+            feature_names = listed([feature.name for feature in features])
             refuse(
                 function,
                 f"the function must have one argument that holds all features, as in obs[0], or one for each "
-                f"of the {len(features)} ({told}), not {len(names)}: {listed(names) or 'none'}.",
+                f"of the {len(features)} ({feature_names}), not {len(names)}: {listed(names) or 'none'}.",
             )
-        return {next(iter(whole)): Observation()}
+        return {next(iter(containers)): Observation()}
 
-    def block(self, block: tuple[ast.stmt, ...], rest: Rest | None, names: Names) -> Node:
+    def block(self, block: tuple[ast.stmt, ...], continuation: Continuation | None, names: Names) -> Node:
         """Return the choices that statements make, and those after them where they come to an end."""
-        known = dict(names)
-        before: list[tuple[Condition, Node]] = []
-        key = (block, rest, tuple(known.items())) if rest is not None else None
-        if key is not None and key in self._known:
-            return self._known[key]
-        node = self._followed(list(block), rest, known, before)
-        for condition, yes in reversed(before):
+        bindings = dict(names)
+        branches: list[tuple[Condition, Node]] = []
+        key = (block, continuation, tuple(bindings.items())) if continuation is not None else None
+        if key is not None and key in self._memo:
+            return self._memo[key]
+        node = self._followed(list(block), continuation, bindings, branches)
+        for condition, yes in reversed(branches):
             node = choice(condition, yes, node)
         if key is not None:
-            self._known[key] = node
+            self._memo[key] = node
         return node
 
     def _followed(
         self,
-        left: list[ast.stmt],
-        rest: Rest | None,
+        statements: list[ast.stmt],
+        continuation: Continuation | None,
         names: dict[str, Any],
-        before: list[tuple[Condition, Node]],
+        branches: list[tuple[Condition, Node]],
     ) -> Node:
-        """Return what statements end in; `if`s whose statements all return go to `before`."""
-        left.reverse()
+        """Return what statements end in; `if`s whose statements all return go to `branches`."""
+        statements.reverse()
         while True:
-            while not left:
-                if rest is None:
+            while not statements:
+                if continuation is None:
                     return None
-                left, rest = list(reversed(rest.block)), rest.after
-            statement = left.pop()
+                statements, continuation = list(reversed(continuation.block)), continuation.following
+            statement = statements.pop()
             self.expressions.step(statement)
             if isinstance(statement, ast.Return):
                 return self._returned(statement, names)
             if isinstance(statement, ast.If):
                 condition = self.expressions.condition(statement.test, names)
                 if condition not in (TRUE, FALSE) and not _returns(statement.body):
-                    return self._split(condition, statement, tuple(reversed(left)), rest, names)
+                    return self._split(condition, statement, tuple(reversed(statements)), continuation, names)
                 if condition != FALSE:
-                    yes = self.block(tuple(statement.body), self._rest(tuple(reversed(left)), rest), names)
+                    yes = self.block(
+                        tuple(statement.body),
+                        self._continuation(tuple(reversed(statements)), continuation),
+                        names,
+                    )
                     if condition == TRUE:
                         return yes
-                    before.append((condition, yes))
-                left += reversed(statement.orelse)
+                    branches.append((condition, yes))
+                statements += reversed(statement.orelse)
             elif isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                made = self._assigned(statement, names)
-                if made is not None:
-                    return self._each(made, tuple(reversed(left)), rest, names, statement)
+                conditional = self._assigned(statement, names)
+                if conditional is not None:
+                    return self._for_each_leaf(
+                        conditional, tuple(reversed(statements)), continuation, names, statement
+                    )
             elif not isinstance(statement, IGNORED) and not _is_text(statement):
                 kind = type(statement).__name__.lower()
                 refuse(statement, f"{kind!r} cannot be read as rules: expected if, a name = …, or return.")
 
-    def _rest(self, block: tuple[ast.stmt, ...], after: Rest | None) -> Rest | None:
+    def _continuation(
+        self, block: tuple[ast.stmt, ...], following: Continuation | None
+    ) -> Continuation | None:
         """Return statements that follow, the same object for the same ones."""
-        return self._rests.setdefault((block, after), Rest(block, after)) if block else after
+        return (
+            self._continuations.setdefault((block, following), Continuation(block, following))
+            if block
+            else following
+        )
 
     def _split(
         self,
         condition: Condition,
         statement: ast.If,
-        left: tuple[ast.stmt, ...],
-        rest: Rest | None,
+        following: tuple[ast.stmt, ...],
+        continuation: Continuation | None,
         names: Names,
     ) -> Node:
         """Return a choice where what follows an `if` depends on it."""
-        after = self._rest(left, rest)
-        yes = self.block(tuple(statement.body), after, names)
-        return choice(condition, yes, self.block(tuple(statement.orelse), after, names))
+        after_if = self._continuation(following, continuation)
+        yes = self.block(tuple(statement.body), after_if, names)
+        return choice(condition, yes, self.block(tuple(statement.orelse), after_if, names))
 
-    def _each(
+    def _for_each_leaf(
         self,
-        made: list[tuple[str, Node]],
-        left: tuple[ast.stmt, ...],
-        rest: Rest | None,
+        conditional: list[tuple[str, Node]],
+        following: tuple[ast.stmt, ...],
+        continuation: Continuation | None,
         names: Names,
         statement: ast.stmt,
     ) -> Node:
         """Return what follows an assignment of values that depend on conditions."""
-        (name, found), *others = made
+        (name, value), *remaining = conditional
 
         def with_leaf(leaf: Any) -> Node:
             self.expressions.step(statement)
-            known = {**names, name: leaf}
+            bindings = {**names, name: leaf}
             return (
-                self._each(others, left, rest, known, statement) if others else self.block(left, rest, known)
+                self._for_each_leaf(remaining, following, continuation, bindings, statement)
+                if remaining
+                else self.block(following, continuation, bindings)
             )
 
-        return mapped(found, with_leaf)
+        return mapped(value, with_leaf)
 
     def _assigned(self, statement: ast.stmt, names: dict[str, Any]) -> list[tuple[str, Node]] | None:
         """Give names to values; return those that depend on conditions, None where there are none."""
-        made: dict[str, Node] = {}
+        assigned: dict[str, Node] = {}
         if isinstance(statement, ast.AugAssign):
-            old = ast.copy_location(ast.Name("?", ast.Load()), statement)
+            current = ast.copy_location(ast.Name("?", ast.Load()), statement)
             if isinstance(statement.target, ast.Name):
-                old.id = statement.target.id
-            whole = ast.copy_location(ast.BinOp(old, statement.op, statement.value), statement)
-            self._assign(statement, [statement.target], whole, names, made.update)
+                current.id = statement.target.id
+            operation = ast.copy_location(ast.BinOp(current, statement.op, statement.value), statement)
+            self._assign(statement, [statement.target], operation, names, assigned.update)
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            self._assign(statement, [statement.target], statement.value, names, made.update)
+            self._assign(statement, [statement.target], statement.value, names, assigned.update)
         elif isinstance(statement, ast.Assign):
-            self._assign(statement, statement.targets, statement.value, names, made.update)
-        plain = {name: value for name, value in made.items() if not isinstance(value, Choice)}
-        names.update(plain)
-        return [(name, value) for name, value in made.items() if name not in plain] or None
+            self._assign(statement, statement.targets, statement.value, names, assigned.update)
+        unconditional = {name: value for name, value in assigned.items() if not isinstance(value, Choice)}
+        names.update(unconditional)
+        return [(name, value) for name, value in assigned.items() if name not in unconditional] or None
 
     def _assign(
         self,
@@ -248,30 +267,30 @@ class _Reader:
         targets: Sequence[ast.expr],
         value: ast.expr,
         names: Names,
-        put: Callable[[dict[str, Node]], Any],
+        bind: Callable[[dict[str, Node]], Any],
     ) -> None:
         """Give the names of an assignment to what stands on its right."""
-        found = self.expressions.read(value, names)
+        assigned = self.expressions.read(value, names)
         for target in targets:
             if isinstance(target, ast.Name):
-                self._call_sum(target, found)
-                put({target.id: found})
+                self._call_sum(target, assigned)
+                bind({target.id: assigned})
                 continue
-            if not isinstance(target, ast.Tuple | ast.List) or not isinstance(found, Items | Observation):
+            if not isinstance(target, ast.Tuple | ast.List) or not isinstance(assigned, Items | Observation):
                 refuse(statement, "expected one name, or names for all parts, to the left of =.")
-            size = len(found) if isinstance(found, Items) else len(self.expressions.axes.observed)
-            own = [each.id for each in target.elts if isinstance(each, ast.Name)]
-            if len(own) != len(target.elts) or len(own) != size:
+            size = len(assigned) if isinstance(assigned, Items) else len(self.expressions.axes.observed)
+            target_names = [element.id for element in target.elts if isinstance(element, ast.Name)]
+            if len(target_names) != len(target.elts) or len(target_names) != size:
                 refuse(statement, f"expected {size} names to the left of =, not {len(target.elts)}.")
-            parts = found if isinstance(found, Items) else map(self.expressions.feature, range(size))
-            put(dict(zip(own, parts, strict=True)))
+            items = assigned if isinstance(assigned, Items) else map(self.expressions.feature, range(size))
+            bind(dict(zip(target_names, items, strict=True)))
 
-    def _call_sum(self, target: ast.Name, found: Node) -> None:
+    def _call_sum(self, target: ast.Name, value: Node) -> None:
         """Remember what a sum is called, for the term that it may become."""
-        if isinstance(found, Sum) and len(found.parts) > 1:
+        if isinstance(value, Sum) and len(value.addends) > 1:
             name = target.id.replace("_", " ").strip()
             if name:
-                self.expressions.axes.names.setdefault(found.parts, set()).add(name)
+                self.expressions.axes.names.setdefault(value.addends, set()).add(name)
 
     def _returned(self, statement: ast.Return, names: Names) -> Node:
         """Return the actions that a statement returns, by number; None for no action."""
@@ -287,27 +306,27 @@ class _Reader:
         if isinstance(leaf, Test | Joined):
             yes, no = (self._action(statement, number(value)) for value in (1.0, 0.0))
             return choice(leaf, yes, no)
-        told = f"the actions are 0 to {len(self.action_names) - 1} ({listed(self.action_names)})"
+        valid_actions = f"the actions are 0 to {len(self.action_names) - 1} ({listed(self.action_names)})"
         if isinstance(leaf, str):
             if leaf not in self.action_names:
                 refuse(statement, f"unknown action {leaf[:60]!r}.{nearest(leaf[:60], self.action_names)}")
             return self.action_names.index(leaf)
         if not isinstance(leaf, Sum) or not leaf.is_number:
-            refuse(statement, f"a feature or sum is returned here: {told}.")
+            refuse(statement, f"a feature or sum is returned here: {valid_actions}.")
         if leaf.constant not in range(len(self.action_names)):
-            refuse(statement, f"{leaf.constant:g} is no action: {told}.")
+            refuse(statement, f"{leaf.constant:g} is no action: {valid_actions}.")
         return int(leaf.constant)
 
 
 def _taken_apart(function: Function) -> set[str]:
     """Return the names that a function takes parts of: obs[0], or x, y = obs."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            found.add(node.value.id)
+            names.add(node.value.id)
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple | ast.List):
-            found |= {node.value.id} if isinstance(node.value, ast.Name) else set()
-    return found
+            names |= {node.value.id} if isinstance(node.value, ast.Name) else set()
+    return names
 
 
 def _returns(block: Sequence[ast.stmt]) -> bool:

@@ -38,27 +38,33 @@ def rules_of_tree(tree: Any, features: Sequence[Feature], action_names: Sequence
         raise RuleError(
             f"expected a fitted tree of scikit-learn, which has tree_, not {type(tree).__name__}."
         )
-    left, right, asked, limits = (
+    left_children, right_children, tested, thresholds = (
         np.asarray(getattr(arrays, name)).tolist()
         for name in ("children_left", "children_right", "feature", "threshold")
     )
-    if not 0 < len(left) <= MOST_NODES or not len(left) == len(right) == len(asked) == len(limits):
-        raise RuleError(f"a tree must have 1 to {MOST_NODES:,} nodes, not {len(left):,}.")
+    if not 0 < len(left_children) <= MOST_NODES or not len(left_children) == len(right_children) == len(
+        tested
+    ) == len(thresholds):
+        raise RuleError(f"a tree must have 1 to {MOST_NODES:,} nodes, not {len(left_children):,}.")
     width = getattr(tree, "n_features_in_", len(features))
     if width != len(features):
-        told = listed([own.name for own in features])
-        raise RuleError(f"the tree was fitted to {width} features, not to {len(features)} ({told}).")
+        feature_names = listed([column_feature.name for column_feature in features])
+        raise RuleError(f"the tree was fitted to {width} features, not to {len(features)} ({feature_names}).")
     actions = _actions(tree, np.asarray(arrays.value, dtype=np.float64), action_names)
     axes, nodes = Axes(features), dict[int, Node]()
-    for place in reversed(range(len(left))):  # scikit-learn numbers children after their parents
-        if left[place] == LEAF:
-            nodes[place] = actions[place]
+    for node in reversed(range(len(left_children))):  # scikit-learn numbers children after their parents
+        if left_children[node] == LEAF:
+            nodes[node] = actions[node]
             continue
-        if left[place] not in nodes or right[place] not in nodes or not 0 <= asked[place] < len(features):
-            raise RuleError(f"node {place} of the tree leads to no other node.")
-        value = feature(asked[place], features[asked[place]].clips)
-        condition = axes.compared(value, "<=", number(limits[place]), place)
-        nodes[place] = choice(condition, nodes[left[place]], nodes[right[place]])
+        if (
+            left_children[node] not in nodes
+            or right_children[node] not in nodes
+            or not 0 <= tested[node] < len(features)
+        ):
+            raise RuleError(f"node {node} of the tree leads to no other node.")
+        value = feature(tested[node], features[tested[node]].clips)
+        condition = axes.compared(value, "<=", number(thresholds[node]), node)
+        nodes[node] = choice(condition, nodes[left_children[node]], nodes[right_children[node]])
     try:
         return decision_list(nodes[0], axes, tuple(action_names))
     except RecursionError:
@@ -78,7 +84,7 @@ def _actions(tree: Any, values: Any, action_names: Sequence[str]) -> list[int]:
         return [int(best) for best in outputs.argmax(axis=1)]
     if values.ndim != 3 or values.shape[1] != 1 or values.shape[2] != len(classes):
         raise RuleError("a classification tree must have one output: the action.")
-    numbers = [_number(each, action_names) for each in np.asarray(classes).tolist()]
+    numbers = [_number(label, action_names) for label in np.asarray(classes).tolist()]
     return [numbers[best] for best in values[:, 0].argmax(axis=1).tolist()]
 
 

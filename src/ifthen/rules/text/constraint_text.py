@@ -20,7 +20,7 @@ import numpy as np
 
 from ifthen.errors import ParameterError, RuleError, listed, nearest, shown
 from ifthen.rules.box import pieces_around, without_wraps
-from ifthen.rules.boxes.list_analysis import over, with_terms_of
+from ifthen.rules.boxes.list_analysis import with_features, with_terms_of
 from ifthen.rules.constraint import Constraint, check_together
 from ifthen.rules.decision_list import DecisionList
 from ifthen.rules.feature import Feature
@@ -43,36 +43,38 @@ MOST_BOXES = 200
 FORMS = "'never ACTION when CONDITION', 'always ACTION when CONDITION' or 'ACTION when CONDITION'"
 
 
-def requirements_in(given: Any) -> list[str]:
+def requirements_in(require: Any) -> list[str]:
     """Return requirements one by one; commas separate them, but not in brackets or quotation marks.
 
     Args:
-        given: one text or several; None for none.
+        require: one text or several; None for none.
     """
-    texts = [given] if isinstance(given, str) else [] if given is None else list(given)
+    texts = [require] if isinstance(require, str) else [] if require is None else list(require)
     if not all(isinstance(text, str) for text in texts):
-        raise ParameterError(f"requirements must be texts, such as 'complete,rules<=10', not {given!r}.")
-    found = [part for text in texts for part in _split(text)]
-    if len(found) > MOST_TEXTS:
-        raise ParameterError(f"{len(found):,} requirements are given; at most {MOST_TEXTS:,} are read.")
-    return found
+        raise ParameterError(f"requirements must be texts, such as 'complete,rules<=10', not {require!r}.")
+    requirements = [requirement for text in texts for requirement in _split(text)]
+    if len(requirements) > MOST_TEXTS:
+        raise ParameterError(
+            f"{len(requirements):,} requirements are given; at most {MOST_TEXTS:,} are read."
+        )
+    return requirements
 
 
 def _split(text: str) -> list[str]:
     """Return the parts of a text between commas, without empty ones."""
     ends, depth = [-1], 0
-    for found in PARTS.finditer(text):
-        mark = found.group()
-        depth = max(0, depth + (mark == "[") - (mark == "]"))
-        if mark == "," and not depth:
-            ends.append(found.start())
-    parts = [text[a + 1 : b].strip() for a, b in itertools.pairwise([*ends, len(text)])]
-    for part in parts:
-        if len(part) > TEXT_LIMIT:
+    for match in PARTS.finditer(text):
+        symbol = match.group()
+        depth = max(0, depth + (symbol == "[") - (symbol == "]"))
+        if symbol == "," and not depth:
+            ends.append(match.start())
+    requirements = [text[a + 1 : b].strip() for a, b in itertools.pairwise([*ends, len(text)])]
+    for requirement in requirements:
+        if len(requirement) > TEXT_LIMIT:
             raise ParameterError(
-                f"a requirement has {len(part):,} characters; at most {TEXT_LIMIT:,} are read."
+                f"a requirement has {len(requirement):,} characters; at most {TEXT_LIMIT:,} are read."
             )
-    return [part for part in parts if part]
+    return [requirement for requirement in requirements if requirement]
 
 
 def is_about_behaviour(text: str) -> bool:
@@ -85,24 +87,26 @@ def is_about_rules(text: str) -> bool:
     return ABOUT_RULES.match(text.strip()) is not None and not is_about_behaviour(text)
 
 
-def constraints_in(given: Any, features: Sequence[Feature], action_names: Sequence[str]) -> list[Constraint]:
+def constraints_in(
+    require: Any, features: Sequence[Feature], action_names: Sequence[str]
+) -> list[Constraint]:
     """Return constraints on rules, or raise where one cannot be read or they contradict each other.
 
     Args:
-        given: one text or several, each of one or more constraints separated by commas.
+        require: one text or several, each of one or more constraints separated by commas.
         features: that are observed, and terms, if any.
         action_names: one name per action.
     """
-    found = []
-    for text in requirements_in(given):
+    constraints = []
+    for text in requirements_in(require):
         if not is_about_rules(text):
             raise ParameterError(
                 f"{text!r} is not about rules alone, and training can only keep what is: {FORMS}. "
                 "'ifthen verify' checks other requirements."
             )
-        found.append(constraint_in(text, features, action_names))
-    check_together(found, features, action_names)
-    return found
+        constraints.append(constraint_in(text, features, action_names))
+    check_together(constraints, features, action_names)
+    return constraints
 
 
 def constraint_in(text: str, features: Sequence[Feature], action_names: Sequence[str]) -> Constraint:
@@ -115,12 +119,12 @@ def constraint_in(text: str, features: Sequence[Feature], action_names: Sequence
     """
     reader, scanner = RuleReader(features, action_names), Scanner(text)
     try:
-        return _read(text, scanner, reader)
+        return _read_constraint(text, scanner, reader)
     except RuleError as problem:
         raise ParameterError(f"cannot require {shown(text)}: {problem}") from None
 
 
-def _read(text: str, scanner: Scanner, reader: RuleReader) -> Constraint:
+def _read_constraint(text: str, scanner: Scanner, reader: RuleReader) -> Constraint:
     never = scanner.take(NEVER) is not None
     verb = never or scanner.take(ALWAYS) is not None
     action = _action(scanner, reader)
@@ -130,17 +134,17 @@ def _read(text: str, scanner: Scanner, reader: RuleReader) -> Constraint:
         raise RuleError(
             f"expected 'when' and a condition after {reader.actions[action]!r}, not {scanner.rest()}."
         )
-    where = condition_in(scanner, reader)
-    but = None
+    condition = condition_in(scanner, reader)
+    implied = None
     if scanner.take(IMPLIES):
         if verb:
             raise RuleError("'implies' goes with 'ACTION when CONDITION': leave out never and always.")
-        but = condition_in(scanner, reader)
+        implied = condition_in(scanner, reader)
     if scanner.following():
         raise RuleError(f"expected 'and', 'or' or the end, not {scanner.rest()}.")
-    region = _region(where, action, reader)
-    if but is not None:
-        return Constraint(text, True, action, _without(region, _region(but, action, reader)))
+    region = _region(condition, action, reader)
+    if implied is not None:
+        return Constraint(text, True, action, _difference(region, _region(implied, action, reader)))
     return Constraint(text, never, action, region)
 
 
@@ -153,25 +157,25 @@ def _action(scanner: Scanner, reader: RuleReader) -> int:
     if number is not None and number.isdigit() and int(number) < len(reader.actions.names):
         return int(number)
     scanner.at = start
-    came = re.split(r"\s+when\b", scanner.text[start:].strip(), maxsplit=1, flags=re.IGNORECASE)[0][:60]
-    if not came:
+    word = re.split(r"\s+when\b", scanner.text[start:].strip(), maxsplit=1, flags=re.IGNORECASE)[0][:60]
+    if not word:
         raise RuleError(f"expected an action ({listed(reader.actions.names)}): {FORMS}.")
-    raise RuleError(f"unknown action {came!r}.{nearest(came, reader.actions.names)} Expected {FORMS}.")
+    raise RuleError(f"unknown action {word!r}.{nearest(word, reader.actions.names)} Expected {FORMS}.")
 
 
 def condition_in(scanner: Scanner, reader: RuleReader) -> list[dict[int, list[float]]]:
     """Return the boxes of a condition that must stand here, each as intervals by feature's number."""
-    found: list[dict[int, list[float]]] = []
-    while not found or scanner.take(OR):
+    boxes: list[dict[int, list[float]]] = []
+    while not boxes or scanner.take(OR):
         if scanner.following() == "(":
             raise RuleError("leave out parentheses: 'and' binds before 'or', as in 'a and b or a and c'.")
-        found.append({})
-        reader.test(scanner, found[-1])
+        boxes.append({})
+        reader.test(scanner, boxes[-1])
         while scanner.take(AND):
-            reader.test(scanner, found[-1])
-        if len(found) > MOST_BOXES:
+            reader.test(scanner, boxes[-1])
+        if len(boxes) > MOST_BOXES:
             raise RuleError(f"a condition has at most {MOST_BOXES} parts with 'or' between them.")
-    return found
+    return boxes
 
 
 def _region(boxes: Sequence[dict[int, list[float]]], action: int, reader: RuleReader) -> DecisionList:
@@ -183,18 +187,19 @@ def region_of(
     boxes: Sequence[dict[int, list[float]]], action: int, features: Sequence[Feature], names: Sequence[str]
 ) -> DecisionList:
     """Return boxes, given as intervals by feature's number, as rules for an action."""
-    whole = [[feature.low, feature.high] for feature in features]
-    bounds = [[box.get(d, ends) for d, ends in enumerate(whole)] for box in boxes]
+    ranges = [[feature.low, feature.high] for feature in features]
+    bounds = [[box.get(d, ends) for d, ends in enumerate(ranges)] for box in boxes]
     return DecisionList(bounds, [action] * len(boxes), features, names).without_unused_terms()
 
 
-def _without(region: DecisionList, taken: DecisionList) -> DecisionList:
+def _difference(region: DecisionList, excluded: DecisionList) -> DecisionList:
     """Return what is left of a region without another one; raises where nothing is left."""
-    features = with_terms_of(region.features, taken)
-    left, holes = (
-        without_wraps(over(each, features).bounds.astype(np.float64), features)[0] for each in (region, taken)
+    features = with_terms_of(region.features, excluded)
+    kept_boxes, holes = (
+        without_wraps(with_features(part, features).bounds.astype(np.float64), features)[0]
+        for part in (region, excluded)
     )
-    pieces = list(left)
+    pieces = list(kept_boxes)
     for hole in holes:
         pieces = [piece for box in pieces for piece in pieces_around(hole, box, features)]
         if len(pieces) > MOST_BOXES:

@@ -62,10 +62,10 @@ class RulesText:
         self.kind: str | None = None
         self.settings: dict[str, float] = {}
         self._task_line = 0
-        self._seen: set[str] = set()
+        self._seen_keys: set[str] = set()
         self._lines: list[tuple[int, str]] = []
         self._terms: list[tuple[int, str]] = []
-        self._rules_began = self._names_unsure = False
+        self._in_rules = self._head_has_mistakes = False
         self._mistakes: dict[int, str] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if len(line) > LINE_LIMIT:
@@ -73,28 +73,28 @@ class RulesText:
                     f"line {number} has {len(line):,} characters; at most {LINE_LIMIT:,} are read."
                 )
             if not IGNORED.fullmatch(line):
-                self._take(number, without_comment(line))
+                self._take_line(number, without_comment(line))
                 self._raise_mistakes(MOST_MISTAKES)
 
-    def _take(self, number: int, line: str) -> None:
+    def _take_line(self, number: int, line: str) -> None:
         """Take in one line, of the head or of the rules."""
         begins_rule = RULE_START.match(line)
-        self._rules_began = self._rules_began or begins_rule is not None
+        self._in_rules = self._in_rules or begins_rule is not None
         if not begins_rule and TERM_START.match(line):
             self._terms.append((number, line))
-            if self._rules_began:
+            if self._in_rules:
                 self._mistakes[number] = "LET belongs before the first rule."
             return
-        found = None if begins_rule else HEAD.fullmatch(line)
-        if found is None:
+        head_match = None if begins_rule else HEAD.fullmatch(line)
+        if head_match is None:
             self._lines.append((number, line))
             return
-        key = (found[1] or found[3]).lower()
+        key = (head_match[1] or head_match[3]).lower()
         try:
-            self._read(number, key, found[2], found[4].strip())
+            self._read_head_line(number, key, head_match[2], head_match[4].strip())
         except RuleError as problem:
             self._mistakes[number] = str(problem)
-            self._names_unsure = self._names_unsure or key not in ("kind", *SETTINGS)
+            self._head_has_mistakes = self._head_has_mistakes or key not in ("kind", *SETTINGS)
 
     def _raise_mistakes(self, at_least: int = 1) -> None:
         """Raise the mistakes in the order of their lines, where there are `at_least` that many."""
@@ -102,16 +102,16 @@ class RulesText:
             return
         lines = [f"line {number}: {problem}" for number, problem in sorted(self._mistakes.items())]
         stopped = ", and reading stopped there" if len(lines) >= MOST_MISTAKES else ""
-        told = [f"{len(lines)} mistakes{stopped}:", *(f"  {line}" for line in lines)]
-        raise RuleError("\n".join(told) if len(lines) > 1 else lines[0])
+        message = [f"{len(lines)} mistakes{stopped}:", *(f"  {line}" for line in lines)]
+        raise RuleError("\n".join(message) if len(lines) > 1 else lines[0])
 
-    def _read(self, number: int, key: str, name: str | None, value: str) -> None:
+    def _read_head_line(self, number: int, key: str, name: str | None, value: str) -> None:
         """Take in one line of the head."""
-        if self._rules_began:
+        if self._in_rules:
             raise RuleError(f"{key!r} belongs in the head, before the first rule.")
-        if name is None and key in self._seen:
+        if name is None and key in self._seen_keys:
             raise RuleError(f"{key!r} was said before.")
-        self._seen.add(key)
+        self._seen_keys.add(key)
         if name is not None:
             self.features.append(feature_in(name, value))
         elif key == "kind":
@@ -126,8 +126,8 @@ class RulesText:
             if scanner.following():
                 raise RuleError(f"expected one number, not also {scanner.rest()}.")
         else:
-            known = ("kind", "task", "feature", "actions", *SETTINGS)
-            raise RuleError(f"unknown word {key!r} in the head.{nearest(key, known)}")
+            valid_keys = ("kind", "task", "feature", "actions", *SETTINGS)
+            raise RuleError(f"unknown word {key!r} in the head.{nearest(key, valid_keys)}")
 
     def ruleset(
         self,
@@ -145,16 +145,19 @@ class RulesText:
             look_up: returns the task of a name, for features and action names that are still missing, or
                 raises.
         """
-        if self._names_unsure or not self._lines:
+        if self._head_has_mistakes or not self._lines:
             self._raise_mistakes()  # else every rule could look wrong
-        name = _agreed("kind", self.kind, kind and RuleSet.of_kind(kind).kind) or DecisionList.kind
-        own_features, own_actions = self._named(features, action_names, look_up)
+        kind_name = _agreed("kind", self.kind, kind and RuleSet.of_kind(kind).kind) or DecisionList.kind
+        known_features, known_actions = self._features_and_actions(features, action_names, look_up)
         if not self._lines:
             raise RuleError("there is no rule: write lines such as 'IF x <= 3 THEN Left'.")
-        data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": name, **self.settings}
-        reader = RuleReader(own_features, own_actions)
-        data["rules"] = self._rules(RuleSet.kinds[name], reader)
-        data |= {"features": [feature.to_dict() for feature in reader.features], "actions": list(own_actions)}
+        data: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind_name, **self.settings}
+        reader = RuleReader(known_features, known_actions)
+        data["rules"] = self._rules(RuleSet.kinds[kind_name], reader)
+        data |= {
+            "features": [feature.to_dict() for feature in reader.features],
+            "actions": list(known_actions),
+        }
         return RuleSet.from_dict(data)
 
     def _rules(self, kind: type[RuleSet], reader: RuleReader) -> list[dict[str, Any]]:
@@ -176,7 +179,7 @@ class RulesText:
             try:
                 rule = reader.read(line)
                 condition = {reader.features[d].name: ends for d, ends in rule.bounds.items()}
-                carried = _carried(rule, kind, len(reader.features)) if kind_is_sure else {}
+                carried = _extras_of(rule, kind, len(reader.features)) if kind_is_sure else {}
                 rules.append({"if": condition, "then": actions[rule.action], **carried})
             except RuleError as problem:
                 self._mistakes[number] = str(problem)
@@ -184,58 +187,64 @@ class RulesText:
         self._raise_mistakes()
         return rules
 
-    def _named(
+    def _features_and_actions(
         self,
         features: Sequence[Feature] | None,
         action_names: Sequence[str] | None,
         look_up: Callable[[str], Any],
     ) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
         """Return features and actions: those of the head or given, or else those of the task in the head."""
-        own_features = _agreed("features", tuple(self.features) or None, features and tuple(features))
-        own_actions = _agreed(
+        known_features = _agreed("features", tuple(self.features) or None, features and tuple(features))
+        known_actions = _agreed(
             "actions", self.actions and tuple(self.actions), action_names and tuple(action_names)
         )
-        if self.task is not None and not (own_features and own_actions):
+        if self.task is not None and not (known_features and known_actions):
             try:
                 task = look_up(self.task)
             except RuleError as problem:
                 raise RuleError(f"line {self._task_line}: {problem}") from None
-            own_features, own_actions = own_features or task.features, own_actions or task.action_names
-        if not own_features:
+            known_features, known_actions = (
+                known_features or task.features,
+                known_actions or task.action_names,
+            )
+        if not known_features:
             raise RuleError("the features are not known: " + IN_HEAD.format("feature x: 0 to 7"))
-        if not own_actions:
+        if not known_actions:
             raise RuleError("the actions are not known: " + IN_HEAD.format("actions: Left, Right"))
-        return tuple(own_features), tuple(own_actions)
+        return tuple(known_features), tuple(known_actions)
 
 
-def _carried(rule: ReadRule, kind: type[RuleSet], features: int) -> dict[str, Any]:
+def _extras_of(rule: ReadRule, kind: type[RuleSet], features: int) -> dict[str, Any]:
     """Return what a rule carries besides, or raise where that is not what its kind needs."""
     for name in rule.extras:
         if name not in kind.own_columns:
-            carried = nearest(name, kind.own_columns) if kind.own_columns else " Such rules carry no numbers."
-            raise RuleError(f"a rule of kind {kind.kind!r} has no {name!r}.{carried}")
-    carries: dict[str, Any] = {}
+            hint = nearest(name, kind.own_columns) if kind.own_columns else " Such rules carry no numbers."
+            raise RuleError(f"a rule of kind {kind.kind!r} has no {name!r}.{hint}")
+    columns: dict[str, Any] = {}
     for name in kind.own_columns:
-        wanted = features + 1 if name == "weights" else 1
+        n_expected = features + 1 if name == "weights" else 1
         numbers = rule.extras.get(name, [])
-        if len(numbers) != wanted:
+        if len(numbers) != n_expected:
             raise RuleError(
-                f"a rule of kind {kind.kind!r} needs '| {name}' with {wanted} "
-                f"number{'s' if wanted > 1 else ''} after its action, not {len(numbers)}."
+                f"a rule of kind {kind.kind!r} needs '| {name}' with {n_expected} "
+                f"number{'s' if n_expected > 1 else ''} after its action, not {len(numbers)}."
             )
-        carries[name] = numbers if name == "weights" else numbers[0]
-    return carries
+        columns[name] = numbers if name == "weights" else numbers[0]
+    return columns
 
 
 def _in_words(names: Any) -> list[str]:
     """Return a kind, names of actions, or features with their ranges, in short."""
-    parts = [names] if isinstance(names, str) else names
-    return [f"{p.name} {p.low} to {p.high} {p.kind}" if isinstance(p, Feature) else p for p in parts]
+    items = [names] if isinstance(names, str) else names
+    return [
+        f"{item.name} {item.low} to {item.high} {item.kind}" if isinstance(item, Feature) else item
+        for item in items
+    ]
 
 
-def _agreed(what: str, written: Any, given: Any) -> Any:
+def _agreed(label: str, in_head: Any, passed: Any) -> Any:
     """Return what the head says or what was given, or raise where these are two things."""
-    if written and given and written != given:
-        both = [", ".join(_in_words(each)) for each in (written, given)]
-        raise RuleError(f"the text says other {what} than were given: {both[0]}, not {both[1]}.")
-    return written or given
+    if in_head and passed and in_head != passed:
+        texts = [", ".join(_in_words(value)) for value in (in_head, passed)]
+        raise RuleError(f"the text says other {label} than were given: {texts[0]}, not {texts[1]}.")
+    return in_head or passed

@@ -59,8 +59,8 @@ class IntervalReader:
         """Narrow by two ends: "2, 5]" behind an open bracket, or "2 to 5"."""
         scanner = self._scanner
         if scanner.following() == "(":
-            found = IN_ROUND.match(scanner.text, scanner.at)
-            low, high = ("2", "5") if found is None else found.groups()
+            ends_match = IN_ROUND.match(scanner.text, scanner.at)
+            low, high = ("2", "5") if ends_match is None else ends_match.groups()
             raise RuleError(
                 f"an interval has its ends: write [{low[:40]}, {high[:40]}], not {scanner.rest()}."
             )
@@ -88,8 +88,8 @@ class IntervalReader:
             ends = f"{number_in_words(first)} to {number_in_words(last)}"
             raise RuleError(f"{name} from {ends} does not go through {number_in_words(through)}.")
         if not wraps:
-            self.by(">=", first)
-            self.by("<=", last)
+            self.narrow(">=", first)
+            self.narrow("<=", last)
             return
         if self._bounds != [self._feature.low, self._feature.high]:
             raise RuleError(AROUND.format(name))
@@ -101,11 +101,11 @@ class IntervalReader:
         Before the name of a feature, OR goes on with another condition.
         """
         feature, labels = self._feature, Names(self._feature.labels, "value")
-        without = self._scanner.take(NOT) is not None
-        named: list[int] = []
+        negated = self._scanner.take(NOT) is not None
+        named_values: list[int] = []
         start = self._scanner.at
-        while not named or self._scanner.take(OR):
-            if named and not self._scanner.has(labels) and self._scanner.has(features):
+        while not named_values or self._scanner.take(OR):
+            if named_values and not self._scanner.has(labels) and self._scanner.has(features):
                 self._scanner.at = start
                 break
             label = self._scanner.name(labels)
@@ -113,18 +113,18 @@ class IntervalReader:
                 raise RuleError(
                     f"{feature.name} is {' or '.join(feature.labels)}, not {self._scanner.rest()}."
                 )
-            named.append(label)
+            named_values.append(label)
             start = self._scanner.at
-        kept = [i for i in range(feature.width) if (i in named) != without]
-        if not kept or kept[-1] - kept[0] >= len(kept):
+        kept_values = [i for i in range(feature.width) if (i in named_values) != negated]
+        if not kept_values or kept_values[-1] - kept_values[0] >= len(kept_values):
             raise RuleError(
                 f"a condition is an interval of {', '.join(feature.labels)}, in this order: for others, "
                 "write two rules."
             )
-        self.by(">=", feature.low + kept[0])
-        self.by("<=", feature.low + kept[-1])
+        self.narrow(">=", feature.low + kept_values[0])
+        self.narrow("<=", feature.low + kept_values[-1])
 
-    def by(self, relation: str, number: float) -> None:
+    def narrow(self, relation: str, number: float) -> None:
         """Keep the values that have this relation to the number."""
         if self._bounds[0] > self._bounds[1]:
             raise RuleError(AROUND.format(self._feature.name))

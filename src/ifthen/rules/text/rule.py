@@ -66,19 +66,21 @@ class RuleReader:
                 unit may stand at the end instead, behind a comma. LET may be left out.
         """
         text = LET_WORD.sub("", line.strip())
-        named = NAMED.match(text)
-        name, unit = (None, "") if named is None else (_one_name(named[1]), (named[2] or "").strip())
-        scanner = Scanner(text if named is None else text[named.end() :])
+        name_match = NAMED.match(text)
+        name, unit = (
+            (None, "") if name_match is None else (_one_name(name_match[1]), (name_match[2] or "").strip())
+        )
+        scanner = Scanner(text if name_match is None else text[name_match.end() :])
         if not scanner.following():
             raise RuleError("expected a name and a sum of features, as in 'LET error = 0.5*x - y'.")
-        made = self._term(name, self._sum(scanner))
+        new_term = self._term(name, self._sum(scanner))
         if not unit and scanner.take(COMMA):
             unit = _one_name(scanner.text[scanner.at :])
         elif scanner.following():
             raise RuleError(f"expected +, - or the end of the line, not {scanner.rest()}.")
-        if made.name in self.names.names:
-            raise RuleError(f"there are two features called {made.name!r}.")
-        self._add(replace(made, unit=unit))
+        if new_term.name in self.names.names:
+            raise RuleError(f"there are two features called {new_term.name!r}.")
+        self._add(replace(new_term, unit=unit))
 
     def is_sum(self, text: str) -> bool:
         """Return whether a text reads as a sum of features."""
@@ -88,28 +90,28 @@ class RuleReader:
         except RuleError:
             return False
 
-    def _add(self, made: Feature) -> int:
+    def _add(self, new_term: Feature) -> int:
         """Add a term; return its number."""
         if len(self.features) - len(self.observed.names) >= MOST_TERMS:
             # What a sum takes to read grows with the number of those before.
             raise RuleError(f"the rules speak of more than {MOST_TERMS} different sums.")
-        self.features.append(made)
+        self.features.append(new_term)
         self.names = Names([feature.name for feature in self.features], "feature")
         return len(self.features) - 1
 
-    def _term(self, name: str | None, parts: Sequence[tuple[int, float]]) -> Feature:
-        sums = {self.observed[d]: coefficient for d, coefficient in parts}
-        if len(sums) < len(parts):
+    def _term(self, name: str | None, addends: Sequence[tuple[int, float]]) -> Feature:
+        coefficients = {self.observed[d]: coefficient for d, coefficient in addends}
+        if len(coefficients) < len(addends):
             raise RuleError("a sum has every feature once.")
-        return term(name, sums, self.features)
+        return term(name, coefficients, self.features)
 
     def _sum(self, scanner: Scanner) -> list[tuple[int, float]]:
         """Return the features of a sum that must stand here, by number, with their coefficients."""
-        parts, sign = [], scanner.take(PLUS_OR_MINUS)
+        addends, sign = [], scanner.take(PLUS_OR_MINUS)
         while True:
-            size = 1.0
+            coefficient = 1.0
             if COEFFICIENT.match(scanner.text, scanner.skip()):
-                size = scanner.number()
+                coefficient = scanner.number()
                 scanner.take(TIMES)
             d = scanner.name(self.observed)
             if d is None:
@@ -117,10 +119,10 @@ class RuleReader:
                     f"a sum adds up features ({listed(self.observed.names)}), as in 0.5*{self.observed[0]}, "
                     f"not {scanner.rest()}."
                 )
-            parts.append((d, -size if sign in ("-", "−") else size))
+            addends.append((d, -coefficient if sign in ("-", "−") else coefficient))
             sign = scanner.take(PLUS_OR_MINUS)
             if sign is None:
-                return parts
+                return addends
 
     def _feature(self, scanner: Scanner) -> int | None:
         """Return the number of the feature, term or sum that stands here; None where there is none."""
@@ -132,9 +134,9 @@ class RuleReader:
         if d is None and not signed and not COEFFICIENT.match(scanner.text, start):
             return None
         scanner.at = start
-        made = self._term(None, self._sum(scanner))
-        known = [i for i, feature in enumerate(self.features) if feature.of == made.of]
-        return known[0] if known else self._add(made)
+        new_term = self._term(None, self._sum(scanner))
+        same_sum = [i for i, feature in enumerate(self.features) if feature.of == new_term.of]
+        return same_sum[0] if same_sum else self._add(new_term)
 
     def read(self, line: str) -> ReadRule:
         """Return the rule that a line holds, or raise saying what was expected and what came.
@@ -187,13 +189,13 @@ class RuleReader:
         if action is not None and scanner.following() in ("", "|"):
             return action
         if action is not None:
-            came = scanner.rest()
-            raise RuleError(f"expected the end of the rule after {self.actions[action]!r}, not {came}.")
-        came = scanner.text[scanner.at :].split("|")[0].strip()[:60]
-        if came:
-            raise RuleError(f"unknown action {came!r}.{nearest(came, self.actions.names)}")
-        known = listed(self.actions.names)
-        raise RuleError(f"a rule must end with its action: THEN and one of {known}.")
+            found_text = scanner.rest()
+            raise RuleError(f"expected the end of the rule after {self.actions[action]!r}, not {found_text}.")
+        found_text = scanner.text[scanner.at :].split("|")[0].strip()[:60]
+        if found_text:
+            raise RuleError(f"unknown action {found_text!r}.{nearest(found_text, self.actions.names)}")
+        valid_actions = listed(self.actions.names)
+        raise RuleError(f"a rule must end with its action: THEN and one of {valid_actions}.")
 
     def test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by one test: "x ≤ 3", "x in [2, 5]", "x = 2", "2 ≤ x ≤ 5", "x is food"."""
@@ -201,48 +203,50 @@ class RuleReader:
         if d is None:
             self._turned_test(scanner, bounds)
             return
-        narrow = self._narrowing(scanner, d, bounds)
+        interval = self._interval_reader(scanner, d, bounds)
         if self.features[d].labels and scanner.take(IS):
-            narrow.to_labels(self.names)
+            interval.to_labels(self.names)
             return
-        words = scanner.take(RANGE)
-        if words is None:
-            narrow.by(narrow.relation(), narrow.number())
+        range_words = scanner.take(RANGE)
+        if range_words is None:
+            interval.narrow(interval.relation(), interval.number())
         else:
-            narrow.two_ends(words.endswith("["))
+            interval.two_ends(range_words.endswith("["))
 
-    def _narrowing(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> IntervalReader:
+    def _interval_reader(self, scanner: Scanner, d: int, bounds: dict[int, list[float]]) -> IntervalReader:
         """Return what narrows the interval of feature number d, as far as it has been narrowed already."""
         feature = self.features[d]
         return IntervalReader(scanner, feature, bounds.setdefault(d, [feature.low, feature.high]))
 
     def _turned_test(self, scanner: Scanner, bounds: dict[int, list[float]]) -> None:
         """Narrow the bounds by a test that begins with a number."""
-        start, some = scanner.at, self.names[0]
+        start, example = scanner.at, self.names[0]
         if scanner.take(NUMBER) is None:
             word = scanner.take(WORD) or ""
             if word.upper() in ("AND", "THEN", ""):
-                before = f" before {word}" if word else " at the end"
-                raise RuleError(f"a condition such as '{some} <= 3' is missing{before}.")
+                position = f" before {word}" if word else " at the end"
+                raise RuleError(f"a condition such as '{example} <= 3' is missing{position}.")
             raise RuleError(f"unknown feature {word[:60]!r}.{nearest(word[:60], self.names.names)}")
         relation_at = RELATION.search(scanner.text, scanner.at)
         scanner.at = scanner.at if relation_at is None else relation_at.start()
-        first = Scanner(scanner.text)
-        first.at = start
+        before_relation = Scanner(scanner.text)
+        before_relation.at = start
         relation = scanner.take(RELATION)
         d = self._feature(scanner) if relation else None
         if relation is None or d is None:
-            known = listed(self.names.names)
-            raise RuleError(f"expected a feature ({known}), as in 2 <= {some} <= 5, not {scanner.rest()}.")
-        narrow = self._narrowing(first, d, bounds)
-        narrow.by(TURNED[SAME.get(relation, relation)], narrow.number())
-        first.skip()
-        if not first.text.startswith(relation, first.at):
-            raise RuleError(f"expected {relation}, not {first.rest()}.")
-        second = scanner.take(RELATION)
-        if second is not None:
-            narrow = self._narrowing(scanner, d, bounds)
-            narrow.by(SAME.get(second, second), narrow.number())
+            valid_names = listed(self.names.names)
+            raise RuleError(
+                f"expected a feature ({valid_names}), as in 2 <= {example} <= 5, not {scanner.rest()}."
+            )
+        interval = self._interval_reader(before_relation, d, bounds)
+        interval.narrow(TURNED[SAME.get(relation, relation)], interval.number())
+        before_relation.skip()
+        if not before_relation.text.startswith(relation, before_relation.at):
+            raise RuleError(f"expected {relation}, not {before_relation.rest()}.")
+        second_relation = scanner.take(RELATION)
+        if second_relation is not None:
+            interval = self._interval_reader(scanner, d, bounds)
+            interval.narrow(SAME.get(second_relation, second_relation), interval.number())
 
 
 def _one_name(text: str) -> str:

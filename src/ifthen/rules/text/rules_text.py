@@ -33,7 +33,7 @@ def rules_text(ruleset: RuleSet, task_name: str | None = None) -> str:
     lines.append(f"actions: {', '.join(quoted(name) for name in ruleset.action_names)}")
     lines += [f"{name}: {number_in_words(value)}" for name, value in ruleset.settings().items()]
     lines.append("")
-    lines += [_term_line(term, ruleset) for term in _told_before(ruleset)]
+    lines += [_term_line(term, ruleset) for term in _terms_defined_first(ruleset)]
     lines += [f"{r + 1}. {_rule_line(ruleset, r)}" for r in range(len(ruleset))]
     return "\n".join(lines) + "\n"
 
@@ -41,57 +41,57 @@ def rules_text(ruleset: RuleSet, task_name: str | None = None) -> str:
 def quoted(name: str) -> str:
     """Return a name as it stands in the text: in quotation marks where it could be misread."""
     words = {word.lower() for word in re.split(r"\W+", name)}
-    plain = PLAIN_NAME.fullmatch(name) and words.isdisjoint(KEYWORDS.split())
-    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())
+    is_plain = PLAIN_NAME.fullmatch(name) and words.isdisjoint(KEYWORDS.split())
+    return name if is_plain else json.dumps(name, ensure_ascii=not name.isprintable())
 
 
 def _feature_line(feature: Feature) -> str:
     ends = f"{number_in_words(feature.low)} to {number_in_words(feature.high)}"
-    marks = (not feature.is_integer, " real"), (feature.clips, " clipped"), (feature.cyclic, " cyclic")
-    kind = "".join(mark for holds, mark in marks if holds)
-    called = f" called {', '.join(map(_quoted_label, feature.labels))}" if feature.labels else ""
-    return f"feature {quoted(feature.name)}: {ends}{kind}{called}{_unit(feature)}"
+    flags = (not feature.is_integer, " real"), (feature.clips, " clipped"), (feature.cyclic, " cyclic")
+    kind = "".join(flag for is_set, flag in flags if is_set)
+    labels = f" called {', '.join(map(_quoted_label, feature.labels))}" if feature.labels else ""
+    return f"feature {quoted(feature.name)}: {ends}{kind}{labels}{_unit(feature)}"
 
 
 def _quoted_label(label: str) -> str:
     """Return the name of a value as it stands in the text."""
-    odd = {"is", "not", "or"} & set(label.lower().split())
-    return json.dumps(label) if odd else quoted(label)
+    keywords = {"is", "not", "or"} & set(label.lower().split())
+    return json.dumps(label) if keywords else quoted(label)
 
 
 def _unit(feature: Feature) -> str:
     """Return a comma and the unit, where there is one."""
-    plain = (
+    is_plain = (
         feature.unit.isprintable()
         and feature.unit == feature.unit.strip()
         and not set(feature.unit) & set('",#')
     )
-    return f", {feature.unit if plain else json.dumps(feature.unit)}" if feature.unit else ""
+    return f", {feature.unit if is_plain else json.dumps(feature.unit)}" if feature.unit else ""
 
 
-def _told_before(ruleset: RuleSet) -> list[Feature]:
+def _terms_defined_first(ruleset: RuleSet) -> list[Feature]:
     """Return the terms that stand before the rules.
 
     A term that is called by its formula is simply written out where rules speak of it, unless it would be
     lost there: it has a unit, or reading would find the terms in another order.
     """
-    whole = whole_box(ruleset.features)
-    speaks = (ruleset.bounds != whole).any(axis=2)
-    met = [ruleset.features[d] for d in dict.fromkeys(np.argwhere(speaks)[:, 1].tolist())]
-    before = [term for term in ruleset.terms if has_own_name(term) or term.unit]
-    found = before + [feature for feature in met if feature.is_term and feature not in before]
-    return before if tuple(found) == ruleset.terms else list(ruleset.terms)
+    full_box = whole_box(ruleset.features)
+    restricts = (ruleset.bounds != full_box).any(axis=2)
+    tested = [ruleset.features[d] for d in dict.fromkeys(np.argwhere(restricts)[:, 1].tolist())]
+    defined = [term for term in ruleset.terms if has_own_name(term) or term.unit]
+    reading_order = defined + [feature for feature in tested if feature.is_term and feature not in defined]
+    return defined if tuple(reading_order) == ruleset.terms else list(ruleset.terms)
 
 
 def _term_line(term: Feature, ruleset: RuleSet) -> str:
-    own = f"{quoted(term.name)} = " if has_own_name(term) else ""
-    return f"LET {own}{_sum(term, ruleset)}{_unit(term)}"
+    definition = f"{quoted(term.name)} = " if has_own_name(term) else ""
+    return f"LET {definition}{_sum(term, ruleset)}{_unit(term)}"
 
 
 def _sum(term: Feature, ruleset: RuleSet) -> str:
     """Return what a term adds up; names with signs in them would make any unquoted name ambiguous."""
-    odd = any(set(feature.name) & SIGNS for feature in ruleset.observed_features)
-    return formula(term, "*", "-", json.dumps if odd else quoted)
+    has_signs = any(set(feature.name) & SIGNS for feature in ruleset.observed_features)
+    return formula(term, "*", "-", json.dumps if has_signs else quoted)
 
 
 def _rule_line(ruleset: RuleSet, rule: int) -> str:
@@ -99,11 +99,11 @@ def _rule_line(ruleset: RuleSet, rule: int) -> str:
     conditions = []
     for feature, (low, high) in zip(ruleset.features, ruleset.bounds[rule].tolist(), strict=True):
         labels = tuple(map(_quoted_label, feature.labels))
-        plain = replace(feature, name="_", unit="", labels=labels).interval_in_words(low, high)
-        if plain:
+        condition = replace(feature, name="_", unit="", labels=labels).interval_in_words(low, high)
+        if condition:
             written_out = feature.is_term and not has_own_name(feature)
             name = _sum(feature, ruleset) if written_out else quoted(feature.name)
-            conditions.append(name + plain.removeprefix("_"))
+            conditions.append(name + condition.removeprefix("_"))
     action = quoted(ruleset.action_names[ruleset.actions[rule]])
     head = f"IF {' AND '.join(conditions)} THEN" if conditions else ruleset.head_in_words(rule)
     words = f"{head} {action}"

@@ -21,9 +21,9 @@ COMMENT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|(?<!\S)#')
 
 def without_comment(line: str) -> str:
     """Return a line without the comment at its end: "# …" after a blank and outside of quotation marks."""
-    for found in COMMENT.finditer(line):
-        if found.group() == "#":
-            return line[: found.start()].rstrip()
+    for match in COMMENT.finditer(line):
+        if match.group() == "#":
+            return line[: match.start()].rstrip()
     return line
 
 
@@ -42,11 +42,11 @@ class Scanner:
     def take(self, pattern: re.Pattern[str]) -> str | None:
         """Return what stands here if it fits the pattern, and go past it."""
         self.skip()
-        found = pattern.match(self.text, self.at)
-        if found is None or not found.group():
+        match = pattern.match(self.text, self.at)
+        if match is None or not match.group():
             return None
-        self.at = found.end()
-        return found.group()
+        self.at = match.end()
+        return match.group()
 
     def take_text(self, text: str) -> bool:
         """Go past a text, in any case, that ends where a word does; return whether it stood here."""
@@ -65,8 +65,14 @@ class Scanner:
 
     def rest(self) -> str:
         """Return what is left, shortened for a message."""
-        left = self.text[self.at :].strip()
-        return repr(left[:40] + "…") if len(left) > 40 else repr(left) if left else "the end of the line"
+        remaining = self.text[self.at :].strip()
+        return (
+            repr(remaining[:40] + "…")
+            if len(remaining) > 40
+            else repr(remaining)
+            if remaining
+            else "the end of the line"
+        )
 
     def number(self) -> float:
         """Return the number that must stand here."""
@@ -84,11 +90,11 @@ class Scanner:
         if text is not None:
             return names.find(unquoted(text))
         self.skip()
-        found = names.at(self.text, self.at)
-        if found is None:
+        name_and_end = names.at(self.text, self.at)
+        if name_and_end is None:
             return None
-        self.at = found[1]
-        return found[0]
+        self.at = name_and_end[1]
+        return name_and_end[0]
 
     def has(self, names: Names) -> bool:
         """Return whether one of `names` stands here, without going past it."""
@@ -109,26 +115,26 @@ class Names:
         what: what they are names of, for messages.
     """
 
-    def __init__(self, names: Sequence[str], what: str) -> None:
-        self.names, self.what = tuple(names), what
+    def __init__(self, names: Sequence[str], label: str) -> None:
+        self.names, self.label = tuple(names), label
         for name in self.names:
             if len(name) > NAME_LIMIT:
                 raise RuleError(
-                    f"the {what} {name[:40]!r}… has {len(name):,} characters; rules as text take names of at "
-                    f"most {NAME_LIMIT}."
+                    f"the {label} {name[:40]!r}… has {len(name):,} characters; rules as text take names of "
+                    f"at most {NAME_LIMIT}."
                 )
-        self._lower: dict[str, list[int]] = {}
+        self._by_lower_case: dict[str, list[int]] = {}
         for number, name in enumerate(self.names):
-            self._lower.setdefault(name.lower(), []).append(number)
-        self._sorted = sorted(self._lower)
+            self._by_lower_case.setdefault(name.lower(), []).append(number)
+        self._sorted = sorted(self._by_lower_case)
         self._longest = max(map(len, self._sorted), default=0)
-        self._begins: list[int] = []
+        self._prefix_of: list[int] = []
         """For each of the sorted names, the place of the longest other that it begins with; -1 for none."""
-        for place, name in enumerate(self._sorted):
-            before = place - 1
-            while before >= 0 and not name.startswith(self._sorted[before]):
-                before = self._begins[before]
-            self._begins.append(before)
+        for position, name in enumerate(self._sorted):
+            prefix = position - 1
+            while prefix >= 0 and not name.startswith(self._sorted[prefix]):
+                prefix = self._prefix_of[prefix]
+            self._prefix_of.append(prefix)
 
     def __getitem__(self, number: int) -> str:
         return self.names[number]
@@ -139,32 +145,32 @@ class Names:
         The name as written comes first, then a name in another case; a long name before a shorter one that it
         begins with.
         """
-        loose = None
-        place = bisect_right(self._sorted, text[start : start + self._longest].lower()) - 1
-        while place >= 0:  # what the text begins with, the name before it in the alphabet begins with, too
-            lower = self._sorted[place]
-            for number in self._lower[lower]:
+        any_case = None
+        position = bisect_right(self._sorted, text[start : start + self._longest].lower()) - 1
+        while position >= 0:  # what the text begins with, the name before it in the alphabet begins with, too
+            lower = self._sorted[position]
+            for number in self._by_lower_case[lower]:
                 name, end = self.names[number], start + len(self.names[number])
-                piece = text[start:end]
-                if piece.lower() != lower or not _ends_word(text, end):
+                written = text[start:end]
+                if written.lower() != lower or not _ends_word(text, end):
                     continue
-                if piece == name:
+                if written == name:
                     return number, end
-                loose = loose or (number, end)
-            place = self._begins[place]
-        return loose
+                any_case = any_case or (number, end)
+            position = self._prefix_of[position]
+        return any_case
 
     def find(self, name: str) -> int:
         """Return a name's number, in any case where that is unambiguous, or raise with the nearest one."""
-        like = self._like(name)
-        if like and (len(like) == 1 or self.names[like[0]] == name):
-            return like[0]
-        raise RuleError(f"unknown {self.what} {name[:60]!r}.{nearest(name[:60], self.names)}")
+        numbers = self._numbers_of(name)
+        if numbers and (len(numbers) == 1 or self.names[numbers[0]] == name):
+            return numbers[0]
+        raise RuleError(f"unknown {self.label} {name[:60]!r}.{nearest(name[:60], self.names)}")
 
-    def _like(self, name: str) -> list[int]:
+    def _numbers_of(self, name: str) -> list[int]:
         """Return the numbers of the names that are the same in any case; first those as written."""
-        like = self._lower.get(name.lower(), [])
-        return like if len(like) < 2 else sorted(like, key=lambda number: self.names[number] != name)
+        numbers = self._by_lower_case.get(name.lower(), [])
+        return numbers if len(numbers) < 2 else sorted(numbers, key=lambda number: self.names[number] != name)
 
 
 def _ends_word(text: str, end: int) -> bool:
@@ -204,7 +210,7 @@ def feature_in(name: str, text: str) -> Feature:
 
     Such as "0 to 7 cyclic", "-0.4 to 0.4 real clipped, rad", or "0 to 2 called empty, a wall, food".
     """
-    label = names_in(name)
+    names = names_in(name)
     scanner = Scanner(text)
     low = scanner.number()
     if not scanner.take(re.compile(r"(?:to\b|\.\.\.?|…|–)", re.IGNORECASE)):
@@ -217,18 +223,18 @@ def feature_in(name: str, text: str) -> Feature:
     cyclic = scanner.take(re.compile(r"cyclic\b", re.IGNORECASE)) is not None
     if scanner.take(re.compile(r"called\b", re.IGNORECASE)):
         labels = tuple(names_in(text[scanner.at :].strip()))
-        return Feature(label[0], _whole(label[0], low), _whole(label[0], high), labels=labels)
+        return Feature(names[0], _whole_number(names[0], low), _whole_number(names[0], high), labels=labels)
     unit = names_in(text[scanner.at :])[0] if scanner.take(re.compile(",")) else ""
     scanner.skip()
     if not unit and scanner.at < len(text):
         raise RuleError(f"expected 'real', 'clipped', 'cyclic', or a comma and a unit, not {scanner.rest()}.")
     if kind == "integer":
-        ends = _whole(label[0], low), _whole(label[0], high)
-        return Feature(label[0], *ends, "integer", unit, clips, cyclic=cyclic)
-    return Feature(label[0], low, high, "real", unit, clips, cyclic=cyclic)
+        ends = _whole_number(names[0], low), _whole_number(names[0], high)
+        return Feature(names[0], *ends, "integer", unit, clips, cyclic=cyclic)
+    return Feature(names[0], low, high, "real", unit, clips, cyclic=cyclic)
 
 
-def _whole(name: str, end: float) -> int:
+def _whole_number(name: str, end: float) -> int:
     """Return an end of an integer feature's range, or raise."""
     if end != int(end):
         raise RuleError(f"{name} has whole numbers unless 'real' is said, not {end}.")

@@ -21,17 +21,17 @@ def terms_in(lines: Sequence[str], features: Sequence[Feature]) -> tuple[Feature
     for line in lines:
         try:
             reader.define(line)
-            _check_given(reader)
+            _check_last_term(reader)
         except RuleError as problem:
             raise RuleError(f"the term {shown(line)}: {problem}") from None
     return tuple(reader.features[len(features) :])
 
 
-def _check_given(reader: RuleReader) -> None:
+def _check_last_term(reader: RuleReader) -> None:
     """Raise where the last term is one of those before by another name, or is called like another sum."""
-    *others, made = reader.features
+    *others, last_term = reader.features
     for other in others:
-        if made.of == other.of:
+        if last_term.of == other.of:
             raise RuleError(f"{other.name!r} is the same sum: leave out one of them.")
-    if has_own_name(made) and reader.is_sum(made.name):
-        raise RuleError(f"its name is a sum too, and it is {formula(made)}: give it another name.")
+    if has_own_name(last_term) and reader.is_sum(last_term.name):
+        raise RuleError(f"its name is a sum too, and it is {formula(last_term)}: give it another name.")
