@@ -22,7 +22,9 @@ MOST_TOLD = 10
 OF_TASKS = frozenset(signature(env_task).parameters)
 """Settings of tasks that users often give to a system by mistake."""
 SIZES = ("rules", "tests")
-"""Parameters of PPL-X that cap the size of a list; lists of other systems are shortened after training."""
+"""Parameters that cap the size of a list in training; lists of other systems are shortened afterwards."""
+TERMS = "given_terms"
+"""The parameter for sums of features that rules may test."""
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,21 @@ def _hint(kind: type[Parameters], name: str, value: Any) -> str:
         return " Earlier versions had it: leave it out."
     if name in SIZES:
         return (
-            f" Only PPL-X takes it (--{name} of ifthen train). Rules of other systems are shortened after "
-            f"training: ifthen prune RUN --{name} {shown(value)}."
+            f" Only {_takers(name)} takes it (--{name} of ifthen train). Rules of other systems are "
+            f"shortened after training: ifthen prune RUN --{name} {shown(value)}."
         )
-    if name == "given_terms":
-        return " Only PPL-X takes terms (--term of ifthen train)."
+    if name == TERMS:
+        return f" Only {_takers(name)} takes terms (--term of ifthen train)."
     if name in OF_TASKS:
         return f" It belongs to the task: ifthen.env_task(…, {name}=…), or --task-set."
     return nearest(name, kind.model_fields)
+
+
+def _takers(parameter: str) -> str:
+    """Return the names of the systems that have a parameter."""
+    from ifthen.systems.registry import SYSTEMS, either_of
+
+    return either_of(name for name, kind in SYSTEMS.items() if parameter in kind.Parameters.model_fields)
 
 
 def without_removed(

@@ -14,7 +14,7 @@ from ifthen.rules.batch import RuleBatch
 from ifthen.rules.feature import bounds_type
 from ifthen.rules.ruleset import RuleSet
 from ifthen.simulate.evaluate import check_options, simulator_of
-from ifthen.simulate.simulator import Simulator, described
+from ifthen.simulate.simulator import Simulator
 from ifthen.store import SIZE_LIMIT
 from ifthen.systems.model_file import (
     ArraySpec,
@@ -27,8 +27,8 @@ from ifthen.systems.model_file import (
 )
 from ifthen.systems.pittsburgh import PittsburghParameters, Population
 from ifthen.systems.records import Record
+from ifthen.systems.start_rules import check_length
 from ifthen.systems.system import System
-from ifthen.tasks.task import Method
 
 
 class PittsburghSystem(System):
@@ -52,14 +52,16 @@ class PittsburghSystem(System):
         check_options(task, p.fitness, p.noise, p.budget)
         return p.model_copy(update={"idv_size": idv_size, "pop_size": pop_size})
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
-        """Return the ruleset to begin with, or raise where the system or the task cannot begin with it."""
-        return checked_start(self, start, self.parameters.sizes[1], "idv_size")
+    def _fit_start(self, start: RuleSet) -> RuleSet:
+        """Return the ruleset to begin with, or raise where it does not fit or has too many rules."""
+        fitting = super()._fit_start(start)
+        check_length(fitting, self.parameters.sizes[1], "idv_size")
+        return fitting
 
     @property
-    def method(self) -> Method:
-        """How fitness is measured."""
-        return self.parameters.fitness
+    def watched_column(self) -> str:
+        """The column of the history to watch and to stop at: what fitness is where that is exact."""
+        return "exact_performance" if self.parameters.fitness == "exact" else super().watched_column
 
     @cached_property
     def simulator(self) -> Simulator:
@@ -108,7 +110,7 @@ class PittsburghSystem(System):
             "ga_invocations": int(so_far["ga_invocations"]) + len(fitness) // 2,
         }
 
-    def saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
+    def _saved_arrays(self, population: Population) -> dict[str, NDArray[Any]]:
         """Return the arrays for a file; lengths are left out where all rulesets fill their rows."""
         arrays: dict[str, NDArray[Any]] = population._asdict()
         if (population.lengths == population.actions.shape[1]).all():
@@ -128,7 +130,7 @@ class PittsburghSystem(System):
         if "lengths" in model.population:
             expected["lengths"] = ((n,), np.int64)
         check_arrays(model, expected)
-        learnt_by = ("exact_performance",) if self.method == "exact" else ()
+        learnt_by = ("exact_performance",) if self.parameters.fitness == "exact" else ()
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
         population = Population(**{"lengths": np.full(n, rules), **model.population})
         refuse(model, wrong_lengths(population.lengths, rules))
@@ -156,39 +158,3 @@ def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
             f"{pop_size:,} rulesets of {rules:,} rules would take about {size / 2**30:.1f} GiB; "
             f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or {limit}."
         )
-
-
-def checked_start(system: System, start: RuleSet, most: int, limit: str) -> RuleSet:
-    """Return the ruleset to begin with, or raise where the system or the task cannot begin with it.
-
-    Args:
-        system: the system.
-        start: the ruleset.
-        most: how many rules it may have.
-        limit: the parameter that says so.
-    """
-    task, kinds = system.task, system.starts_from
-    if not isinstance(start, RuleSet):
-        raise ParameterError(f"start must be a RuleSet, not {start!r}.")
-    if start.kind not in kinds:
-        raise ParameterError(
-            f"{system.name} starts from rules of kind {' or '.join(kinds)}, not {start.kind}. "
-            "Make it a decision list first: 'ifthen prune MODEL --list --out start.txt', or in Python "
-            "ifthen.prune(ruleset, task, to='list').ruleset."
-        )
-    if start.terms:
-        names = ", ".join(term.name for term in start.terms)
-        raise ParameterError(
-            f"{system.name} starts from rules over single features, but these test sums ({names}). "
-            "Write their conditions over single features, or train PPL-X."
-        )
-    named = [[(f.name, f.low, f.high) for f in owner.features] for owner in (start, task)]
-    if named[0] != named[1] or start.action_names != task.action_names:
-        ours, theirs = described(start, task), described(task, start)
-        raise ParameterError(f"start has {ours}, but {task.name} has {theirs}.")
-    if len(start) > most:
-        raise ParameterError(
-            f"start has {len(start)} rules, but {limit} is {most}. Give {limit}={len(start)} or more, "
-            "or a shorter start."
-        )
-    return start

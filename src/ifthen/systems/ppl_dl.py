@@ -59,7 +59,7 @@ class PPLDL(PittsburghSystem):
     summary = "Evolves decision lists (the first matching rule decides)."
     Parameters = PPLDLParameters
     starts_from = (DecisionList.kind,)
-    has_order = gives_lists = True
+    gives_lists = True
     parameters: PPLDLParameters
 
     if TYPE_CHECKING:
@@ -75,16 +75,16 @@ class PPLDL(PittsburghSystem):
             )
         return super().fill_parameters(parameters)
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
+    def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit or would be overwritten."""
         if self.parameters.otherwise:
             raise ParameterError(
                 "start gives rules as they are, and otherwise would overwrite the last one. Give "
                 "otherwise=False to begin with a ruleset."
             )
-        return super().fit_start(start)
+        return super()._fit_start(start)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return random decision lists, after the one to start from."""
         population = first_population(self.parameters, self.task, self.seed, self.learns)
         if self.start is not None:

@@ -77,9 +77,9 @@ class PPLST(PittsburghSystem):
 
         def __init__(self, task: Any, **keywords: Unpack[PPLSTKeywords]) -> None: ...
 
-    def fit_start(self, start: RuleSet) -> RuleSet:
+    def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the rules to begin with, or raise where they do not fit the parameters."""
-        super().fit_start(start)
+        super()._fit_start(start)
         x0 = start.settings().get("x0", self.parameters.x0)
         if x0 != self.parameters.x0:
             raise ParameterError(
@@ -93,7 +93,7 @@ class PPLST(PittsburghSystem):
         """How many numbers a rule learns: w (one per feature and x0's) and var."""
         return len(self.task.features) + 2
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return random rulesets that know nothing yet, after the one to start from, all reinforced once."""
         population = first_population(self.parameters, self.task, self.seed, self.learns)
         if self.start is not None:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ifthen.digits import in_units
 from ifthen.notebook import NotebookBar, in_notebook
 from ifthen.text_table import harmless
 
@@ -53,24 +52,30 @@ class Saving:
             self.now()
 
 
-def progress_of(system: System, goal: Goal) -> tuple[Any, Callable[[], None]]:
-    """Return a progress bar towards a goal, and what shows how far the system is and how well it does."""
-    label, gauge = harmless(f"{system.name} on {system.task.name}"), system.gauge(goal)
+def progress_of(
+    system: System, goal: Goal, gauge: Goal, words: Callable[[], str]
+) -> tuple[Any, Callable[[], None]]:
+    """Return a progress bar towards a goal, and what shows how far the system is and how well it does.
+
+    Args:
+        system: what learns.
+        goal: when it stops.
+        gauge: what the bar counts.
+        words: what returns the words beside the count.
+    """
+    label = harmless(f"{system.name} on {system.task.name}")
 
     def done() -> int:
         last = system.now.records[-1]
         return gauge.target if goal.reached(last) else min(gauge.count(last), gauge.target)
 
-    def words() -> str:
-        return f"{system.doing}: {in_units(system.watched)}" if system.doing else system.watched_in_words
-
     if in_notebook():
-        own = NotebookBar(label, gauge.target, gauge.unit)
+        notebook_bar = NotebookBar(label, gauge.target, gauge.unit)
 
-        def show_there() -> None:
-            own.update(done(), words())
+        def show_in_notebook() -> None:
+            notebook_bar.update(done(), words())
 
-        return own, show_there
+        return notebook_bar, show_in_notebook
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(

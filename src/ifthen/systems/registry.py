@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,12 @@ def system_by_name(name: str) -> type[System]:
         if known.lower() == name.lower():
             return system
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
+
+
+def either_of(names: Iterable[str]) -> str:
+    """Return names as "A, B or C"."""
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def load(path: str | Path, env: Any = None, *, teacher: Any = None, threads: int | None = None) -> System:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ifthen import ZCS, TabularTask, env_task, frozen_lake, maze
 from ifthen.simulate.table_noise import plan
-from ifthen.systems.learning import NEVER
+from ifthen.systems.learning import NEVER, Goal
 from ifthen.systems.zcs.breed import breed, cover, spin
 from ifthen.systems.zcs.zcs_population import COVERINGS, GA_INVOCATIONS, STEPS, Learning, packed
 from ifthen.systems.zcs.zcs_steps import act, clip, is_too_low, match_set, settle
@@ -20,6 +20,7 @@ from tests import naive
 from tests.naive_zcs import NaiveZCS, Rule, clipped, spun
 
 pytestmark = pytest.mark.oracle
+GOAL = Goal("epochs", 1)
 
 
 class TableWorld:
@@ -66,7 +67,7 @@ class EnvWorld:
 
 def plain(system: ZCS) -> NaiveZCS:
     """Return the oracle of a system, before anything."""
-    own = system._learning(system.begin()[0])
+    own = system._learning(system.begin(GOAL)[0])
     features = list(
         zip(own.lows.tolist(), own.highs.tolist(), own.reach.tolist(), own.real.tolist(), strict=True)
     )
@@ -95,7 +96,7 @@ SMALL: dict[str, Any] = {"pop_limit": 30, "rho": 1.0, "mu": 0.2, "threads": 1}
 )
 def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str, Any]) -> None:
     system = ZCS(task, seed=5, **{**SMALL, **options})
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, own = plain(system), system._learning(system.begin(GOAL)[0])
     assert rules_of(own) == oracle.rules
     for steps, episodes in ((NEVER, 6), (60, NEVER)):
         system._play(own, steps, episodes)
@@ -115,7 +116,7 @@ def test_learning_on_a_table_is_the_oracles(task: TabularTask, options: dict[str
 def test_learning_in_an_environment_is_the_oracles(player: Any) -> None:
     task = env_task("CartPole-v1", player=player, t_max=40)
     system = ZCS(task, seed=2, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, own = plain(system), system._learning(system.begin(GOAL)[0])
     system._play(own, NEVER, 6)
     oracle.run(EnvWorld(task, int(system._key)), task.t_max, NEVER, 6)
     assert rules_of(own) == oracle.rules
@@ -129,7 +130,7 @@ def test_a_wheel_is_spun_as_the_oracle_does(u: float, shares: list[float]) -> No
 
 def test_single_steps_are_the_oracles() -> None:
     system = ZCS(maze("Maze4"), seed=1, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, own = plain(system), system._learning(system.begin(GOAL)[0])
     point = [-1.0, 0.0, 1.0, 2.0, 3.0, 1.0, 0.0, 1.0]
     own.seen[0] = point
     clip(own)
@@ -153,6 +154,6 @@ def test_single_steps_are_the_oracles() -> None:
 @pytest.mark.parametrize("least", [0.0, -1.0, -1 / 3])
 def test_rewards_that_are_too_low_are_the_oracles(least: float) -> None:
     system = ZCS(maze("Woods1"), least_reward=least, **SMALL)
-    oracle, own = plain(system), system._learning(system.begin()[0])
+    oracle, own = plain(system), system._learning(system.begin(GOAL)[0])
     for reward in (least, least - 1e-12, least - 1e-6, least + 1e-6, 5.0, -5.0):
         assert is_too_low(reward, own) == oracle.is_too_low(reward)

@@ -9,9 +9,12 @@ import pytest
 
 from ifthen import ZCS, StrengthSumRules, env_task, evaluate, load, maze, prune
 from ifthen.errors import ModelFileError, ParameterError, TaskError
+from ifthen.systems.learning import Goal
 from ifthen.systems.zcs.zcs_population import STEPS, TIME
 from ifthen.systems.zcs.zcs_steps import act, settle
 from tests.archives import with_array
+
+GOAL = Goal("epochs", 1)
 
 
 def woods(**options: Any) -> ZCS:
@@ -25,7 +28,7 @@ def test_defaults_are_wilsons() -> None:
 
 
 def test_over_bits_a_condition_is_zero_one_or_open_and_a_third_is_open() -> None:
-    population, _ = woods().begin()
+    population, _ = woods().begin(GOAL)
     assert set(map(tuple, population.bounds.reshape(-1, 2).tolist())) == {(0, 0), (1, 1), (0, 1)}
     open_ones = (population.bounds[:, :, 0] < population.bounds[:, :, 1]).mean()
     assert open_ones == pytest.approx(0.33, abs=0.02)
@@ -42,7 +45,7 @@ def test_both_readings_of_rho(counts: Any, share: float) -> None:
 def test_a_step_moves_strength_as_published() -> None:
     """S(A) changes by −βS(A) + βr, and the set before gains βγS(A)."""
     system = woods(rho=0.0, tau=0.25, phi=0.0)
-    own, key = system._learning(system.begin()[0]), np.uint64(4)
+    own, key = system._learning(system.begin(GOAL)[0]), np.uint64(4)
     own.seen[0] = system.task.dynamics.points[0]  # type: ignore[attr-defined]  # a table
     own.held[:3] = True  # the set before
     before = own.strength.copy()

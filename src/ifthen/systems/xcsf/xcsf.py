@@ -59,13 +59,13 @@ class XCSF(System):
     @property
     def _kind(self) -> type[Learner[Any]]:
         kinds: tuple[type[Learner[Any]], type[Learner[Any]]] = (TableLearner, EnvLearner)
-        return self.suited(*kinds)
+        return self._suited(*kinds)
 
     @cached_property
     def _learner(self) -> Learner[Any]:
         return self._kind(self.task, self.parameters, self.seed)
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return an empty population: rules come by covering."""
         rls, number = self.parameters.prediction == "rls", self._learner.number
         population = empty_population(len(self.task.features), rls, kind=number)

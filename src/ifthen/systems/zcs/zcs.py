@@ -118,7 +118,7 @@ class ZCS(System):
             settings=self._settings,
         )
 
-    def begin(self) -> tuple[Population, Record]:
+    def begin(self, goal: Goal) -> tuple[Population, Record]:
         """Return a population full of random rules."""
         n, features = self.parameters.pop_limit, len(self.task.features)
         nothing = Population(
