@@ -105,10 +105,10 @@ class Parameters(BaseModel):
     )
 
 
-def checked_parameters(kind: type[Parameters], given: Mapping[str, Any]) -> Parameters:
+def checked_parameters(kind: type[Parameters], values: Mapping[str, Any]) -> Parameters:
     """Return the parameters, or raise naming each unknown or impossible one."""
     try:
-        return kind(**{name: _plain(value) for name, value in given.items()})
+        return kind(**{name: _plain(value) for name, value in values.items()})
     except ValidationError as problem:
         lines = []
         for error in problem.errors(include_url=False)[:MOST_TOLD]:
@@ -145,12 +145,16 @@ def _takers(parameter: str) -> str:
 
 
 def without_removed(
-    kind: type[Parameters], given: Mapping[str, Any]
+    kind: type[Parameters], in_file: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parameters in a file that a system still has, and those removed ones that had an effect."""
-    kept = {name: value for name, value in given.items() if name not in kind.removed}
-    used = {name: given[name] for name, off in kind.removed.items() if name in given and given[name] != off}
-    return kept, used
+    present = {name: value for name, value in in_file.items() if name not in kind.removed}
+    had_effect = {
+        name: in_file[name]
+        for name, no_effect in kind.removed.items()
+        if name in in_file and in_file[name] != no_effect
+    }
+    return present, had_effect
 
 
 def _plain(value: Any) -> Any:

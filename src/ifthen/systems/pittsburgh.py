@@ -167,11 +167,11 @@ def put_first(start: RuleSet, learnt: Floats, population: Population) -> None:
     it ties with itself.
     """
     n, rules = population.actions.shape
-    over = np.arange(rules) % len(start)
-    first = slice(0, max(1, n // SHARE))
-    population.bounds[first] = start.bounds[over]
-    population.actions[first] = start.actions[over]
-    population.learnt[first] = learnt[over]
+    source = np.arange(rules) % len(start)
+    targets = slice(0, max(1, n // SHARE))
+    population.bounds[targets] = start.bounds[source]
+    population.actions[targets] = start.actions[source]
+    population.learnt[targets] = learnt[source]
 
 
 def empty_population(
@@ -212,16 +212,16 @@ def next_generation(
     children = empty_population(n, rules, features, parents.learnt.shape[2], bounds_type(task.features))
     p, key = parameters, stream(seed, "breed", epoch)
     rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-    how = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
+    variation = Variation(*rates, whole_rules, alleles_of(task.features, p.sigma, p.p_any), task.n_actions)
 
     def work(first: int, last: int) -> None:
-        breed(first, last, key, parents, how, children)
+        breed(first, last, key, parents, variation, children)
 
     for_slices(work, n // 2, threads, ROUNDS_PER_SLICE)
     elites = np.argsort(-parents.fitness, kind="stable")[: parameters.elites]
-    last = slice(n - len(elites), n)
+    elite_places = slice(n - len(elites), n)
     for name in ("bounds", "actions", "learnt", "lengths"):
-        getattr(children, name)[last] = getattr(parents, name)[elites]
+        getattr(children, name)[elite_places] = getattr(parents, name)[elites]
     return children
 
 
@@ -230,42 +230,45 @@ def random_rules(key: np.uint64, alleles: Alleles, n_actions: int, out: Populati
     """Draw every allele of the population `out` from its range."""
     n, rules, features, _ = out.bounds.shape
     for i in range(n):
-        own = fold(key, i)
-        any_key = fold(own, 0)
+        ruleset_key = fold(key, i)
+        any_key = fold(ruleset_key, 0)
         at = 0
         for r in range(rules):
             for d in range(features):
                 for end in range(2):
-                    out.bounds[i, r, d, end] = random_allele(own, any_key, at, d, end, alleles)
+                    out.bounds[i, r, d, end] = random_allele(ruleset_key, any_key, at, d, end, alleles)
                     at += 1
-            out.actions[i, r] = below(own, at, n_actions)
+            out.actions[i, r] = below(ruleset_key, at, n_actions)
             at += 1
 
 
 @kernel
 def breed(
-    first: int, last: int, key: np.uint64, parents: Population, how: Variation, children: Population
+    first: int, last: int, key: np.uint64, parents: Population, variation: Variation, children: Population
 ) -> None:
     """Do breeding rounds `first` to `last − 1`: round j gives children 2j and 2j + 1."""
     for round_ in range(first, last):
-        breed_two(round_, key, parents, how, children)
+        breed_two(round_, key, parents, variation, children)
 
 
 @kernel
-def breed_two(round_: int, key: np.uint64, parents: Population, how: Variation, children: Population) -> None:
+def breed_two(
+    round_: int, key: np.uint64, parents: Population, variation: Variation, children: Population
+) -> None:
     """Do breeding round j, which gives children 2j and 2j + 1."""
-    own = fold(key, round_)
+    round_key = fold(key, round_)
     i, j = 2 * round_, 2 * round_ + 1
     for child in range(i, j + 1):
-        parent = tournament(fold(own, child - i), parents.fitness, how.tourn_size)
+        parent = tournament(fold(round_key, child - i), parents.fitness, variation.tourn_size)
         copy_ruleset(parents, parent, children, child)
-    if uniform(fold(own, 2), 0) < how.p_cross:
-        if how.whole_rules:
-            swap_rules(fold(own, 3), how.p_swap, children, i, j)
+    if uniform(fold(round_key, 2), 0) < variation.p_cross:
+        if variation.whole_rules:
+            swap_rules(fold(round_key, 3), variation.p_swap, children, i, j)
         else:
-            swap_alleles(fold(own, 3), how.p_swap, children, i, j)
+            swap_alleles(fold(round_key, 3), variation.p_swap, children, i, j)
     for child in range(i, j + 1):
-        mutate(fold(own, 4 + child - i), how.p_mut, children, child, how.alleles, how.n_actions)
+        mutation_key = fold(round_key, 4 + child - i)
+        mutate(mutation_key, variation.p_mut, children, child, variation.alleles, variation.n_actions)
 
 
 @kernel

@@ -102,8 +102,8 @@ class Trials:
         self.stream: Any = 0 if simulated() else cuda.stream()
         self._room, self._side = Memory(self.stream), 0
         self._slot_seconds = 0.0
-        one = self.systems[0]
-        self._epoch = one.epoch if one.started else -1
+        first_system = self.systems[0]
+        self._epoch = first_system.epoch if first_system.started else -1
         self._put(
             [
                 system.now.population
@@ -129,10 +129,10 @@ class Trials:
 
     def _put(self, populations: Sequence[Population]) -> None:
         """Lay out populations in the memory of the GPU, with all that they need there."""
-        room, shared = self._room, plan(self._task)
+        room, table_plan = self._room, plan(self._task)
         on_gpu = self._laid_out(populations)
         trials, n = on_gpu.fitness.shape
-        states, on_device = len(self._task.decision_states), room.put("plan", shared)
+        states, on_device = len(self._task.decision_states), room.put("plan", table_plan)
         policies = room.empty("policies", (trials, n, states), np.int16)
         self._breeding = self._breeding_of(on_gpu)
         self._learning = self._learning_of(on_gpu, on_device, policies)
@@ -161,30 +161,30 @@ class Trials:
     def _keys(self, purpose: str) -> Any:
         """Return the streams of the trials for a purpose."""
         return self._room.put(
-            f"{purpose} keys", np.array([stream(each.seed, purpose) for each in self.systems])
+            f"{purpose} keys", np.array([stream(system.seed, purpose) for system in self.systems])
         )
 
     def _breeding_of(self, on_gpu: Populations) -> Breeding:
         """Return what breeding takes."""
-        one, task = self.systems[0], self._task
-        p = one.parameters
+        system, task = self.systems[0], self._task
+        p = system.parameters
         alleles = self._room.put("alleles", alleles_of(task.features, p.sigma, p.p_any))
         rates = p.tourn_size, p.p_cross, p.p_swap, p.p_mut
-        how = Variation(*rates, isinstance(one, PPLST), alleles, task.n_actions)
-        return Breeding(on_gpu, self._keys("breed"), how)
+        variation = Variation(*rates, isinstance(system, PPLST), alleles, task.n_actions)
+        return Breeding(on_gpu, self._keys("breed"), variation)
 
     def _learning_of(self, on_gpu: Populations, shared: Plan, policies: Any) -> Learning:
         """Return what learning takes, and room to work in for each ruleset."""
-        one, room, task = self.systems[0], self._room, self._task
+        system, room, task = self.systems[0], self._room, self._task
         trials, n = on_gpu.fitness.shape
-        learns = isinstance(one, PPLST)
-        p: Any = one.parameters
+        learns = isinstance(system, PPLST)
+        p: Any = system.parameters
         x0, eta = (p.x0, p.eta) if learns else (1.0, 0.1)
-        usual = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
-        own = usual._asdict()
-        rates = room.put("rates", own.pop("rates"))
+        workspace = new_workspace(p.sizes[1], task.t_max if learns else 1, eta, x0, task.dynamics)
+        scratch = workspace._asdict()
+        rates = room.put("rates", scratch.pop("rates"))
         space = {
-            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in own.items()
+            name: room.empty(name, (trials * n, *array.shape), array.dtype) for name, array in scratch.items()
         }
         return Learning(
             on_gpu,
@@ -207,21 +207,21 @@ class Trials:
     def _player(self, policies: Any, shared: Plan) -> Repeated:
         """Return the launch that plays policy tables `(n, D)`, given a slot."""
         room, streamed = self._room, self.systems[0].parameters.noise == "stream"
-        taken, game = room.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
+        n_taken, game = room.empty("taken", SLOTS, np.int64), byte_game(self._task, streamed)
         if game is not None:
-            work = ByteLanes(policies, shared, room.put("game", game), taken, self._played, gpu_bytes.LANES)
+            work = ByteLanes(policies, shared, room.put("game", game), n_taken, self._played, gpu_bytes.LANES)
             return byte_launch(work, self.stream)
         noise = room.put("noise", walk(plan(self._task)))
         model = self._model.next_state, self._model.reward
         return lanes_launch(
-            Lanes(policies, *model, shared, noise, streamed, taken, self._played), self.stream
+            Lanes(policies, *model, shared, noise, streamed, n_taken, self._played), self.stream
         )
 
     def advance(self, target: int) -> None:
         """Go on for some generations, at most to the epoch `target`, and tell the systems of it."""
         began = time.perf_counter()
-        within = (each for each in FEWER_SLOTS if each * self._slot_seconds <= LOOK_SECONDS)
-        slots = min(next(within, 1), target - self._epoch)
+        fitting = (n_slots for n_slots in FEWER_SLOTS if n_slots * self._slot_seconds <= LOOK_SECONDS)
+        slots = min(next(fitting, 1), target - self._epoch)
         self._room.put("taken", np.zeros(SLOTS, dtype=np.int64))
         self._room.put("counts", np.zeros(self._keeping.counts.shape, dtype=np.int64))
         for slot in range(slots):
@@ -266,23 +266,23 @@ class Trials:
         }
         populations = self._populations()
         for t, (system, population) in enumerate(zip(self.systems, populations, strict=True)):
-            own = {name: column[:, t].tolist() for name, column in columns.items()}
-            new = {name: column[:, t] for name, column in counts.items()}
-            system.go_on_from(self._moment(system, population, own, new))
+            measured = {name: column[:, t].tolist() for name, column in columns.items()}
+            counted = {name: column[:, t] for name, column in counts.items()}
+            system.go_on_from(self._moment(system, population, measured, counted))
 
     def _moment(
         self,
         system: PittsburghSystem,
         population: Population,
-        own: dict[str, list[float]],
-        new: dict[str, Ints],
+        measured: dict[str, list[float]],
+        counted: dict[str, Ints],
     ) -> Moment:
         """Return where a system stands after some generations."""
         before = system.now.records.columns() if system.started else {}
         first = len(before.get("epoch", []))
-        rows: dict[str, list[Any]] = {"epoch": list(range(first, self._epoch + 1)), **own}
+        rows: dict[str, list[Any]] = {"epoch": list(range(first, self._epoch + 1)), **measured}
         zero = {"episodes": 0, "steps": 0, "ga_invocations": -(len(population.fitness) // 2)}
-        for name, counts in new.items():
+        for name, counts in counted.items():
             so_far = before[name][-1] if before else zero[name]
             rows[name] = (so_far + np.cumsum(counts)).tolist()
         return Moment(
@@ -293,10 +293,10 @@ class Trials:
 
     def _populations(self) -> list[Population]:
         """Return the populations; raises where rules have learnt numbers that are not finite."""
-        own = self._breeding.populations
-        sides = map(self._fetched_side, (own.bounds, own.actions, own.learnt, own.lengths))
+        on_gpu = self._breeding.populations
+        sides = map(self._fetched_side, (on_gpu.bounds, on_gpu.actions, on_gpu.learnt, on_gpu.lengths))
         bounds, actions, learnt, lengths = sides
-        fitness = fetched(own.fitness, self.stream)
+        fitness = fetched(on_gpu.fitness, self.stream)
         if not np.isfinite(learnt).all():
             raise TaskError(f"the rewards of {self._task.name} are too large to learn strengths from.")
         return [

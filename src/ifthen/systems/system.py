@@ -131,7 +131,7 @@ class System(Shown, ABC):
         It must observe and do the same things. Files hold no environments of one's own: a loaded system needs
         one to learn on, and `ifthen.load(path, env=…)` gives it at once.
         """
-        other = type(self)(
+        rebound = type(self)(
             played_in(self.task, env),
             seed=self.seed,
             threads=self.threads,
@@ -140,8 +140,8 @@ class System(Shown, ABC):
             verbose=self.verbose,
             **self.parameters.model_dump(),
         )
-        other._now, other.removed = self._now, self.removed
-        self.__dict__ = other.__dict__  # nothing is left of simulators that play the old one
+        rebound._now, rebound.removed = self._now, self.removed
+        self.__dict__ = rebound.__dict__  # nothing is left of simulators that play the old one
 
     def set_teacher(self, teacher: Any) -> None:
         """Learn on from a teacher, which files do not hold, or raise where the system takes none."""

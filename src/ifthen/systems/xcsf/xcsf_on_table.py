@@ -65,12 +65,12 @@ class TableLearner(Learner[TabularTask]):
         inputs = np.column_stack([np.full(n_states, self.parameters.x0), model.points])
         return model, inputs, up_to, np.empty((0, features))
 
-    def run(self, own: Learning, invocations: int, steps: int, episodes: int) -> None:
+    def run(self, learning: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Learn up to a total of GA invocations, steps or finished episodes."""
         starts = self.task.dynamics.starts
         if self.parameters.teletransport:
             starts = np.arange(len(self.task.decision_states), dtype=np.int32)
-        run_steps(self.key, invocations, steps, episodes, starts, plan(self.task).cuts, own)
+        run_steps(self.key, invocations, steps, episodes, starts, plan(self.task).cuts, learning)
 
     def nothing_learnt(self) -> Record:
         """Return what an empty population measures."""
@@ -86,10 +86,10 @@ class TableLearner(Learner[TabularTask]):
         """Q* of every decision state and action."""
         return value_iteration(self.task).action_values[self.task.decision_states]
 
-    def measures(self, own: Learning, population: Population) -> Record:
+    def measures(self, learning: Learning, population: Population) -> Record:
         """Return how well the predictions do, and how far they are from Q*."""
         values = np.empty(self._best_values.shape)
-        predict_all(own, values)
+        predict_all(learning, values)
         return self._measured(values)
 
     def _measured(self, values: Floats) -> Record:
@@ -97,7 +97,9 @@ class TableLearner(Learner[TabularTask]):
         known = ~np.isnan(values)
         best = np.where(known, values, -np.inf).argmax(axis=1)
         policy = np.where(known.any(axis=1), best, NULL_ACTION).astype(np.int16)
-        performance, exact = (own.measure(policy[None]).performance[0] for own in self._simulators)
+        performance, exact = (
+            simulator.measure(policy[None]).performance[0] for simulator in self._simulators
+        )
         q_error = float(np.abs(np.where(known, values, 0.0) - self._best_values).mean())
         return dict(zip(self.measured, (float(performance), float(exact), q_error), strict=True))
 

@@ -148,7 +148,7 @@ def unpacked(population: Population, pop_limit: int) -> Classifiers:
     for name in KEPT:
         rules[name][:slots] = getattr(population, name)
     clock[0] = (*population.clock.tolist(), population.pending[0])
-    bigger = Classifiers(
+    classifiers = Classifiers(
         rules.view(np.recarray),
         np.zeros((capacity, features, 2), dtype=population.bounds.dtype),
         np.zeros((capacity, features + 1)),
@@ -156,15 +156,15 @@ def unpacked(population: Population, pop_limit: int) -> Classifiers:
         clock.view(np.recarray),
     )
     for name in ("bounds", "weights", "covariance"):
-        getattr(bigger, name)[:slots] = getattr(population, name)
-    return bigger
+        getattr(classifiers, name)[:slots] = getattr(population, name)
+    return classifiers
 
 
 def packed(classifiers: Classifiers) -> Population:
     """Return a population that has learnt, up to its last rule, `held` not set yet; free slots are wiped."""
     rules, clock = classifiers.rules.view(np.ndarray), classifiers.clock.view(np.ndarray)[0]
-    used = np.flatnonzero(rules["numerosity"])
-    slots = int(used[-1]) + 1 if len(used) else 0
+    used_slots = np.flatnonzero(rules["numerosity"])
+    slots = int(used_slots[-1]) + 1 if len(used_slots) else 0
     population = Population(
         bounds=classifiers.bounds[:slots].copy(),
         **{name: rules[name][:slots].copy() for name in KEPT},
@@ -174,7 +174,7 @@ def packed(classifiers: Classifiers) -> Population:
         clock=clock_numbers(clock),
         pending=np.array([clock["pending"]]),
     )
-    if len(used) < slots:
+    if len(used_slots) < slots:
         free = population.numerosity == 0
         for array in population[:-2]:
             array[free] = 0
