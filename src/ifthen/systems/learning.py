@@ -102,10 +102,11 @@ def warn_if_over(system: System, goal: Goal) -> None:
     """Say so if a goal in steps or episodes leaves nothing to learn: epoch 0 alone has reached it."""
     n_taken = goal.count(system.now.records[-1])
     if len(system.now.records) == 1 and 0 < goal.target <= n_taken and system.reached(goal):
+        size = ", or a smaller pop_size," if hasattr(system.parameters, "pop_size") else ""
         message = (
             f"nothing was learnt. The beginning alone took {n_taken:,} {goal.unit}, and {goal.target:,} "
             f"were asked for: give {10 * n_taken:,} or more, or epochs in place of {goal.unit}. Fewer "
-            "episodes of the task, or in PPL a smaller pop_size, make it shorter."
+            f"episodes of the task{size} make it shorter."
         )
         warn(message)
 

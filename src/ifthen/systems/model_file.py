@@ -346,5 +346,5 @@ def refuse(model: Model, problem: str | None) -> None:
 
 def wrong_lengths(lengths: Ints, most: int) -> str | None:
     """Return what is wrong with how many rules rulesets have in rows of `most` rules, if anything."""
-    fit = lengths.min() >= 1 and lengths.max() <= most
-    return None if fit else f"lengths must be from 1 to {most}, the rules of a row"
+    is_valid = lengths.min() >= 1 and lengths.max() <= most
+    return None if is_valid else f"lengths must be from 1 to {most}, the rules of a row"

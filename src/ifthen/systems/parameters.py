@@ -68,20 +68,20 @@ def either(*choices: Any) -> Search:
 
 def between(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter from `low` to `high`, both included; `search` is what tuning tries."""
-    return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, ge=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
 def above(default: Any, low: float, high: float, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter above `low`, up to `high`; `search` is what tuning tries."""
-    return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, gt=low, le=high, description=meaning, json_schema_extra=_extra(search))
 
 
 def setting(default: Any, meaning: str, search: Search | None = None) -> Any:
     """Declare a parameter whose type says all it can be; `search` is what tuning tries."""
-    return Field(default=default, description=meaning, json_schema_extra=_kept(search))
+    return Field(default=default, description=meaning, json_schema_extra=_extra(search))
 
 
-def _kept(search: Search | None) -> Any:
+def _extra(search: Search | None) -> Any:
     return None if search is None else {SEARCH: search}
 
 

@@ -37,7 +37,7 @@ class PittsburghSystem(System):
     parameters: PittsburghParameters
 
     @property
-    def learns(self) -> int:
+    def n_learnt(self) -> int:
         """How many numbers a rule learns and passes on."""
         return 0
 
@@ -54,9 +54,9 @@ class PittsburghSystem(System):
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the ruleset to begin with, or raise where it does not fit or has too many rules."""
-        fitting = super()._fit_start(start)
-        check_length(fitting, self.parameters.sizes[1], "idv_size")
-        return fitting
+        start = super()._fit_start(start)
+        check_length(start, self.parameters.sizes[1], "idv_size")
+        return start
 
     @property
     def watched_column(self) -> str:
@@ -96,12 +96,12 @@ class PittsburghSystem(System):
                 f"the returns of {self.task.name} are too large: their sums overflow. Scale the rewards "
                 "down, for example with gymnasium.wrappers.TransformReward."
             )
-        counted = fitness[measured.counted] if measured.counted.any() else fitness
+        counted_fitness = fitness[measured.counted] if measured.counted.any() else fitness
         return fitness, {
             "epoch": epoch,
             "best_fitness": float(fitness.max()),
-            "mean_fitness": float(counted.mean()),
-            "median_fitness": float(np.median(counted)),
+            "mean_fitness": float(counted_fitness.mean()),
+            "median_fitness": float(np.median(counted_fitness)),
             **self.simulator.measures(rules, int(fitness.argmax())),
             "truncated_share": int(measured.truncated.sum()) / max(1, episodes),
             "failed_share": float(measured.failed.mean()),
@@ -119,32 +119,32 @@ class PittsburghSystem(System):
 
     def population_of(self, model: Model) -> Population:
         """Return the population that a model file holds, or raise where it does not fit."""
-        n, rules = self.parameters.sizes
+        pop_size, n_rules = self.parameters.sizes
         features = self.task.features
         expected: ArraySpec = {
-            "bounds": ((n, rules, len(features), 2), bounds_type(features)),
-            "actions": ((n, rules), np.int32),
-            "learnt": ((n, rules, self.learns), np.float64),
-            "fitness": ((n,), np.float64),
+            "bounds": ((pop_size, n_rules, len(features), 2), bounds_type(features)),
+            "actions": ((pop_size, n_rules), np.int32),
+            "learnt": ((pop_size, n_rules, self.n_learnt), np.float64),
+            "fitness": ((pop_size,), np.float64),
         }
         if "lengths" in model.population:
-            expected["lengths"] = ((n,), np.int64)
+            expected["lengths"] = ((pop_size,), np.int64)
         check_arrays(model, expected)
         learnt_by = ("exact_performance",) if self.parameters.fitness == "exact" else ()
         check_history(model, ("epoch", "episodes", "steps", "ga_invocations", "performance", *learnt_by))
-        population = Population(**{"lengths": np.full(n, rules), **model.population})
-        refuse(model, wrong_lengths(population.lengths, rules))
+        population = Population(**{"lengths": np.full(pop_size, n_rules), **model.population})
+        refuse(model, wrong_lengths(population.lengths, n_rules))
         refuse(model, wrong_rules(population.bounds, population.actions, self.task))
         return population
 
 
-def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
+def check_sizes(pop_size: int, n_rules: int, numbers_per_rule: int, limit: str) -> None:
     """Raise where a population cannot be bred in pairs, or is too large to be saved.
 
     Args:
         pop_size: how many rulesets it has.
-        rules: how many rules they have, at most.
-        numbers: pairs of numbers that a rule takes.
+        n_rules: how many rules they have, at most.
+        numbers_per_rule: pairs of numbers that a rule takes.
         limit: the parameter that says how many rules.
     """
     if pop_size % 2:
@@ -152,9 +152,9 @@ def check_sizes(pop_size: int, rules: int, numbers: int, limit: str) -> None:
             f"pop_size must be even (two children per breeding round), not {pop_size}. "
             f"Give for example pop_size={pop_size + 1}."
         )
-    size = pop_size * rules * numbers * 16
+    size = pop_size * n_rules * numbers_per_rule * 16
     if size > SIZE_LIMIT:
         raise ParameterError(
-            f"{pop_size:,} rulesets of {rules:,} rules would take about {size / 2**30:.1f} GiB; "
+            f"{pop_size:,} rulesets of {n_rules:,} rules would take about {size / 2**30:.1f} GiB; "
             f"at most {SIZE_LIMIT / 2**30:.0f} GiB can be saved. Give a smaller pop_size or {limit}."
         )

@@ -47,8 +47,8 @@ class Saving:
 
     def where_it_pays(self) -> None:
         """Save, unless that would take too much of the time."""
-        since = time.monotonic() - self._ended
-        if self._took <= max(SHORT_SAVE, SAVING_SHARE * since):
+        elapsed = time.monotonic() - self._ended
+        if self._took <= max(SHORT_SAVE, SAVING_SHARE * elapsed):
             self.now()
 
 
@@ -66,8 +66,8 @@ def progress_of(
     label = harmless(f"{system.name} on {system.task.name}")
 
     def done() -> int:
-        last = system.now.records[-1]
-        return gauge.target if goal.reached(last) else min(gauge.count(last), gauge.target)
+        record = system.now.records[-1]
+        return gauge.target if goal.reached(record) else min(gauge.count(record), gauge.target)
 
     if in_notebook():
         notebook_bar = NotebookBar(label, gauge.target, gauge.unit)
@@ -87,9 +87,9 @@ def progress_of(
         TextColumn("{task.fields[best]}"),
         speed_estimate_period=SPEED_FROM,
     )
-    row = bar.add_task(label, total=gauge.target, completed=done(), best="")
+    bar_task = bar.add_task(label, total=gauge.target, completed=done(), best="")
 
     def show() -> None:
-        bar.update(row, completed=done(), best=words())
+        bar.update(bar_task, completed=done(), best=words())
 
     return bar, show

@@ -27,8 +27,8 @@ SYSTEMS: dict[str, type[System]] = {
 
 def system_by_name(name: str) -> type[System]:
     """Return the system called `name`, in any case."""
-    for known, system in SYSTEMS.items():
-        if known.lower() == name.lower():
+    for system_name, system in SYSTEMS.items():
+        if system_name.lower() == name.lower():
             return system
     raise ParameterError(f"unknown system {name!r}.{nearest(name, SYSTEMS)} See 'ifthen systems'.")
 

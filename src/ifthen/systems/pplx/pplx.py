@@ -125,9 +125,9 @@ class PPLX(System):
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit; its intervals do not wrap."""
-        fitting, _ = super()._fit_start(start).unwrapped()
-        check_length(fitting, self.parameters.most_rules or MOST_RULES, "most_rules")
-        return fitting
+        start, _ = super()._fit_start(start).unwrapped()
+        check_length(start, self.parameters.most_rules or MOST_RULES, "most_rules")
+        return start
 
     @property
     def _kind(self) -> type[Learner]:

@@ -98,10 +98,10 @@ class SAMUEL(System):
 
     def _fit_start(self, start: RuleSet) -> RuleSet:
         """Return the list to begin with, or raise where it does not fit or has too many rules."""
-        fitting = super()._fit_start(start)
+        start = super()._fit_start(start)
         assert self.parameters.most_rules is not None
-        check_length(fitting, self.parameters.most_rules - self.task.n_actions, "most_rules")
-        return fitting
+        check_length(start, self.parameters.most_rules - self.task.n_actions, "most_rules")
+        return start
 
     @cached_property
     def simulator(self) -> Simulator:

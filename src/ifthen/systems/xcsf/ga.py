@@ -151,18 +151,22 @@ def run_ga(key: np.uint64, n: int, s: int, learning: Learning) -> None:
     else:
         mother = set_roulette(fold(key, 0), members, n, rules)
         father = set_roulette(fold(key, 1), members, n, rules)
-    first, second = len(rules) - 2, len(rules) - 1
-    copy_rule(mother, first, classifiers)
-    copy_rule(father, second, classifiers)
+    first_child, second_child = len(rules) - 2, len(rules) - 1
+    copy_rule(mother, first_child, classifiers)
+    copy_rule(father, second_child, classifiers)
     if uniform(fold(key, 2), 0) < settings.chi:
-        swap_bounds(fold(key, 3), settings.p_swap, bounds, first, second)
-        rules[first].error = rules[second].error = (rules[first].error + rules[second].error) / 2
-        rules[first].fitness = rules[second].fitness = (rules[first].fitness + rules[second].fitness) / 2
-        mean_niche_error = (rules[first].niche_error + rules[second].niche_error) / 2
-        rules[first].niche_error = rules[second].niche_error = mean_niche_error
-    for child in range(first, second + 1):
+        swap_bounds(fold(key, 3), settings.p_swap, bounds, first_child, second_child)
+        rules[first_child].error = rules[second_child].error = (
+            rules[first_child].error + rules[second_child].error
+        ) / 2
+        rules[first_child].fitness = rules[second_child].fitness = (
+            rules[first_child].fitness + rules[second_child].fitness
+        ) / 2
+        mean_niche_error = (rules[first_child].niche_error + rules[second_child].niche_error) / 2
+        rules[first_child].niche_error = rules[second_child].niche_error = mean_niche_error
+    for child in range(first_child, second_child + 1):
         inherit(child, learning)
-        child_key, n_actions = fold(key, 4 + child - first), space.masks.shape[1]
+        child_key, n_actions = fold(key, 4 + child - first_child), space.masks.shape[1]
         lows, highs, m0, mu = reach.lows, reach.highs, reach.m0, settings.mu
         if settings.in_niche:
             mutate_in_niche(child_key, mu, child, s, learning)
@@ -170,6 +174,6 @@ def run_ga(key: np.uint64, n: int, s: int, learning: Learning) -> None:
             shift_bounds(child_key, mu, bounds, child, lows, highs, m0, reach.real, reach.scales)
         at = 2 * DRAWS * bounds.shape[1]
         rules[child].action = mutate_action(child_key, at, mu, rules[child].action, n_actions)
-    for child in range(first, second + 1):
+    for child in range(first_child, second_child + 1):
         add_child(child, mother, father, learning)
-        delete_one(fold(key, 6 + child - first), learning)
+        delete_one(fold(key, 6 + child - first_child), learning)

@@ -86,19 +86,19 @@ def new_space(
 ) -> Space:
     """Return the space of a population, its index built; `held` is the set that waits for its payoff."""
     rules = classifiers.rules
-    capacity, features, _ = classifiers.bounds.shape
-    n_states, words = len(inputs), (capacity - NURSERY) // WORD
+    capacity, n_features, _ = classifiers.bounds.shape
+    n_states, n_words = len(inputs), (capacity - NURSERY) // WORD
     space = Space(
-        np.zeros((n_states, n_actions, words), dtype=np.uint64),
+        np.zeros((n_states, n_actions, n_words), dtype=np.uint64),
         up_to,
         live,
-        np.zeros((2, words), dtype=np.uint64),
-        np.zeros(words, dtype=np.uint64),
+        np.zeros((2, n_words), dtype=np.uint64),
+        np.zeros(n_words, dtype=np.uint64),
         np.empty(capacity, dtype=np.int64),
         np.empty(capacity, dtype=np.float64),
         inputs,
         np.empty(n_actions, dtype=np.float64),
-        np.empty(features + 1, dtype=np.float64),
+        np.empty(n_features + 1, dtype=np.float64),
     )
     for r in range(len(held)):
         if rules[r].numerosity > 0:

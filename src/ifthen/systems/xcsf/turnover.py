@@ -199,11 +199,11 @@ def vote(rule: Records, mean: float, settings: Settings) -> float:
 
 
 @lean_kernel
-def mean_fitness(rules: Records, slots: int, micros: int) -> float:
+def mean_fitness(rules: Records, n_slots: int, micros: int) -> float:
     """Return the mean fitness of a microclassifier; in free slots it is 0."""
     # Four sums side by side: a single one would wait for each addition before the next.
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-    for r in range(0, slots, 4):
+    for r in range(0, n_slots, 4):
         first += rules[r].fitness
         second += rules[r + 1].fitness
         third += rules[r + 2].fitness
@@ -213,11 +213,11 @@ def mean_fitness(rules: Records, slots: int, micros: int) -> float:
 
 @lean_kernel
 def draw_by_votes(
-    u: float, rules: Records, words: int, mean: float, settings: Settings, votes: Floats
+    u: float, rules: Records, n_words: int, mean: float, settings: Settings, votes: Floats
 ) -> int:
     """Return the slot that the number u in [0, 1) falls on when votes are laid side by side in slot order."""
     total = 0.0
-    for word in range(words):
+    for word in range(n_words):
         even, odd = 0.0, 0.0
         for r in range(word * WORD, (word + 1) * WORD, 2):
             even += vote(rules[r], mean, settings)
@@ -225,7 +225,7 @@ def draw_by_votes(
         votes[word] = even + odd
         total += votes[word]
     point, word = u * total, 0
-    while word < words - 1 and point >= votes[word]:
+    while word < n_words - 1 and point >= votes[word]:
         point -= votes[word]
         word += 1
     drawn = -1
@@ -245,11 +245,11 @@ def delete_one(key: np.uint64, learning: Learning) -> None:
     rules, clock = classifiers.rules, classifiers.clock[0]
     if clock.micros <= settings.pop_limit:
         return
-    words = len(space.used)
-    while space.used[words - 1] == ZERO:
-        words -= 1
-    mean = mean_fitness(rules, words * WORD, clock.micros)
-    r = draw_by_votes(uniform(key, 0), rules, words, mean, settings, space.numbers)
+    n_words = len(space.used)
+    while space.used[n_words - 1] == ZERO:
+        n_words -= 1
+    mean = mean_fitness(rules, n_words * WORD, clock.micros)
+    r = draw_by_votes(uniform(key, 0), rules, n_words, mean, settings, space.numbers)
     clock.deletions += 1
     clock.micros -= 1
     rules[r].numerosity -= 1

@@ -85,15 +85,15 @@ class Learner(ABC, Generic[T]):
 
     def learn(self, population: Population, invocations: int, goal: Goal) -> tuple[Population, Record]:
         """Learn up to a total number of GA invocations, or until the goal; return what was measured too."""
-        p, most = self.parameters, (goal.limit("steps"), goal.limit("episodes"))
+        p, max_steps, max_episodes = self.parameters, goal.limit("steps"), goal.limit("episodes")
         assert p.pop_limit is not None
         classifiers = unpacked(population, p.pop_limit)
         learning, clock = self.learning(classifiers, population.held), classifiers.clock[0]
         last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
-        while clock["ga_invocations"] < invocations and clock["steps"] < most[0]:
-            if clock["state"] < 0 and clock["episodes"] >= most[1]:
+        while clock["ga_invocations"] < invocations and clock["steps"] < max_steps:
+            if clock["state"] < 0 and clock["episodes"] >= max_episodes:
                 break
-            self.run(learning, invocations, min(most[0], int(clock["steps"]) + PIECE), most[1])
+            self.run(learning, invocations, min(max_steps, int(clock["steps"]) + PIECE), max_episodes)
             if clock["ga_invocations"] > last_ga_count:
                 last_ga_step, last_ga_count = int(clock["steps"]), int(clock["ga_invocations"])
             elif goal.unit == "epochs" and clock["steps"] - last_ga_step > PATIENCE * max(1, p.theta_ga):
@@ -108,9 +108,9 @@ class Learner(ABC, Generic[T]):
 
     def shares(self, bounds: NDArray[Any]) -> Floats:
         """Return the share of the feature space that each box matches, `(slots,)`."""
-        counted = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
-        lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + counted
-        ranges = self.reach.highs - self.reach.lows + counted
+        inclusive = np.where(self.reach.real, 0.0, 1.0)  # values of an integer feature are counted
+        lengths = np.abs(bounds[:, :, 0] - bounds[:, :, 1]) + inclusive
+        ranges = self.reach.highs - self.reach.lows + inclusive
         shares = np.where(ranges > 0, lengths / np.where(ranges > 0, ranges, 1), 1.0)
         product: Floats = shares.prod(axis=1)
         return product

@@ -95,14 +95,14 @@ class EnvLearner(Learner[EnvTask]):
                 f"teletransport needs a task with a list of states; {task.name} is an environment, whose "
                 "episodes begin where it resets to. Leave it out."
             )
-        inputs, limit = len(task.features) + 1, parameters.pop_limit or 0
-        numbers = 3 * inputs + (triangle(inputs) if parameters.prediction == "rls" else 0)
-        size = (limit + 1) * (8 * numbers + RULE.itemsize) + CLOCK.itemsize
+        n_inputs, pop_limit = len(task.features) + 1, parameters.pop_limit or 0
+        numbers_per_rule = 3 * n_inputs + (triangle(n_inputs) if parameters.prediction == "rls" else 0)
+        size = (pop_limit + 1) * (8 * numbers_per_rule + RULE.itemsize) + CLOCK.itemsize
         if size > SIZE_LIMIT:
             raise ParameterError(
-                f"pop_limit={limit:,} rules over {inputs - 1:,} features would take {size / 2**30:.1f} GiB; "
-                f"at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a smaller pop_limit, or "
-                "prediction='nlms', which needs no covariance."
+                f"pop_limit={pop_limit:,} rules over {n_inputs - 1:,} features would take "
+                f"{size / 2**30:.1f} GiB; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. Give a smaller "
+                "pop_limit, or prediction='nlms', which needs no covariance."
             )
 
     @cached_property

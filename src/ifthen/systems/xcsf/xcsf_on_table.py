@@ -44,26 +44,26 @@ class TableLearner(Learner[TabularTask]):
     @staticmethod
     def check(parameters: XCSFParameters, task: TabularTask) -> None:
         """Raise where the masks of all states would take too much memory."""
-        limit = parameters.pop_limit or 0
-        inputs, widest, states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
-        masks, up_to = task.n_actions * words_for(limit + 1), (widest + 1) * words_for(states)
-        size = 8 * (states * masks + inputs * up_to)
+        pop_limit = parameters.pop_limit or 0
+        inputs, widest, n_states = len(task.features) + 1, task.dynamics.widest, len(task.decision_states)
+        masks, up_to = task.n_actions * words_for(pop_limit + 1), (widest + 1) * words_for(n_states)
+        size = 8 * (n_states * masks + inputs * up_to)
         if size > SIZE_LIMIT:
             raise ParameterError(
-                f"pop_limit={limit:,} on {states:,} states with up to {widest:,} values per feature would "
-                f"take {size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are allowed. "
-                "Give a smaller pop_limit or a smaller task."
+                f"pop_limit={pop_limit:,} on {n_states:,} states with up to {widest:,} values per feature "
+                f"would take {size / 2**30:.1f} GiB to index; at most {SIZE_LIMIT / 2**30:.0f} GiB are "
+                "allowed. Give a smaller pop_limit or a smaller task."
             )
 
     @cached_property
     def places(self) -> Places:
         """The table's states."""
         model = self.task.dynamics
-        n_states, features = model.states.shape
-        up_to = np.zeros((features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
+        n_states, n_features = model.states.shape
+        up_to = np.zeros((n_features, model.widest + 1, words_for(n_states)), dtype=np.uint64)
         states_up_to(model.states, model.lows, model.widest, up_to)
         inputs = np.column_stack([np.full(n_states, self.parameters.x0), model.points])
-        return model, inputs, up_to, np.empty((0, features))
+        return model, inputs, up_to, np.empty((0, n_features))
 
     def run(self, learning: Learning, invocations: int, steps: int, episodes: int) -> None:
         """Learn up to a total of GA invocations, steps or finished episodes."""

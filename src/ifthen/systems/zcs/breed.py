@@ -38,15 +38,15 @@ def random_value(u: float, d: int, pop: Learning) -> float:
 @lean_kernel
 def new_rule(key: np.uint64, r: int, covers: bool, strength: float, pop: Learning) -> None:
     """Make rule r one with a random action that covers what is seen, or any rule."""
-    features = pop.bounds.shape[1]
-    for d in range(features):
+    n_features = pop.bounds.shape[1]
+    for d in range(n_features):
         pop.bounds[r, d, 0], pop.bounds[r, d, 1] = pop.lows[d], pop.highs[d]
         if uniform(key, DRAWS * d) >= pop.settings.p_any:
             value = random_value(uniform(key, DRAWS * d + 1), d, pop)
             if covers:
                 value = pop.observation[0, d]
             put_interval(key, DRAWS * d + 2, r, d, value, pop)
-    pop.action[r] = below(key, DRAWS * features, pop.settings.actions)
+    pop.action[r] = below(key, DRAWS * n_features, pop.settings.actions)
     pop.strength[r] = strength
 
 
@@ -105,8 +105,8 @@ def mutate_rule(key: np.uint64, r: int, pop: Learning) -> None:
 
     An open condition becomes an interval. Any other becomes open, or another interval, as likely as not.
     """
-    features = pop.bounds.shape[1]
-    for d in range(features):
+    n_features = pop.bounds.shape[1]
+    for d in range(n_features):
         at = (DRAWS + 1) * d
         if uniform(key, at) >= pop.settings.mu:
             continue
@@ -118,7 +118,9 @@ def mutate_rule(key: np.uint64, r: int, pop: Learning) -> None:
         if not pop.real[d] and pop.highs[d] - pop.lows[d] == 1.0 and low == high:
             value = pop.lows[d] + pop.highs[d] - low  # of two values the other one
         put_interval(key, at + 3, r, d, value, pop)
-    action = mutate_action(key, (DRAWS + 1) * features, pop.settings.mu, pop.action[r], pop.settings.actions)
+    action = mutate_action(
+        key, (DRAWS + 1) * n_features, pop.settings.mu, pop.action[r], pop.settings.actions
+    )
     pop.action[r] = action
 
 
@@ -129,26 +131,28 @@ def breed(key: np.uint64, pop: Learning) -> None:
     Parents are drawn by strength and give half of it to their child. Crossover cuts the features, with the
     action behind them, at one point and averages the children's strengths.
     """
-    n, features = pop.settings.rules, pop.bounds.shape[1]
-    for r in range(n):
+    n_rules, n_features = pop.settings.rules, pop.bounds.shape[1]
+    for r in range(n_rules):
         pop.wheel[r] = pop.strength[r]
-    first, second = n, n + 1
-    mother, father = spin(uniform(key, 0), n, pop.wheel), spin(uniform(key, 1), n, pop.wheel)
-    for parent, child in ((mother, first), (father, second)):
+    first_child, second_child = n_rules, n_rules + 1
+    mother, father = spin(uniform(key, 0), n_rules, pop.wheel), spin(uniform(key, 1), n_rules, pop.wheel)
+    for parent, child in ((mother, first_child), (father, second_child)):
         pop.strength[parent] = max(pop.strength[parent] / 2.0, LEAST)
         copy_rule(parent, child, pop)
     if uniform(key, 2) < pop.settings.chi:
-        for d in range(1 + below(key, 3, features), features):
+        for d in range(1 + below(key, 3, n_features), n_features):
             for end in range(2):
-                bound = pop.bounds[first, d, end]
-                pop.bounds[first, d, end] = pop.bounds[second, d, end]
-                pop.bounds[second, d, end] = bound
-        pop.action[first], pop.action[second] = pop.action[second], pop.action[first]
-        pop.strength[first] = pop.strength[second] = (pop.strength[first] + pop.strength[second]) / 2.0
-    mutate_rule(fold(key, 0), first, pop)
-    mutate_rule(fold(key, 1), second, pop)
+                bound = pop.bounds[first_child, d, end]
+                pop.bounds[first_child, d, end] = pop.bounds[second_child, d, end]
+                pop.bounds[second_child, d, end] = bound
+        pop.action[first_child], pop.action[second_child] = pop.action[second_child], pop.action[first_child]
+        pop.strength[first_child] = pop.strength[second_child] = (
+            pop.strength[first_child] + pop.strength[second_child]
+        ) / 2.0
+    mutate_rule(fold(key, 0), first_child, pop)
+    mutate_rule(fold(key, 1), second_child, pop)
     first_slot = weak_rule(uniform(key, 4), -1, pop)
-    copy_rule(first, first_slot, pop)
+    copy_rule(first_child, first_slot, pop)
     second_slot = weak_rule(uniform(key, 5), first_slot, pop)
-    copy_rule(second, second_slot, pop)
+    copy_rule(second_child, second_slot, pop)
     pop.clock[GA_INVOCATIONS] += 1
