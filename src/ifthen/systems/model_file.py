@@ -112,7 +112,7 @@ class EnvironmentPart(_Part):
         return "auto" if player == "native" else player  # a way to play that older files may name
 
 
-def _kind_of(task_part: Any) -> Any:
+def _kind_of(task_part: object) -> Any:
     """Return which kind of task is described; files did not say so while there was one kind only."""
     if isinstance(task_part, Mapping):
         return task_part.get("kind", "tabular")

@@ -41,7 +41,7 @@ class PittsburghSystem(System):
         """How many numbers a rule learns and passes on."""
         return 0
 
-    def fill_parameters(self, parameters: Any) -> Any:
+    def fill_parameters(self, parameters: PittsburghParameters) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
         p, task = parameters, self.task
         idv_size = task.suitable_rules if p.idv_size is None else p.idv_size

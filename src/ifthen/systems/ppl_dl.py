@@ -66,7 +66,7 @@ class PPLDL(PittsburghSystem):
 
         def __init__(self, task: Any, **keywords: Unpack[PPLDLKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> Any:
+    def fill_parameters(self, parameters: Any) -> PittsburghParameters:
         """Fill in the sizes left to the task, and raise where a parameter does not fit it."""
         if parameters.otherwise and self.task.default_action is not None:
             raise ParameterError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ class Saving:
 
 def progress_of(
     system: System, goal: Goal, gauge: Goal, words: Callable[[], str]
-) -> tuple[Any, Callable[[], None]]:
+) -> tuple[AbstractContextManager[Any], Callable[[], None]]:
     """Return a progress bar towards a goal, and what shows how far the system is and how well it does.
 
     Args:

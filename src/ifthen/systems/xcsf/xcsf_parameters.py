@@ -266,19 +266,19 @@ def kernel_settings(p: XCSFParameters, task: Task) -> Settings:
     return settings
 
 
-def kernel_reach(p: XCSFParameters, task: Task, kind: Any) -> Reach:
-    """Return lengths per feature, as numbers of a kind, and the tournament's table."""
+def kernel_reach(p: XCSFParameters, task: Task, number_type: Any) -> Reach:
+    """Return lengths per feature, as numbers of a type, and the tournament's table."""
     assert p.pop_limit is not None
     real = np.array([not feature.is_integer for feature in task.features])
-    lows, highs = (ends.astype(kind) for ends in lows_and_highs(task.features))
+    lows, highs = (ends.astype(number_type) for ends in lows_and_highs(task.features))
     lengths, values = highs - lows, highs - lows + 1
     m0: Bounds = np.maximum(1, values // 4) if p.m0 is None else np.minimum(p.m0, values)
     r0: Bounds = values // 2 if p.r0 is None else np.minimum(p.r0, values)
     return Reach(
         lows=lows,
         highs=highs,
-        m0=np.where(real, p.m0_share * lengths, m0).astype(kind),
-        r0=np.where(real, p.r0_share * lengths, r0).astype(kind),
+        m0=np.where(real, p.m0_share * lengths, m0).astype(number_type),
+        r0=np.where(real, p.r0_share * lengths, r0).astype(number_type),
         real=real,
         scales=decimal_scales(task.features),
         absent=np.cumprod([1.0] + [1 - p.tau] * (p.pop_limit + 1), dtype=np.float64),

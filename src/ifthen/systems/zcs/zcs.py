@@ -63,15 +63,14 @@ class ZCS(System):
 
         def __init__(self, task: Any, **keywords: Unpack[ZCSKeywords]) -> None: ...
 
-    def fill_parameters(self, parameters: Any) -> ZCSParameters:
+    def fill_parameters(self, parameters: ZCSParameters) -> ZCSParameters:
         """Raise where the GA would have to run more than once in a step."""
-        p: ZCSParameters = parameters
-        if p.rho_counts == "calls" and p.rho > 1:
+        if parameters.rho_counts == "calls" and parameters.rho > 1:
             raise ParameterError(
                 "the GA runs at most once in a step: with rho_counts='calls' rho must be at most 1, not "
-                f"{p.rho:g}."
+                f"{parameters.rho:g}."
             )
-        return p
+        return parameters
 
     @property
     def default_epochs(self) -> int:
